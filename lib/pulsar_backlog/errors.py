@@ -1,0 +1,62 @@
+"""What can go wrong, in the three severities that decide what happens next.
+
+* `UsageError`: the caller asked for something impossible; exit code 2, no traceback.
+* `DecodeError`: one entry or one structure is broken; becomes one reject row or one finding.
+* `SourceError`: an object could not be read; becomes a finding, exit code 4, the rest goes on.
+
+Odd but readable input is not an error: decoders return it with flags.
+"""
+
+from __future__ import annotations
+
+CONTEXT_BYTES = 32
+"""How many of the offending bytes an error carries at most."""
+
+
+class UsageError(Exception):
+    """A mistake in options, configuration or environment that the user can mend."""
+
+
+class SourceError(Exception):
+    """An object of the source could not be listed or read.
+
+    Attributes:
+        uri: the object or folder that was asked for.
+        reason: a short word for tables: `not_found`, `permission_denied`, `unreachable`, `failed`.
+    """
+
+    def __init__(self, uri: str, reason: str, detail: str) -> None:
+        super().__init__(f"{uri}: {reason}: {detail}")
+        self.uri = uri
+        self.reason = reason
+
+
+class DecodeError(Exception):
+    """Bytes that are not what their place says they are.
+
+    Attributes:
+        code: stable reject code, one of `pulsar_backlog.wire.rejects.REJECT_CODES`.
+        offset: where it went wrong, in bytes from the start of the structure that was being decoded.
+        field: path of the field, such as `metadata.chunk_id`.
+        expected: what the format asks for.
+        found: what was there.
+        context: up to 32 bytes from `offset` on.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        *,
+        offset: int,
+        field: str,
+        expected: str,
+        found: str,
+        context: bytes = b"",
+    ) -> None:
+        super().__init__(f"{code} at byte {offset} ({field}): expected {expected}, found {found}")
+        self.code = code
+        self.offset = offset
+        self.field = field
+        self.expected = expected
+        self.found = found
+        self.context = bytes(context[:CONTEXT_BYTES])

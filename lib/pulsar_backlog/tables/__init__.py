@@ -1,0 +1,32 @@
+"""One module per public table: its columns, key and slice. Everything else reads the contract from here."""
+
+from pulsar_backlog.tables import (
+    chunked_messages,
+    chunks,
+    entries,
+    findings,
+    ledgers,
+    quality_results,
+    rejects,
+    runs,
+    scans,
+)
+from pulsar_backlog.tables.contract import Column, Table
+
+TABLES: dict[str, Table] = {
+    module.TABLE.name: module.TABLE
+    for module in (
+        ledgers,
+        scans,
+        entries,
+        rejects,
+        chunked_messages,
+        chunks,
+        findings,
+        quality_results,
+        runs,
+    )
+}
+"""Every table this program writes, in the order the jobs fill them."""
+
+__all__ = ["TABLES", "Column", "Table"]

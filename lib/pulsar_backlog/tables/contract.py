@@ -1,0 +1,68 @@
+"""What a table promises: columns with type, nullability and a sentence; key; slice; statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a public table.
+
+    Attributes:
+        name: as SQL users write it.
+        type: Spark SQL type, in DDL.
+        comment: one sentence: unit, meaning of null, source.
+        nullable: whether null is allowed.
+    """
+
+    name: str
+    type: str
+    comment: str
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """The contract of one Delta table.
+
+    Attributes:
+        name: the table's and its folder's name.
+        comment: what one row is.
+        columns: in order.
+        key: columns that identify a row; never null, unique in the table.
+        slice_columns: columns whose values name the part that one write replaces.
+        statistics: columns Delta keeps minimum and maximum of (what people filter by).
+    """
+
+    name: str
+    comment: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    slice_columns: tuple[str, ...]
+    statistics: tuple[str, ...] = ()
+
+    def ddl(self) -> str:
+        """Columns as a Spark DDL string, without comments."""
+        return ", ".join(
+            f"`{c.name}` {c.type}{'' if c.nullable else ' NOT NULL'}" for c in self.columns
+        )
+
+    def column_names(self) -> list[str]:
+        """Column names in order."""
+        return [c.name for c in self.columns]
+
+
+def required(name: str, type_: str, comment: str) -> Column:
+    """A column that is never null."""
+    return Column(name, type_, comment, nullable=False)
+
+
+CLUSTER = required("cluster", "string", "Name of the Pulsar cluster, as given to `--cluster`.")
+TOPIC = Column(
+    "topic",
+    "string",
+    "Full name of the topic partition, `persistent://tenant/namespace/name`; null when nothing names it.",
+)
+LEDGER_ID = required("ledger_id", "bigint", "BookKeeper ledger id.")
+ENTRY_ID = required("entry_id", "bigint", "Entry id within the ledger, from 0.")

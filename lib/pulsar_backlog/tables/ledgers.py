@@ -1,0 +1,35 @@
+"""`ledgers`: what lies in the source, copy by copy, and whether its parts agree."""
+
+from pulsar_backlog.tables.contract import CLUSTER, LEDGER_ID, TOPIC, Column, Table, required
+
+TABLE = Table(
+    name="ledgers",
+    comment="One row per stored copy of a ledger (an offload attempt), reconciled against index, data and metadata.",
+    columns=(
+        CLUSTER,
+        TOPIC,
+        LEDGER_ID,
+        required("copy", "string", "Which stored copy: the offload attempt's UUID."),
+        required("kind", "string", "How it is stored: `jcloud`."),
+        Column("managed_ledger", "string", "Managed-ledger name, `tenant/namespace/persistent/encoded-name`."),
+        Column("data_uri", "string", "Data object, relative to the source; null when there is none."),
+        Column("index_uri", "string", "Index object, relative to the source; null when there is none."),
+        Column("data_bytes", "bigint", "Size of the data object in bytes, as listed."),
+        Column("index_bytes", "bigint", "Size of the index object in bytes, as listed."),
+        Column("data_etag", "string", "Version tag of the data object as the store gives it."),
+        Column("block_count", "int", "Data blocks named by the index, or found by walking headers without one."),
+        Column("expected_entries", "bigint", "Entries the ledger metadata promises (last entry id + 1); null when unknown."),
+        Column("expected_bytes", "bigint", "Sum of entry bytes the ledger metadata promises; null when unknown."),
+        Column("expected_data_bytes", "bigint", "Length of the data object that the index promises; null without an index."),
+        Column("ledger_state", "string", "State in the ledger metadata: `OPEN`, `IN_RECOVERY`, `CLOSED`; null when unknown."),
+        Column("created_time", "timestamp", "When the ledger was created, by its metadata; null when not recorded."),
+        Column("closed_time", "timestamp", "When the broker closed the ledger, by saved admin JSON; null when unknown."),
+        Column("offload_complete", "boolean", "Whether saved admin JSON calls this attempt complete; null when it does not say."),
+        required("selected", "boolean", "Whether this copy is the one that is scanned."),
+        required("status", "string", "`ok`, `damaged` (readable in part), `unreadable` (nothing can be scanned), `spare` (another copy is scanned)."),
+        required("faults", "array<string>", "Codes of the findings about this copy, sorted; empty when there are none."),
+    ),
+    key=("cluster", "ledger_id", "copy"),
+    slice_columns=("cluster",),
+    statistics=("ledger_id",),
+)
