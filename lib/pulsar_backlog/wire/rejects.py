@@ -1,0 +1,38 @@
+"""Reject codes: why bytes could not be decoded. Stable, because the `rejects` table stores them.
+
+Codes of scope `entry` mean that one entry is lost to us; codes of scope `structure` are about what lies
+around entries (objects, indexes, blocks, padding).
+"""
+
+from __future__ import annotations
+
+ENTRY_CODES: dict[str, str] = {
+    "entry_too_short": "The entry ends before its metadata size.",
+    "broker_metadata_overruns": "The broker metadata's size is larger than the entry.",
+    "broker_metadata_undecodable": "The broker metadata is not valid protobuf.",
+    "metadata_overruns": "The metadata's size is larger than the entry.",
+    "metadata_undecodable": "The message metadata is not valid protobuf.",
+    "metadata_incomplete": "The message metadata lacks a required field (producer name, sequence id, publish time).",
+}
+STRUCTURE_CODES: dict[str, str] = {
+    "index_too_short": "The index object ends before its parts do.",
+    "index_bad_magic": "The index object does not begin with DE47DE47.",
+    "index_bad_length": "A length or count in the index is impossible.",
+    "index_bad_order": "Index entries are not ascending, or the first is not entry 0 at offset 0.",
+    "index_trailing_bytes": "The index object holds bytes after its last part.",
+    "ledger_metadata_undecodable": "The ledger metadata in the index is not valid protobuf.",
+    "block_beyond_end": "The index names a block that begins or ends beyond the data object.",
+    "block_header_too_short": "The data object ends inside a block header.",
+    "block_bad_magic": "A block does not begin with FBDBABCB.",
+    "block_bad_header_length": "A block header's length is not 128.",
+    "block_bad_length": "A block's length is impossible or not what the index says.",
+    "block_bad_first_entry": "A block header's first entry id is not what the index says.",
+    "block_header_not_zero": "The unused part of a block header is not zero.",
+    "block_entry_count": "A block holds more or fewer entries than the index and the ledger metadata say.",
+    "entry_overruns_block": "An entry's length is larger than what is left of its block.",
+    "entry_id_out_of_order": "An entry's id is not the previous id + 1.",
+    "padding_bad": "Bytes after the last entry of a block are not the padding FEDCDEAD.",
+    "bytes_after_last_block": "The data object holds bytes after its last block.",
+}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES}
+"""Every code with its sentence."""
