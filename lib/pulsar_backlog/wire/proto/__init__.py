@@ -1,0 +1,1 @@
+"""Our own `.proto` files and the classes generated from them (`make proto`)."""
