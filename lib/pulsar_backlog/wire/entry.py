@@ -1,0 +1,162 @@
+"""One stored entry: the same bytes in a bookie, an offloaded object and a MapFile.
+
+    [ 0E02 u16 ][ size i32 ][ BrokerEntryMetadata ]   part A, optional (PIP-70)
+    [ 0E01 u16 ][ CRC-32C u32 ]                       part B, optional
+    [ size u32 ][ MessageMetadata ]                   part C
+    [ payload ]                                       part D, may be empty
+
+All numbers are big-endian. The CRC covers part C with its size, and part D; neither part A nor itself.
+An entry without part A and B is not ambiguous: a metadata size beginning 0E01 or 0E02 would exceed 234 MB.
+Source: apache/pulsar pulsar-common/src/main/java/org/apache/pulsar/common/protocol/Commands.java at 492eb456.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import google_crc32c
+
+from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.metadata import (
+    BrokerMetadata,
+    MessageMetadata,
+    decode_broker_metadata,
+    decode_message_metadata,
+)
+
+MAGIC_BROKER_METADATA = 0x0E02
+MAGIC_CHECKSUM = 0x0E01
+
+CHECKSUM_ABSENT, CHECKSUM_VALID, CHECKSUM_MISMATCH = 0, 1, 2
+CHECKSUM_STATES: tuple[str, ...] = ("absent", "valid", "mismatch")
+"""Names of the checksum states, by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the parts of an entry lie, in bytes from its start; None where a part is absent."""
+
+    broker_offset: int | None
+    broker_length: int | None
+    checksum_offset: int | None
+    checksum: int | None
+    metadata_offset: int
+    metadata_length: int
+    payload_offset: int
+    payload_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A decoded entry.
+
+    Attributes:
+        frame: where its parts lie.
+        checksum_state: `valid`, `mismatch` or `absent`.
+        payload_crc32c: CRC-32C of the payload, for chunks only.
+        broker: part A, or None.
+        metadata: part C.
+        flags: what is odd but readable, sorted.
+    """
+
+    frame: Frame
+    checksum_state: str
+    payload_crc32c: int | None
+    broker: BrokerMetadata | None
+    metadata: MessageMetadata
+    flags: tuple[str, ...]
+
+
+def read_frame(data: bytes) -> Frame:
+    """Find the parts of an entry without decoding them.
+
+    Raises:
+        DecodeError: `entry_too_short`, `broker_metadata_overruns` or `metadata_overruns`.
+    """
+    position = 0
+    broker_offset = broker_length = checksum_offset = checksum = None
+    if _u16(data, position) == MAGIC_BROKER_METADATA:
+        broker_length = _u32(data, position + 2, "broker_metadata_size")
+        broker_offset = position + 6
+        _check_fits(data, broker_offset, broker_length, "broker_metadata_overruns", "broker_metadata_size")
+        position = broker_offset + broker_length
+    if _u16(data, position) == MAGIC_CHECKSUM:
+        checksum_offset = position + 2
+        checksum = _u32(data, checksum_offset, "checksum")
+        position += 6
+    metadata_length = _u32(data, position, "metadata_size")
+    metadata_offset = position + 4
+    _check_fits(data, metadata_offset, metadata_length, "metadata_overruns", "metadata_size")
+    payload_offset = metadata_offset + metadata_length
+    return Frame(
+        broker_offset,
+        broker_length,
+        checksum_offset,
+        checksum,
+        metadata_offset,
+        metadata_length,
+        payload_offset,
+        len(data) - payload_offset,
+    )
+
+
+def checksum_state(data: bytes, frame: Frame) -> str:
+    """Whether the stored CRC agrees with metadata and payload."""
+    if frame.checksum is None:
+        return CHECKSUM_STATES[CHECKSUM_ABSENT]
+    valid = google_crc32c.value(data[frame.metadata_offset - 4 :]) == frame.checksum
+    return CHECKSUM_STATES[CHECKSUM_VALID if valid else CHECKSUM_MISMATCH]
+
+
+def decode_entry(data: bytes) -> Entry:
+    """Decode one entry.
+
+    Raises:
+        DecodeError: one of `pulsar_backlog.wire.rejects.ENTRY_CODES`, with the offset from the entry's start.
+    """
+    frame = read_frame(data)
+    flags: set[str] = set()
+    broker = None
+    if frame.broker_offset is not None and frame.broker_length is not None:
+        part = data[frame.broker_offset : frame.broker_offset + frame.broker_length]
+        broker = decode_broker_metadata(part, frame.broker_offset, flags)
+    metadata = decode_message_metadata(
+        data[frame.metadata_offset : frame.payload_offset], frame.metadata_offset, flags
+    )
+    return Entry(
+        frame=frame,
+        checksum_state=checksum_state(data, frame),
+        payload_crc32c=google_crc32c.value(data[frame.payload_offset :]) if is_chunk(metadata) else None,
+        broker=broker,
+        metadata=metadata,
+        flags=tuple(sorted(flags)),
+    )
+
+
+def is_chunk(metadata: MessageMetadata) -> bool:
+    """Whether the entry carries chunk fields (any of uuid, chunk id, chunk count)."""
+    fields = (metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg)
+    return any(field is not None for field in fields)
+
+
+def _u16(data: bytes, offset: int) -> int | None:
+    """The two bytes at `offset`, or None at the end (what follows reports it)."""
+    return int.from_bytes(data[offset : offset + 2]) if offset + 2 <= len(data) else None
+
+
+def _u32(data: bytes, offset: int, field: str) -> int:
+    if offset + 4 > len(data):
+        raise DecodeError(
+            "entry_too_short", offset=offset, field=field,
+            expected="4 bytes", found=f"{max(len(data) - offset, 0)}", context=data[offset:],
+        )
+    return int.from_bytes(data[offset : offset + 4])
+
+
+def _check_fits(data: bytes, offset: int, length: int, code: str, field: str) -> None:
+    left = len(data) - offset
+    if length > left:
+        raise DecodeError(
+            code, offset=offset - 4, field=field,
+            expected=f"at most {left}", found=str(length), context=data[offset - 4 :],
+        )
