@@ -49,7 +49,7 @@ def test_both_directions(topic: str, managed_ledger: str) -> None:
         "lab/s3/persistent/",
         "/s3/persistent/x",
         "a/b/c/d/persistent/x",
-        "lab/s3/persistent/per%cent",  # malformed escape
+        "lab/s3/persistent/50%off",  # malformed escape
         "lab/s3/persistent/%FF",  # not UTF-8
         "lab/s3/persistent/a%2Fb",  # would read as a V1 topic
         "la b/s3/persistent/x",
