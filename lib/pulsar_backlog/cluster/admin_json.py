@@ -1,0 +1,171 @@
+"""A folder of saved admin JSON -> what the broker knew about each topic.
+
+Files may have any name and lie in any folder; what they are is read from their content. A document that does not
+name its topic gets it, in this order, from: the ledger metadata in it, the ledgers that it lists, and the name of
+its file, `tenant__namespace__local.kind.json` with the parts percent-encoded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from pulsar_backlog.cluster.documents import Document, documents, is_topic
+from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.merge import disputes, merged
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings import Finding
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""A larger file is not admin JSON of one topic; reading it would cost the driver's memory."""
+
+_HEAD_BYTES = 64
+# Offloaded objects, which may lie in the same folder, and the answer of `scanOffloadedLedgers`, which is
+# not JSON at all: `{objects:[` and no commas.
+_NOT_ABOUT_TOPICS = re.compile(rb"\s*\{\s*objects\s*:|\xde\x47\xde\x47|\xfb\xdb\xab\xcb")
+_KIND = re.compile(r"(\.(internal-?stats|stats-internal|internal-info|info-internal|stats))?\.json\Z", re.IGNORECASE)
+
+
+@dataclass
+class _File:
+    """One file: what it says, and what is wrong with it."""
+
+    path: str
+    documents: list[Document] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    unusable: str | None = None
+    unreadable: bool = False
+
+    def findings(self) -> Iterator[Finding]:
+        """The S19 of this file, if any."""
+        if self.unusable is None and not self.faults:
+            return
+        message = self.unusable or f"{len(self.faults)} fields are not what they should be and were left out"
+        yield Finding(
+            "S19",
+            subject=self.path,
+            message=f"{self.path}: {message}.",
+            evidence=tuple(self.faults),
+            reason="read from the saved file",
+            incomplete=self.unreadable,
+        )
+
+
+def read_cluster_state(
+    folder: Path, topics_of_ledgers: Mapping[int, str], max_file_bytes: int = MAX_FILE_BYTES
+) -> ClusterState:
+    """Everything that the files under a folder say.
+
+    Args:
+        folder: read with its subfolders; links to folders are not followed.
+        topics_of_ledgers: full topic name by ledger id, as found in the stored ledgers.
+        max_file_bytes: what a file may have at most.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"no folder of admin JSON: {folder}")
+    files = list(_files(folder, max_file_bytes))
+    topics = merged(_named(files, topics_of_ledgers))
+    disputed, findings = disputes(topics, topics_of_ledgers)
+    findings += [finding for file in files for finding in file.findings()]
+    if not topics and not findings:
+        findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
+    return ClusterState(topics, disputed, tuple(findings))
+
+
+def _files(folder: Path, max_file_bytes: int) -> Iterator[_File]:
+    """Every file under a folder but the hidden ones, read, in a stable order."""
+    errors: list[OSError] = []
+    found = [Path(root, name) for root, _, names in os.walk(folder, onerror=errors.append) for name in names]
+    for path in sorted(path for path in found if not path.name.startswith(".")):
+        file = _File(storable(str(path.relative_to(folder))))
+        try:
+            _read(file, path, max_file_bytes)
+        except OSError as error:
+            file.unusable, file.unreadable = f"cannot be read ({error.strerror})", True
+        yield file
+    for failed in errors:
+        subfolder = storable(os.path.relpath(failed.filename, folder))
+        yield _File(subfolder, unusable=f"cannot be listed ({failed.strerror})", unreadable=True)
+
+
+def _read(file: _File, path: Path, max_file_bytes: int) -> None:
+    if not path.is_file():  # a pipe would block for ever
+        file.unusable = "not a regular file"
+        return
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+        if _NOT_ABOUT_TOPICS.match(head):
+            return
+        size = path.stat().st_size
+        if size > max_file_bytes:
+            file.unusable = f"{size} bytes are more than admin JSON ever has"
+            return
+        _parse(file, head + stream.read(max_file_bytes))
+
+
+def _parse(file: _File, content: bytes) -> None:
+    try:
+        body = json.loads(content)  # detects UTF-8 and UTF-16, with and without a byte-order mark
+    except json.JSONDecodeError as error:
+        what = "an HTML page" if content.lstrip()[:1] == b"<" else f"{error.msg} at character {error.pos}"
+        file.unusable = "empty" if not content.strip() else f"not whole JSON: {what}"
+        return
+    except (ValueError, RecursionError):  # not Unicode, a number of thousands of digits, or nested without end
+        file.unusable = "not JSON"
+        return
+    if isinstance(body, list):  # of topics or the like
+        return
+    if not isinstance(body, dict):
+        file.unusable = "not a JSON object"
+        return
+    if type(body.get("partitions")) is int:  # how many partitions a topic has
+        return
+    file.documents = list(documents(Fields(body, file.faults)))
+    if not file.documents and not file.faults and "partitions" not in body:
+        answer = body.get("reason")
+        said = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""
+        file.unusable = f"neither internalStats nor internal-info nor stats{said}"
+
+
+def _named(files: Iterable[_File], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
+    """Documents with their topics, in the files' order; marks the files whose topic nothing names."""
+    known = dict(topics_of_ledgers)
+    pairs = [(file, document) for file in files for document in file.documents]
+    # Ledgers that one document lists under a topic name it for documents that list the same ones.
+    for _, document in pairs:
+        if document.topic:
+            for ledger in document.ledgers:
+                known.setdefault(ledger.ledger_id, document.topic)
+    named = []
+    for file, document in pairs:
+        topic = document.topic or _topic_by_ledgers(document, known) or _topic_by_file_name(file.path)
+        if topic:
+            named.append((topic, document))
+        else:
+            file.unusable = f"this {document.kind} does not say which topic it is about"
+    return named
+
+
+def _topic_by_ledgers(document: Document, known: Mapping[int, str]) -> str | None:
+    ids = {ledger.ledger_id for ledger in document.ledgers}
+    if document.offloaded_ledger_id is not None:
+        ids.add(document.offloaded_ledger_id)
+    topics = {known[id_] for id_ in ids if id_ in known}
+    return topics.pop() if len(topics) == 1 else None
+
+
+def _topic_by_file_name(path: str) -> str | None:
+    name = path.rsplit("/", 1)[-1]
+    kind = _KIND.search(name)
+    parts = name[: kind.start()].split("__", 2) if kind else []
+    topic = "persistent://" + "/".join(unquote(part) for part in parts)
+    return topic if is_topic(topic) else None

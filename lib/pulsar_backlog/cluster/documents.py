@@ -1,0 +1,206 @@
+"""Admin JSON documents -> what each of them says, and of which topic.
+
+| document | pulsar-admin topics | REST | known by |
+|---|---|---|---|
+| internalStats | stats-internal [-m] | .../internalStats | `ledgers`, `lastConfirmedEntry` |
+| internal-info | info-internal | .../internal-info | `ledgers`, `cursors` |
+| stats | stats | .../stats | `publishers`, `subscriptions` |
+
+A partitioned topic has one of these per partition in the map `partitions`, under the partition's full name.
+Only internalStats says whether an offload is complete: `isOffloaded` of internal-info is true for attempts that
+failed or still go on as well. Only internal-info names the attempt's UUID.
+
+Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-client-admin-api/src/main/java/org/apache/pulsar/common/policies/data/ManagedLedgerInternalStats.java
+and https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/ManagedLedgerInfo.java
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.wire.names import managed_ledger_of_topic, topic_of_managed_ledger
+
+Kind = Literal["internalStats", "internal-info", "stats"]
+
+_POSITION = re.compile(r"(\d{1,18}):(-1|\d{1,18})", re.ASCII)
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MANAGED_LEDGER = re.compile(r"pulsar/managed-ledger=base64:([A-Za-z0-9+/]+=*)")
+
+
+@dataclass(frozen=True)
+class SavedLedger:
+    """One element of `ledgers`. Attributes as in `LedgerRecord`; None also when the document does not say."""
+
+    ledger_id: int
+    uuid: str | None = None
+    complete: bool | None = None
+    entries: int | None = None
+    size_bytes: int | None = None
+    closed_time_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Document:
+    """What one document says about one topic.
+
+    Attributes:
+        kind: which document it is.
+        topic: named by the document itself; None when it names none.
+        offloaded_ledger_id: a ledger of the topic that `stats` mentions; its only trace of a ledger.
+
+    The others are as in `TopicState`; None also when the document does not say.
+    """
+
+    kind: Kind
+    topic: str | None
+    ledgers: tuple[SavedLedger, ...] = ()
+    last_confirmed: tuple[int, int] | None = None
+    last_ledger_created_ms: int | None = None
+    known_until_ms: int | None = None
+    publishers: int | None = None
+    subscriptions: Mapping[str, str | None] | None = None
+    state: str | None = None
+    terminated: bool | None = None
+    offloaded_ledger_id: int | None = None
+
+
+def documents(file: Fields) -> Iterator[Document]:
+    """The documents of one file; none when it is of another kind."""
+    if not file.has("partitions"):
+        yield from _document(file, None)
+        return
+    for name, partition in file.members("partitions"):
+        if is_topic(name):
+            yield from _document(partition, name)
+        else:
+            file.fault(f"partitions.{name}")
+
+
+def _document(body: Fields, topic: str | None) -> Iterator[Document]:
+    if body.has("ledgers", "lastConfirmedEntry"):
+        yield _internal_stats(body, topic)
+    elif body.has("ledgers", "cursors"):
+        yield _internal_info(body, topic)
+    elif body.has("publishers", "subscriptions"):
+        yield _stats(body, topic)
+
+
+def _internal_stats(body: Fields, topic: str | None) -> Document:
+    ledgers = []
+    for ledger in body.children("ledgers"):
+        topic = topic or _topic_in_metadata(ledger)
+        ledger_id = _ledger_id(ledger)
+        if ledger_id is None:
+            continue
+        # A closed ledger without entries is removed at once, so 0 means that it is still open.
+        entries = ledger.integer("entries") or None
+        ledgers.append(
+            SavedLedger(
+                ledger_id,
+                complete=ledger.flag("offloaded"),
+                entries=entries,
+                size_bytes=ledger.integer("size") if entries else None,
+            )
+        )
+    created_ms = body.time_ms("lastLedgerCreatedTimestamp")
+    switched_ms = [c.time_ms("lastLedgerSwitchTimestamp") for _, c in body.members("cursors")]
+    state = body.text("state")
+    return Document(
+        kind="internalStats",
+        topic=topic,
+        ledgers=tuple(ledgers),
+        last_confirmed=_position(body, "lastConfirmedEntry"),
+        last_ledger_created_ms=created_ms,
+        known_until_ms=max((t for t in [created_ms, *switched_ms] if t is not None), default=None),
+        state=state,
+        terminated=None if state is None else state == "Terminated",
+    )
+
+
+def _internal_info(body: Fields, topic: str | None) -> Document:
+    ledgers = []
+    for ledger in body.children("ledgers"):
+        ledger_id = _ledger_id(ledger)
+        if ledger_id is None:
+            continue
+        entries = ledger.integer("entries")
+        ledgers.append(
+            SavedLedger(
+                ledger_id,
+                uuid=_uuid(ledger),
+                # True only says that there is an offload context, be it complete or not.
+                complete=False if ledger.flag("isOffloaded") is False else None,
+                entries=entries,
+                size_bytes=ledger.integer("size"),
+                # An open ledger carries the time of its creation.
+                closed_time_ms=(ledger.integer("timestamp") or None) if entries is not None else None,
+            )
+        )
+    return Document(
+        kind="internal-info",
+        topic=topic,
+        ledgers=tuple(ledgers),
+        known_until_ms=body.time_ms("modificationDate"),
+        terminated=body.child("terminatedPosition") is not None,
+    )
+
+
+def _stats(body: Fields, topic: str | None) -> Document:
+    # Unlike cursor names in internalStats, subscription names are not encoded here.
+    types = {storable(name): s.text("type") for name, s in body.members("subscriptions")}
+    return Document(
+        kind="stats",
+        topic=topic,
+        publishers=body.count("publishers"),
+        subscriptions={name: None if type_ == "None" else type_ for name, type_ in types.items()},
+        offloaded_ledger_id=body.integer("lastOffloadLedgerId") or None,  # 0 where nothing was ever offloaded
+    )
+
+
+def _ledger_id(ledger: Fields) -> int | None:
+    if not ledger.has("ledgerId"):
+        ledger.fault("ledgerId")
+    return ledger.integer("ledgerId")
+
+
+def _position(body: Fields, name: str) -> tuple[int, int] | None:
+    text = body.text(name)
+    match = _POSITION.fullmatch(text) if text else None
+    if match:
+        return int(match[1]), int(match[2])
+    if text not in (None, "-1:-1"):  # -1:-1 is a topic that never held anything
+        body.fault(name)
+    return None
+
+
+def _uuid(ledger: Fields) -> str | None:
+    uuid = ledger.text("offloadedContextUuid")
+    if uuid is not None and not _UUID.fullmatch(uuid):
+        ledger.fault("offloadedContextUuid")
+        return None
+    return uuid
+
+
+def _topic_in_metadata(ledger: Fields) -> str | None:
+    match = _MANAGED_LEDGER.search(ledger.text("metadata") or "")
+    if not match:
+        return None
+    try:
+        return topic_of_managed_ledger(base64.b64decode(match[1], validate=True).decode())
+    except ValueError:
+        ledger.fault("metadata")
+        return None
+
+
+def is_topic(name: str) -> bool:
+    """Whether this is the full name of a persistent topic."""
+    try:
+        managed_ledger_of_topic(name)
+    except ValueError:
+        return False
+    return True

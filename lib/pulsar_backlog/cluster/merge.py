@@ -1,0 +1,102 @@
+"""Several documents about one topic -> one state; and what contradicts each other between topics.
+
+Per kind the newest document counts. internalStats is what the owning broker had in memory, internal-info what
+the metadata store held: where both say something, internalStats is right.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from pulsar_backlog.cluster.documents import Document, Kind, SavedLedger
+from pulsar_backlog.cluster.values import LedgerRecord, TopicState
+from pulsar_backlog.findings import Finding
+
+
+def merged(named: Iterable[tuple[str, Document]]) -> dict[str, TopicState]:
+    """One state per topic, by full name."""
+    by_topic: dict[str, list[Document]] = defaultdict(list)
+    for topic, document in named:
+        by_topic[topic].append(document)
+    return {topic: _state(topic, by_topic[topic]) for topic in sorted(by_topic)}
+
+
+def _state(topic: str, documents: list[Document]) -> TopicState:
+    live = _newest(documents, "internalStats")
+    stored = _newest(documents, "internal-info")
+    stats = _newest(documents, "stats")
+    return TopicState(
+        topic=topic,
+        ledgers=_ledgers(topic, live, stored),
+        last_confirmed=live.last_confirmed,
+        last_ledger_created_ms=live.last_ledger_created_ms,
+        # The metadata store may have been read later than the broker's memory, so its time bounds only itself.
+        known_until_ms=live.known_until_ms if live.last_confirmed else stored.known_until_ms,
+        publishers=stats.publishers,
+        subscriptions=stats.subscriptions,
+        state=live.state,
+        terminated=live.terminated if live.terminated is not None else stored.terminated,
+    )
+
+
+def _newest(documents: list[Document], kind: Kind) -> Document:
+    """The newest of a kind; an empty one when there is none."""
+    ranked = [Document(kind, None), *(d for d in documents if d.kind == kind)]
+    return max(reversed(ranked), key=lambda d: (d.known_until_ms or -1, d.last_confirmed or (-1, -1)))
+
+
+def _ledgers(topic: str, live: Document, stored: Document) -> tuple[LedgerRecord, ...]:
+    """Ledgers of both. One that only internal-info lists is newer than internalStats, or was trimmed since."""
+    of_live = {ledger.ledger_id: ledger for ledger in live.ledgers}
+    of_stored = {ledger.ledger_id: ledger for ledger in stored.ledgers}
+    newest_live = max(of_live, default=-1)
+    ids = [*of_live, *(id_ for id_ in of_stored if id_ > newest_live)]
+    return tuple(_record(topic, id_, of_live.get(id_), of_stored.get(id_)) for id_ in ids)
+
+
+def _record(topic: str, ledger_id: int, live: SavedLedger | None, stored: SavedLedger | None) -> LedgerRecord:
+    first, second = live or SavedLedger(ledger_id), stored or SavedLedger(ledger_id)
+    return LedgerRecord(
+        ledger_id=ledger_id,
+        topic=topic,
+        uuid=second.uuid,
+        complete=first.complete if first.complete is not None else second.complete,
+        entries=first.entries if first.entries is not None else second.entries,
+        size_bytes=first.size_bytes if first.size_bytes is not None else second.size_bytes,
+        closed_time_ms=second.closed_time_ms,
+    )
+
+
+def disputes(
+    topics: Mapping[str, TopicState], topics_of_ledgers: Mapping[int, str]
+) -> tuple[frozenset[int], list[Finding]]:
+    """Ledgers that two topics claim, be it in the files or between the files and the stored ledgers.
+
+    A ledger id is unique in a cluster, so this means that two clusters were mixed.
+    """
+    owners = dict(topics_of_ledgers)
+    between: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for state in topics.values():
+        for ledger in state.ledgers:
+            owner = owners.setdefault(ledger.ledger_id, state.topic)
+            if owner != state.topic:
+                between[owner, state.topic].append(ledger.ledger_id)
+    findings = [
+        Finding(
+            "S20",
+            subject=f"{owner} and {topic}",
+            message=f"{owner} and {topic} both claim ledger {ids[0]}{_more(ids)}.",
+            topic=topic,
+            ledger_id=ids[0],
+            count=len(ids),
+            reason="read from the saved admin JSON",
+            evidence=tuple(f"ledger {id_}" for id_ in ids),
+        )
+        for (owner, topic), ids in between.items()
+    ]
+    return frozenset(id_ for ids in between.values() for id_ in ids), findings
+
+
+def _more(ids: list[int]) -> str:
+    return f" and {len(ids) - 1} more" if len(ids) > 1 else ""

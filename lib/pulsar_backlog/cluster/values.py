@@ -1,0 +1,84 @@
+"""What the broker knew about topics and their ledgers when someone saved it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pulsar_backlog.findings import Finding
+
+
+@dataclass(frozen=True)
+class LedgerRecord:
+    """The broker's record of one ledger.
+
+    Attributes:
+        ledger_id: ledger.
+        topic: full name of the topic partition it belongs to.
+        uuid: of the newest offload attempt, complete or not; None when there was none or it was not saved.
+        complete: whether the broker reads the ledger from the offloaded copy; None when that was not saved.
+        entries: entries of the closed ledger; None while it is open.
+        size_bytes: bytes of all entries of the closed ledger; None while it is open.
+        closed_time_ms: when it was closed; None while it is open, or when that was not saved.
+    """
+
+    ledger_id: int
+    topic: str
+    uuid: str | None = None
+    complete: bool | None = None
+    entries: int | None = None
+    size_bytes: int | None = None
+    closed_time_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """What the broker knew about one topic partition.
+
+    Attributes:
+        topic: full name.
+        ledgers: in the broker's order, the last one usually open.
+        last_confirmed: (ledger id, entry id) of the last entry; entry id -1 when that ledger is empty.
+        last_ledger_created_ms: when the newest ledger was begun.
+        known_until_ms: no entry followed `last_confirmed` before this time; without `last_confirmed`, no
+            ledger followed the last one. A lower bound: nothing in a snapshot says when it was taken.
+        publishers: producers that were connected.
+        subscriptions: name -> type; the type is None when no consumer was connected.
+        state: of the managed ledger, such as `LedgerOpened`.
+        terminated: whether nothing can be published any more; None when that was not saved.
+    """
+
+    topic: str
+    ledgers: tuple[LedgerRecord, ...] = ()
+    last_confirmed: tuple[int, int] | None = None
+    last_ledger_created_ms: int | None = None
+    known_until_ms: int | None = None
+    publishers: int | None = None
+    subscriptions: Mapping[str, str | None] | None = None
+    state: str | None = None
+    terminated: bool | None = None
+
+
+@dataclass(frozen=True)
+class ClusterState:
+    """What a folder of saved admin JSON says.
+
+    Attributes:
+        topics: by full name.
+        disputed: ledger ids that two topics claim; nothing that is said of them can be relied on.
+        findings: files that could not be used (S19) and claims that contradict each other (S20).
+    """
+
+    topics: Mapping[str, TopicState]
+    disputed: frozenset[int]
+    findings: tuple[Finding, ...]
+
+
+def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:
+    """The broker's records by ledger id, without the disputed ones."""
+    return {
+        ledger.ledger_id: ledger
+        for topic in state.topics.values()
+        for ledger in topic.ledgers
+        if ledger.ledger_id not in state.disputed
+    }
