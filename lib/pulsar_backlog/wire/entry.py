@@ -147,8 +147,12 @@ def _u16(data: bytes, offset: int) -> int | None:
 def _u32(data: bytes, offset: int, field: str) -> int:
     if offset + 4 > len(data):
         raise DecodeError(
-            "entry_too_short", offset=offset, field=field,
-            expected="4 bytes", found=f"{max(len(data) - offset, 0)}", context=data[offset:],
+            "entry_too_short",
+            offset=offset,
+            field=field,
+            expected="4 bytes",
+            found=f"{max(len(data) - offset, 0)}",
+            context=data[offset:],
         )
     return int.from_bytes(data[offset : offset + 4])
 
@@ -157,6 +161,10 @@ def _check_fits(data: bytes, offset: int, length: int, code: str, field: str) ->
     left = len(data) - offset
     if length > left:
         raise DecodeError(
-            code, offset=offset - 4, field=field,
-            expected=f"at most {left}", found=str(length), context=data[offset - 4 :],
+            code,
+            offset=offset - 4,
+            field=field,
+            expected=f"at most {left}",
+            found=str(length),
+            context=data[offset - 4 :],
         )

@@ -124,13 +124,21 @@ def decode_message_metadata(data: bytes, offset: int, flags: set[str]) -> Messag
     missing = [f for f in ("producer_name", "sequence_id", "publish_time") if not message.HasField(f)]
     if missing:
         raise DecodeError(
-            "metadata_incomplete", offset=offset, field=f"metadata.{missing[0]}",
-            expected="a required field", found="nothing", context=data,
+            "metadata_incomplete",
+            offset=offset,
+            field=f"metadata.{missing[0]}",
+            expected="a required field",
+            found="nothing",
+            context=data,
         )
     if not message.IsInitialized():
         raise DecodeError(
-            "metadata_incomplete", offset=offset, field=f"metadata.{message.FindInitializationErrors()[0]}",
-            expected="a required field", found="nothing", context=data,
+            "metadata_incomplete",
+            offset=offset,
+            field=f"metadata.{message.FindInitializationErrors()[0]}",
+            expected="a required field",
+            found="nothing",
+            context=data,
         )
     _flag_times(message, flags)
     return _record(message, _Reader(message, flags))
@@ -151,7 +159,12 @@ def _parse(message: Message, data: bytes, offset: int, code: str, field: str, fl
         message.ParseFromString(data)
     except ProtobufError as error:
         raise DecodeError(
-            code, offset=offset, field=field, expected="valid protobuf", found=f"{len(data)} other bytes", context=data
+            code,
+            offset=offset,
+            field=field,
+            expected="valid protobuf",
+            found=f"{len(data)} other bytes",
+            context=data,
         ) from error
     if _has_unknown(message):
         flags.add(FLAG_UNKNOWN_FIELDS)

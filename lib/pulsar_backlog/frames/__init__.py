@@ -1,0 +1,1 @@
+"""Spark: the few doors into Python, and DataFrame -> DataFrame transforms."""

@@ -1,0 +1,105 @@
+"""The door from scan units to `entries` and `rejects`: units go out as a broadcast, Arrow batches come back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.accumulators import Accumulator, AccumulatorParam
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pulsar_backlog.frames.unit_scan import UnitAccount, scan_unit
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
+from pulsar_backlog.tables import TABLES
+
+MAX_PACK_UNITS = 256
+"""Units of one task at most: thousands of tiny ledgers still spread over the executors."""
+
+UnitKey = tuple[int, str, int]
+Accounts = dict[UnitKey, UnitAccount]
+
+
+class AccountsParam(AccumulatorParam[Accounts]):
+    """Collects the accounts of finished units; a unit that is scanned again replaces its own account."""
+
+    def zero(self, value: Accounts) -> Accounts:
+        """No accounts."""
+        return {}
+
+    def addInPlace(self, value1: Accounts, value2: Accounts) -> Accounts:  # noqa: N802 - Spark's name
+        """Both, the later one winning."""
+        value1.update(value2)
+        return value1
+
+
+def unit_key(unit: ScanUnit) -> UnitKey:
+    """What identifies a unit: ledger, copy, number."""
+    return unit.ledger_id, unit.copy, unit.number
+
+
+def unit_bytes(unit: ScanUnit) -> int:
+    """Bytes of the data object that the unit covers."""
+    return sum(block.length for block in unit.blocks)
+
+
+def pack_units(units: Iterable[ScanUnit]) -> list[tuple[ScanUnit, ...]]:
+    """Units bundled for one task each: about `UNIT_BYTES`, at most `MAX_PACK_UNITS`."""
+    packs: list[tuple[ScanUnit, ...]] = []
+    pack: list[ScanUnit] = []
+    size = 0
+    for unit in units:
+        if pack and (size + unit_bytes(unit) > UNIT_BYTES or len(pack) == MAX_PACK_UNITS):
+            packs.append(tuple(pack))
+            pack, size = [], 0
+        pack.append(unit)
+        size += unit_bytes(unit)
+    return [*packs, tuple(pack)] if pack else packs
+
+
+def entries_frame(
+    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str
+) -> tuple[DataFrame, Accumulator[Accounts]]:
+    """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
+    accounts = spark.sparkContext.accumulator({}, AccountsParam())
+    packs = spark.sparkContext.broadcast(pack_units(units))
+    schema = StructType.fromDDL(TABLES["entries"].ddl())
+    arrow = to_arrow_schema(schema)
+
+    def scan_packs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for unit in _units_of(batches, packs.value):
+            account = UnitAccount()
+            for piece in scan_unit(source, unit, cluster, arrow):
+                account += piece.account
+                yield from piece.batches
+            accounts.add({unit_key(unit): account})
+
+    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(scan_packs, schema), accounts
+
+
+def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:
+    """Rows of `rejects` for `units`: those whose account says that there are any are walked again."""
+    packs = spark.sparkContext.broadcast(pack_units(units))
+    schema = StructType.fromDDL(TABLES["rejects"].ddl())
+    rejects_arrow = to_arrow_schema(schema)
+    entries_arrow = to_arrow_schema(StructType.fromDDL(TABLES["entries"].ddl()))
+
+    def reject_packs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for unit in _units_of(batches, packs.value):
+            for piece in scan_unit(source, unit, cluster, entries_arrow):
+                if piece.rejects:
+                    yield pa.RecordBatch.from_pylist(piece.rejects, schema=rejects_arrow)
+
+    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(reject_packs, schema)
+
+
+def _one_row_a_pack(spark: SparkSession, packs: int) -> DataFrame:
+    return spark.range(0, packs, 1, max(packs, 1))
+
+
+def _units_of(batches: Iterator[pa.RecordBatch], packs: list[tuple[ScanUnit, ...]]) -> Iterator[ScanUnit]:
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield from packs[number]

@@ -1,0 +1,164 @@
+"""How a job runs: options in, exit code out, and a row in `runs` for what it did.
+
+Exit codes: 0 clean; 1 findings at or above `--fail-on`; 2 usage or configuration; 3 runtime error; 4 something
+was unreadable; 99 nothing new to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import platform
+import sys
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyspark
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from pulsar_backlog import __version__
+from pulsar_backlog.config import Options
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.findings import SEVERITIES
+from pulsar_backlog.options import parse_options
+from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of
+from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables import TABLES
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE, EXIT_UNCHANGED = 0, 1, 2, 3, 4, 99
+
+_PLACE_OPTIONS = ("source", "out", "endpoint")
+_NOT_INPUTS = ("fail_on", "exit_zero_when_unchanged", "out")
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What a job's body gets: session, checked options, and the moment it was started."""
+
+    spark: SparkSession
+    job: str
+    options: Options
+    started: datetime
+
+    @property
+    def out(self) -> str:
+        """Folder of tables and reports."""
+        return self.options.out or ""
+
+    @property
+    def cluster(self) -> str:
+        """Name of the cluster."""
+        return self.options.cluster or ""
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """What a job's body says it did.
+
+    Attributes:
+        fingerprint: digest of the inputs, as `fingerprint` makes it.
+        changed: False when the same inputs were worked through before.
+        rows: rows written, by table.
+        bytes_read: bytes read from the source.
+    """
+
+    fingerprint: str
+    changed: bool = True
+    rows: dict[str, int] = field(default_factory=dict)
+    bytes_read: int = 0
+
+
+Body = Callable[[JobContext], JobResult]
+
+
+def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | None, body: Body) -> int:
+    """Run a job's body and turn what happens into an exit code.
+
+    A user's mistake becomes one sentence on standard error, without a traceback.
+    """
+    try:
+        context = JobContext(start_session(f"pulsar-backlog {job}"), job, parse_options(parser, argv), now())
+        began = time.monotonic()
+        result = body(context)
+        if not result.changed:
+            return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
+        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, job)
+        _record(context, result, time.monotonic() - began, code)
+        return code
+    except UsageError as error:
+        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_USAGE
+    except SourceError as error:
+        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
+        return EXIT_INCOMPLETE
+
+
+def now() -> datetime:
+    """The moment, UTC; the only clock of the jobs."""
+    return datetime.now(UTC)
+
+
+def fingerprint(options: Options, inputs: dict[str, object]) -> str:
+    """Digest of a job's inputs, its options that decide the result, and this version."""
+    decisive = options.model_dump(exclude=set(_NOT_INPUTS), exclude_none=True)
+    text = json.dumps([__version__, decisive, inputs], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_unchanged(context: JobContext, digest: str) -> bool:
+    """Whether the job's last recorded run had the same inputs and left nothing unread."""
+    runs = read_table(context.spark, context.out, TABLES["runs"])
+    mine = runs.filter((f.col("cluster") == context.cluster) & (f.col("job") == context.job))
+    last = mine.orderBy(f.col("started").desc()).select("fingerprint", "exit_code").first()
+    return last is not None and last["fingerprint"] == digest and last["exit_code"] != EXIT_INCOMPLETE
+
+
+def exit_code(spark: SparkSession, out: str, cluster: str, fail_on: str | None, job: str | None = None) -> int:
+    """The exit code that the findings of one job, or of all, ask for."""
+    findings = read_table(spark, out, TABLES["findings"]).filter(f.col("cluster") == cluster)
+    if job is not None:
+        findings = findings.filter(f.col("job") == job)
+    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []  # type: ignore[arg-type]
+    counts = findings.agg(
+        f.count(f.when(f.col("incomplete"), 1)).alias("incomplete"),
+        f.count(f.when(f.col("severity").isin(bad), 1)).alias("bad"),
+    ).first()
+    if counts is None or (counts["incomplete"] == 0 and counts["bad"] == 0):
+        return EXIT_CLEAN
+    return EXIT_INCOMPLETE if counts["incomplete"] else EXIT_FINDINGS
+
+
+def versions(spark: SparkSession) -> dict[str, str]:
+    """Versions of this program and what it stands on."""
+    return {
+        "pulsar-backlog": __version__,
+        "spark": spark.version,
+        "pyspark": pyspark.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _record(context: JobContext, result: JobResult, seconds: float, code: int) -> None:
+    run_id = str(uuid.uuid4())
+    given = context.options.model_dump(exclude=set(_PLACE_OPTIONS), exclude_none=True)
+    row = {
+        "cluster": context.cluster,
+        "run_id": run_id,
+        "job": context.job,
+        "started": context.started,
+        "seconds": round(seconds, 3),
+        "source": context.options.source or context.out,
+        "fingerprint": result.fingerprint,
+        "options": {name: str(value) for name, value in given.items()},
+        "rows": result.rows,
+        "bytes_read": result.bytes_read,
+        "versions": versions(context.spark),
+        "exit_code": code,
+    }
+    frame = context.spark.createDataFrame([row], schema_of(TABLES["runs"]))
+    replace_slice(frame, context.out, TABLES["runs"], f.col("run_id") == run_id)

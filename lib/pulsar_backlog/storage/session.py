@@ -1,0 +1,64 @@
+"""The Spark session: one place for every setting, so that jobs behave the same however they are started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.jars import delta_jars
+
+REQUIRED_SETTINGS: dict[str, str] = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.compression.codec": "zstd",
+    # Timestamps other readers understand (delta-rs, DuckDB, Trino).
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+"""Settings a cluster must have too; `conf/spark/` holds them for spark-submit."""
+
+LOCAL_SETTINGS: dict[str, str] = {
+    "spark.master": "local[*]",
+    "spark.driver.memory": "4g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+"""Settings for one machine; spark-submit's own take precedence."""
+
+
+def start_session(app: str) -> SparkSession:
+    """The running session, or a new one with Delta.
+
+    Under spark-submit the master and memory come from there; alone it runs `local[*]`.
+
+    Raises:
+        UsageError: Java or the Delta jars cannot be had.
+    """
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        raise UsageError("Java was not found: install a Java 17 runtime, or point JAVA_HOME at one")
+    # Workers must run this interpreter, not the first `python3` on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
+        for key, value in LOCAL_SETTINGS.items():
+            builder = builder.config(key, value)
+        builder = builder.config("spark.jars", ",".join(str(path) for path in delta_jars()))
+    for key, value in REQUIRED_SETTINGS.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    # What goes wrong reaches Python as an exception; the JVM's own stack traces would bury the message.
+    session.sparkContext.setLogLevel("FATAL")
+    return session

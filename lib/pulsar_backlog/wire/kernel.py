@@ -1,0 +1,276 @@
+"""The compiled kernel: many entries of one buffer into arrays, without a Python object per entry.
+
+It reads plain entries only. Whatever is unusual in any way (an unknown or repeated field, another wire type, a
+number outside its type, text that is not UTF-8, encryption keys, a broken length) leaves the entry with status
+`LEFT`, and `pulsar_backlog.wire.entry` decides. So the kernel never rejects and never flags, and for a plain entry
+both give the same columns; tests hold them against each other on arbitrary bytes.
+
+Layout of entry and metadata: `wire/entry.py` and `proto/pulsar_messages.proto`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pulsar_backlog.wire.entry import CHECKSUM_ABSENT, CHECKSUM_MISMATCH, CHECKSUM_VALID
+from pulsar_backlog.wire.jit import compiled, crc32c
+from pulsar_backlog.wire.metadata import COMPRESSIONS, END_OF_TIME_MS
+from pulsar_backlog.wire.primitives import is_utf8, key_value, same_bytes, tag_of, u32, varint, window
+
+PLAIN, LEFT = 0, 1
+
+NUMBER_FIELDS = (2, 3, 8, 9, 11, 12, 17, 19, 20, 22, 23, 24, 25, 27, 28, 29, 30, 33, 34)
+"""Metadata fields the kernel reads as one number each; the order is that of the rows of `numbers`."""
+BYTES_FIELDS = (1, 5, 6, 14, 15, 16, 18, 26, 32)
+"""Metadata fields the kernel reads as one run of bytes each; the order is that of the rows of `starts`."""
+TEXT_FIELDS = (1, 5, 6, 14, 26)
+"""Those of them that are text."""
+PROPERTIES = 4
+
+FRAME_COLUMNS = (
+    "broker_timestamp",
+    "index",
+    "checksum",
+    "payload_offset",
+    "payload_crc32c",
+    "metadata_offset",
+)
+"""Rows of `frame`: numbers about the entry itself. `metadata_offset` and `payload_offset` are from its start."""
+BROKER_TIMESTAMP, INDEX, CHECKSUM, PAYLOAD_OFFSET, PAYLOAD_CRC, METADATA_OFFSET = range(6)
+
+HAS_BROKER_METADATA, HAS_BROKER_TIMESTAMP, HAS_INDEX = 40, 41, 42
+"""Bits of `present` beyond those of the metadata fields, which stand at their field number."""
+
+MAX_PROPERTIES = 64
+"""An entry with more is left: looking for repeated keys takes quadratic time."""
+
+_CHUNK_BITS = (1 << 26) | (1 << 27) | (1 << 29)
+_REQUIRED_BITS = (1 << 1) | (1 << 2) | (1 << 3)
+_COMPRESSIONS = len(COMPRESSIONS)
+
+_ANY, _INT32, _UINT32, _BOOL, _TIME, _CODEC = range(6)
+_KIND_OF = {8: _CODEC, 9: _UINT32, 33: _UINT32, 34: _UINT32, 3: _TIME, 12: _TIME, 19: _TIME}
+_KIND_OF |= dict.fromkeys((11, 20, 27, 28, 29), _INT32) | dict.fromkeys((17, 25, 30), _BOOL)
+_SLOT = np.full(64, -1, dtype=np.int64)
+_KIND = np.full(64, _ANY, dtype=np.int64)
+_IS_BYTES = np.zeros(64, dtype=np.bool_)
+_IS_TEXT = np.zeros(64, dtype=np.bool_)
+for _row, _field in enumerate(NUMBER_FIELDS):
+    _SLOT[_field], _KIND[_field] = _row, _KIND_OF.get(_field, _ANY)
+for _row, _field in enumerate(BYTES_FIELDS):
+    _SLOT[_field], _IS_BYTES[_field], _IS_TEXT[_field] = _row, True, _field in TEXT_FIELDS
+
+
+@compiled
+def _number_is_plain(kind: int, value: int) -> bool:
+    """Whether a number is one its field's type can hold and this version knows."""
+    if kind == _ANY:
+        return True
+    if kind == _INT32:
+        return -(1 << 31) <= value < (1 << 31)
+    if kind == _UINT32:
+        return 0 <= value < (1 << 32)
+    if kind == _TIME:
+        return 0 <= value < END_OF_TIME_MS
+    return 0 <= value < (2 if kind == _BOOL else _COMPRESSIONS)
+
+
+@compiled
+def _broker_metadata(buffer: Any, position: int, end: int, frame: Any, i: int) -> int:
+    """Read part A; its bits of `present`, or -1 when it is not plain."""
+    present = 1 << HAS_BROKER_METADATA
+    while position < end:
+        tag = buffer[position]
+        value, position = varint(buffer, position + 1, end)
+        if position < 0:
+            return -1
+        if tag == 0x08 and not present & (1 << HAS_BROKER_TIMESTAMP) and 0 <= value < END_OF_TIME_MS:
+            frame[BROKER_TIMESTAMP, i] = value
+            present |= 1 << HAS_BROKER_TIMESTAMP
+        elif tag == 0x10 and not present & (1 << HAS_INDEX):
+            frame[INDEX, i] = value
+            present |= 1 << HAS_INDEX
+        else:
+            return -1
+    return present
+
+
+@compiled
+def _metadata(
+    buffer: Any, position: int, end: int, numbers: Any, starts: Any, lengths: Any, counts: Any, i: int
+) -> int:
+    """Read part C into row `i` of the arrays; its bits of `present`, or -1 when it is not plain."""
+    present = 0
+    while position < end:
+        number, wire_type, position = tag_of(buffer, position, end)
+        if position < 0:
+            return -1
+        slot = _SLOT[number]
+        bit = 1 << number
+        if wire_type == 0 and slot >= 0 and not _IS_BYTES[number] and not present & bit:
+            value, position = varint(buffer, position, end)
+            if position < 0 or not _number_is_plain(_KIND[number], value):
+                return -1
+            numbers[slot, i] = value
+        elif wire_type == 2 and (
+            number == PROPERTIES or (slot >= 0 and _IS_BYTES[number] and not present & bit)
+        ):
+            start, position = window(buffer, position, end)
+            if position < 0:
+                return -1
+            if number == PROPERTIES:
+                counts[i] += 1
+                key, key_end, value_start, value_end = key_value(buffer, start, position)
+                if (
+                    key < 0
+                    or not is_utf8(buffer, key, key_end)
+                    or not is_utf8(buffer, value_start, value_end)
+                ):
+                    return -1
+            else:
+                if _IS_TEXT[number] and not is_utf8(buffer, start, position):
+                    return -1
+                starts[slot, i], lengths[slot, i] = start, position - start
+        else:
+            return -1
+        present |= bit
+    return present
+
+
+@compiled
+def _entry(
+    buffer: Any,
+    start: int,
+    end: int,
+    frame: Any,
+    states: Any,
+    numbers: Any,
+    starts: Any,
+    lengths: Any,
+    counts: Any,
+    i: int,
+) -> int:
+    """Read one entry into row `i`; the bits of `present`, or -1 when it is not plain."""
+    position = start
+    present = 0
+    if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x02:
+        length = u32(buffer, position + 2)
+        position += 6
+        if length > end - position:
+            return -1
+        present = _broker_metadata(buffer, position, position + length, frame, i)
+        if present < 0:
+            return -1
+        position += length
+    states[i] = CHECKSUM_ABSENT
+    if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x01:
+        frame[CHECKSUM, i] = u32(buffer, position + 2)
+        position += 6
+        states[i] = CHECKSUM_VALID
+    if end - position < 4:
+        return -1
+    length = u32(buffer, position)
+    metadata = position + 4
+    if length > end - metadata:
+        return -1
+    payload = metadata + length
+    bits = _metadata(buffer, metadata, payload, numbers, starts, lengths, counts, i)
+    if bits < 0 or (bits & _REQUIRED_BITS) != _REQUIRED_BITS or counts[i] > MAX_PROPERTIES:
+        return -1
+    if states[i] == CHECKSUM_VALID and crc32c(buffer, position, end) != frame[CHECKSUM, i]:
+        states[i] = CHECKSUM_MISMATCH
+    if bits & _CHUNK_BITS:
+        frame[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
+    frame[METADATA_OFFSET, i], frame[PAYLOAD_OFFSET, i] = metadata - start, payload - start
+    return present | bits
+
+
+@compiled
+def read_entries(
+    buffer: Any,
+    offsets: Any,
+    sizes: Any,
+    status: Any,
+    present: Any,
+    frame: Any,
+    states: Any,
+    numbers: Any,
+    starts: Any,
+    lengths: Any,
+    counts: Any,
+) -> None:
+    """Read entry `i` at `buffer[offsets[i]:offsets[i] + sizes[i]]` into row `i` of every array.
+
+    Args:
+        buffer: uint8; every entry lies inside it (the caller checks).
+        offsets: int64, first byte of each entry.
+        sizes: int64, bytes of each entry.
+        status: int8, set to PLAIN or LEFT; the other arrays mean nothing where it is LEFT.
+        present: int64, bit n set where metadata field n is present, and the `HAS_` bits.
+        frame: int64 of `FRAME_COLUMNS` rows.
+        states: int8, checksum state.
+        numbers: int64 of `NUMBER_FIELDS` rows.
+        starts: int64 of `BYTES_FIELDS` rows, first byte in `buffer`.
+        lengths: int64 of `BYTES_FIELDS` rows.
+        counts: int64, zeros; set to the number of properties.
+    """
+    for i in range(offsets.shape[0]):
+        bits = _entry(
+            buffer, offsets[i], offsets[i] + sizes[i], frame, states, numbers, starts, lengths, counts, i
+        )
+        status[i] = PLAIN if bits >= 0 else LEFT
+        present[i] = max(bits, 0)
+
+
+@compiled
+def read_properties(
+    buffer: Any, offsets: Any, rows: Any, frame: Any, counts: Any, status: Any, starts: Any, lengths: Any
+) -> None:
+    """Find the property keys and values of the plain entries `rows`, in order.
+
+    An entry with a repeated key becomes LEFT; its places in `starts` and `lengths` stay, the caller drops them.
+
+    Args:
+        buffer: as for `read_entries`, and so are offsets, frame, counts and status.
+        offsets: int64, first byte of each entry.
+        rows: int64, the entries that have properties.
+        frame: int64 of `FRAME_COLUMNS` rows.
+        counts: int64, number of properties.
+        status: int8.
+        starts: int64 of 2 rows (keys, values), one column a property.
+        lengths: int64 of 2 rows.
+    """
+    at = 0
+    for i in rows:
+        first = at
+        position = offsets[i] + frame[METADATA_OFFSET, i]
+        end = offsets[i] + frame[PAYLOAD_OFFSET, i]
+        while at < first + counts[i]:
+            number, wire_type, position = tag_of(buffer, position, end)
+            if wire_type == 0:
+                _value, position = varint(buffer, position, end)
+                continue
+            start, position = window(buffer, position, end)
+            if number == PROPERTIES:
+                key, key_end, value, value_end = key_value(buffer, start, position)
+                for other in range(first, at):
+                    if lengths[0, other] == key_end - key and same_bytes(
+                        buffer, starts[0, other], key, key_end - key
+                    ):
+                        status[i] = LEFT
+                starts[0, at], lengths[0, at] = key, key_end - key
+                starts[1, at], lengths[1, at] = value, value_end - value
+                at += 1
+
+
+@compiled
+def copy_runs(buffer: Any, starts: Any, ends: Any, target: Any) -> None:
+    """Copy runs of `buffer` one after the other into `target`; `ends[i]` is where run `i` ends there."""
+    begin = 0
+    for i in range(starts.shape[0]):
+        source = starts[i]
+        for k in range(ends[i] - begin):
+            target[begin + k] = buffer[source + k]
+        begin = ends[i]
