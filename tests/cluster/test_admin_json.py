@@ -140,7 +140,7 @@ def test_what_names_the_topic(tmp_path: Path, files: dict[str, object], known: d
         pytest.param({"lab__s3.json": INFO}, {}, id="file name with two parts"),
         pytest.param({"l b__s3__x.json": INFO}, {}, id="no tenant is called that"),
         pytest.param({"x": INFO}, {257: MULTI_CHUNK, 258: SUBS}, id="ledgers of two topics"),
-        pytest.param({"x": STATS}, {}, id="stats of a topic that was never offloaded"),
+        pytest.param({"x": {**STATS, "lastOffloadLedgerId": 0}}, {0: SUBS}, id="stats, never offloaded"),
     ],
 )
 def test_nothing_names_the_topic(tmp_path: Path, files: dict[str, object], known: dict[int, str]) -> None:
