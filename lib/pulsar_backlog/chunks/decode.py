@@ -1,0 +1,39 @@
+"""What the payload check adds to a publication after its chunks were read and joined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+from pulsar_backlog.chunks.rows import DecodeState, Flag, Publication
+
+_FLAG_OF_FAILURE: dict[DecodeState, Flag] = {"fault": "decode_fault", "wrong_size": "sizes_lie"}
+
+
+def with_decode_result(publication: Publication, decode_state: DecodeState, detail: str) -> Publication:
+    """The publication with what decompressing its joined payload showed.
+
+    A failure takes `rebuildable` and the manifest away and sets a flag; state and sureness stay.
+
+    Args:
+        publication: as folded.
+        decode_state: outcome of the check.
+        detail: words for the reason; empty adds nothing.
+
+    Raises:
+        ValueError: if the outcome is not a known one.
+    """
+    if decode_state not in get_args(DecodeState):
+        raise ValueError(f"decode state {decode_state!r} is not one of {get_args(DecodeState)}")
+    reason = f"{publication.reason}; {detail}" if detail else publication.reason
+    flag = _FLAG_OF_FAILURE.get(decode_state)
+    if flag is None:
+        return replace(publication, decode_state=decode_state, reason=reason)
+    return replace(
+        publication,
+        decode_state=decode_state,
+        reason=reason,
+        flags=tuple(sorted({*publication.flags, flag})),
+        rebuildable=False,
+        manifest=(),
+    )

@@ -1,0 +1,168 @@
+"""One publication of which nothing is taken for granted: state, flags, sizes, sureness, manifest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pulsar_backlog.chunks import parts as taken
+from pulsar_backlog.chunks import passes, sizes, states, sureness
+from pulsar_backlog.chunks.extent import ledgers_of, manifest_of, roles_from, span_entries, span_ms
+from pulsar_backlog.chunks.parts import Parts
+from pulsar_backlog.chunks.rows import (
+    ChunkRole,
+    ChunkRow,
+    DecodeState,
+    Flag,
+    LogEdge,
+    Publication,
+    State,
+    Sureness,
+    trusted,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFacts:
+    """What the other publications of the uuid say about this one.
+
+    Attributes:
+        flags: flags that come from them.
+        damaged_siblings: whether damaged entries of the uuid lie outside this publication.
+    """
+
+    flags: set[Flag]
+    damaged_siblings: bool
+
+
+def fold_publication(
+    rows: list[ChunkRow], family: FamilyFacts, edge: LogEdge
+) -> tuple[Publication, tuple[ChunkRole, ...]]:
+    """Verdict on the rows of one uuid and publish time, in position order."""
+    parts = taken.take_apart(rows)
+    measured = sizes.judge_sizes(_believable_slices(parts), parts.n, parts.total)
+    repeated, again = taken.resend_flags(parts)
+    flags = repeated | family.flags | _flags(parts, measured)
+    newest = next((row for row in reversed(rows) if trusted(row)), rows[-1])
+    may_arrive = states.may_still_arrive(newest, edge)
+    state = _state(parts, may_arrive)
+    join = _can_be_joined(parts)
+    facts = sureness.Facts(
+        state=state,
+        rows=rows,
+        relied_on=parts.picks or rows,
+        newest=newest,
+        present=parts.present,
+        n=parts.n,
+        metadata_conflict=parts.conflict,
+        copies_differ="copies_differ" in flags,
+        rebuilt_on_trust=join == "on_trust",
+        damaged_siblings=family.damaged_siblings,
+        may_arrive=may_arrive and not parts.picks,
+    )
+    judged = sureness.judge(facts, edge)
+    publication = _publication(parts, measured, state, flags, join != "no", judged)
+    return publication, roles_from(rows, taken.roles(parts, again))
+
+
+def _believable_slices(parts: Parts) -> dict[int, int]:
+    """Bytes by chunk id of one believable copy each."""
+    standing = dict(enumerate(parts.picks)) or parts.firsts
+    return {i: sizes.slice_bytes(row) for i, row in standing.items() if trusted(row)}
+
+
+def _flags(parts: Parts, measured: sizes.Sizes) -> set[Flag]:
+    damaged = any(not trusted(row) for row in parts.rows)
+    differ = (taken.holds_other_bytes(row, parts) for row in parts.placed if trusted(row))
+    # Of counts or totals that differ, at least one contradicts the bytes.
+    lie = measured.sizes_lie or taken.counts_or_totals_differ(parts.believable)
+    told: dict[Flag, bool] = {
+        "metadata_conflict": parts.conflict,
+        "corrupt_copy": damaged,
+        "copies_differ": any(differ),
+        "size_fault": measured.size_fault,
+        "sizes_lie": lie,
+        "ledger_span": parts.rows[0].ledger_id != parts.rows[-1].ledger_id,
+    }
+    return {flag for flag, holds in told.items() if holds}
+
+
+def _state(parts: Parts, may_arrive: bool) -> State:
+    if not all(states.makes_sense(row, parts.n) for row in parts.believable):
+        return "malformed"
+    if parts.picks:
+        in_order = passes.ascending_pick(parts.placed, parts.n) is not None
+        return "whole" if in_order else "out_of_order"
+    return "in_flight" if may_arrive else states.incomplete_state(parts.present)
+
+
+def _can_be_joined(parts: Parts) -> Literal["yes", "on_trust", "no"]:
+    """Whether joining the picks gives the message; on trust when its total says otherwise.
+
+    Clients deliver a message whose total lies (Go always, others when it is too large), so its bytes are
+    worth keeping: `uncompressed_size` vouches for them, or decompression will.
+    """
+    if not parts.picks or not all(map(trusted, parts.picks)):
+        return "no"
+    if parts.conflict and not parts.rows[0].chunk_uuid:
+        return "no"  # nothing says that these are chunks of one message
+    stored = sum(map(sizes.slice_bytes, parts.picks))
+    if stored == parts.total:
+        return "yes"
+    compression, uncompressed_size = parts.fields[:2]
+    return "on_trust" if compression is not None or stored == uncompressed_size else "no"
+
+
+def _publication(
+    parts: Parts,
+    measured: sizes.Sizes,
+    state: State,
+    flags: set[Flag],
+    rebuildable: bool,
+    judged: tuple[Sureness, str],
+) -> Publication:
+    rows, n = parts.rows, parts.n
+    first, last = (parts.picks[0], parts.picks[-1]) if parts.picks else (rows[0], rows[-1])
+    runs = sizes.missing_runs(parts.present, n)
+    compression, uncompressed_size, encrypted = parts.fields[:3]
+    standing = parts.picks or parts.firsts.values()
+    return Publication(
+        chunk_uuid=rows[0].chunk_uuid,
+        publish_time_ms=rows[0].publish_time_ms,
+        producer_name=rows[0].producer_name,
+        sequence_id=rows[0].sequence_id,
+        state=state,
+        flags=tuple(sorted(flags)),
+        rebuildable=rebuildable,
+        sureness=judged[0],
+        reason=judged[1],
+        first_ledger_id=first.ledger_id,
+        first_entry_id=first.entry_id,
+        last_ledger_id=last.ledger_id,
+        last_entry_id=last.entry_id,
+        num_chunks=n,
+        copies=len(rows),
+        present_chunks=len(parts.present),
+        missing_chunk_ids=sizes.missing_ids(runs),
+        missing_chunk_count=max(n - len(parts.present), 0),
+        missing_bytes=sizes.missing_ranges(runs, n, parts.total, measured),
+        total_bytes=parts.total,
+        stored_bytes=sum(max(sizes.slice_bytes(row), 0) for row in standing),
+        uncompressed_bytes=uncompressed_size,
+        compression=compression,
+        encrypted=encrypted,
+        span_entries=span_entries(rows),
+        span_ms=span_ms(rows),
+        ledgers=ledgers_of(rows),
+        manifest=manifest_of(parts.picks) if rebuildable else (),
+        decode_state=initial_decode_state(compression, encrypted, rebuildable),
+    )
+
+
+def initial_decode_state(compression: str | None, encrypted: bool, rebuildable: bool) -> DecodeState:
+    """What can be said about decoding before anyone has tried."""
+    if not rebuildable:
+        return "not_checked"
+    if encrypted:
+        return "encrypted"
+    return "not_needed" if compression is None else "not_checked"

@@ -1,0 +1,198 @@
+"""What the chunk fold reads (`ChunkRow`, `LogEdge`) and what it returns (`Publication`, `ChunkRole`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["whole", "out_of_order", "orphan_prefix", "headless", "gap", "in_flight", "malformed"]
+Role = Literal["used", "duplicate", "residue", "orphan", "conflicting"]
+Sureness = Literal["certain", "likely", "cannot_tell"]
+Flag = Literal[
+    "repeated_prefix",
+    "overlap",
+    "tail_residue",
+    "prefix_residue",
+    "whole_duplicate",
+    "uuid_reused",
+    "mixed_with_another_publication",
+    "metadata_conflict",
+    "size_fault",
+    "sizes_lie",
+    "corrupt_copy",
+    "copies_differ",
+    "ledger_span",
+    "undecryptable",
+    "decode_fault",
+]
+DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]
+
+ENCRYPTION_TAG_BYTES = 16
+"""AES-GCM tag at the end of every encrypted slice; `total_chunk_msg_size` does not count it."""
+
+MAX_LISTED = 1000
+"""How many missing chunk ids, and how many missing byte ranges, a publication names at most."""
+
+Position = tuple[int, int]
+"""Ledger id and entry id; ledger ids of a topic ascend with time."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """One stored chunk entry, metadata only.
+
+    Attributes:
+        ledger_id: ledger.
+        entry_id: entry within the ledger.
+        chunk_uuid: `uuid`, empty when absent.
+        publish_time_ms: `publish_time`, the same on all chunks of one send.
+        chunk_id: place of the chunk, from 0; None when absent.
+        num_chunks: `num_chunks_from_msg`; None when absent.
+        total_bytes: `total_chunk_msg_size`, compressed and not encrypted; None when absent.
+        payload_offset: first byte of the payload in the data object.
+        payload_length: payload bytes as stored (encrypted: with the tag).
+        payload_crc32c: CRC-32C of the stored payload alone; None when not computed.
+        checksum_state: `valid`, `mismatch` or `absent`.
+        producer_name: producer.
+        sequence_id: producer's sequence id.
+        compression: codec; None or `NONE` means none.
+        uncompressed_size: bytes of the whole message before compression; None when absent.
+        encrypted: whether the payload is encrypted.
+        num_messages_in_batch: batch count, which no healthy chunk carries; None when absent.
+        metadata_digest: hash of key, ordering key, properties (but the replication position), event time,
+            schema version, transaction: equal on all chunks of one healthy message.
+        broker_timestamp_ms: when the broker stored it; None when not recorded.
+    """
+
+    ledger_id: int
+    entry_id: int
+    chunk_uuid: str
+    publish_time_ms: int
+    chunk_id: int | None
+    num_chunks: int | None
+    total_bytes: int | None
+    payload_offset: int
+    payload_length: int
+    payload_crc32c: int | None
+    checksum_state: str
+    producer_name: str
+    sequence_id: int
+    compression: str | None
+    uncompressed_size: int | None
+    encrypted: bool
+    num_messages_in_batch: int | None
+    metadata_digest: int
+    broker_timestamp_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogEdge:
+    """What is known about the log around a family: it decides what a missing chunk means.
+
+    Attributes:
+        end_time_ms: latest time known for the topic's visible log: last entry (broker timestamp, else
+            publish time), ledger close, or a later time at which the broker said nothing newer exists.
+        grace_ms: how long a message may take to arrive.
+        producer_last: producer name to the position of its last stored entry of any kind.
+        open_ledgers: ledgers that may still grow.
+        first_ledger_id: first ledger seen.
+        begins_at_start: whether it is known that nothing lies before `first_ledger_id`.
+        absent_ledgers: ledgers known to hold entries that were not scanned.
+        has_rejects: whether entries of the topic could not be decoded; any may be a missing chunk.
+        complete_to_end: whether the scan reaches the broker's last confirmed entry.
+        producers_gone: whether saved statistics show no publisher attached.
+    """
+
+    end_time_ms: int | None
+    grace_ms: int
+    producer_last: Mapping[str, Position]
+    open_ledgers: frozenset[int]
+    first_ledger_id: int | None
+    begins_at_start: bool
+    absent_ledgers: tuple[int, ...]
+    has_rejects: bool
+    complete_to_end: bool
+    producers_gone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """One send of one message, named as the columns of the `chunked_messages` table.
+
+    Attributes:
+        missing_bytes: half-open ranges of the compressed message, merged; empty when unknown.
+        manifest: `(chunk_id, ledger_id, entry_id, offset, length)` in order; empty unless rebuildable.
+    """
+
+    chunk_uuid: str
+    publish_time_ms: int
+    producer_name: str
+    sequence_id: int
+    state: State
+    flags: tuple[str, ...]
+    rebuildable: bool
+    sureness: Sureness
+    reason: str
+    first_ledger_id: int
+    first_entry_id: int
+    last_ledger_id: int
+    last_entry_id: int
+    num_chunks: int
+    copies: int
+    present_chunks: int
+    missing_chunk_ids: tuple[int, ...]
+    missing_chunk_count: int
+    missing_bytes: tuple[tuple[int, int], ...]
+    total_bytes: int
+    stored_bytes: int
+    uncompressed_bytes: int | None
+    compression: str | None
+    encrypted: bool
+    span_entries: int
+    span_ms: int
+    ledgers: tuple[int, ...]
+    manifest: tuple[tuple[int, int, int, int, int], ...]
+    decode_state: DecodeState
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRole:
+    """What one stored chunk entry is in its publication, named as the columns of `chunks`."""
+
+    ledger_id: int
+    entry_id: int
+    publish_time_ms: int
+    chunk_id: int | None
+    role: Role
+    chunk_uuid: str
+    payload_length: int
+    checksum_state: str
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyFold:
+    """Verdict on all entries with one uuid: publications by publish time, roles by position."""
+
+    publications: tuple[Publication, ...]
+    roles: tuple[ChunkRole, ...]
+
+
+def position(row: ChunkRow) -> Position:
+    """Where the row is stored."""
+    return row.ledger_id, row.entry_id
+
+
+def trusted(row: ChunkRow) -> bool:
+    """Whether the row's fields can be believed: its checksum does not contradict them."""
+    return row.checksum_state != "mismatch"
+
+
+def codec(row: ChunkRow) -> str | None:
+    """Codec of the message, None for none however it was written."""
+    return None if row.compression == "NONE" else row.compression
+
+
+def stored_at_ms(row: ChunkRow) -> int:
+    """When it was stored by the best clock there is: the broker's, else the producer's."""
+    return row.publish_time_ms if row.broker_timestamp_ms is None else row.broker_timestamp_ms

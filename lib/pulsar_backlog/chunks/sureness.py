@@ -1,0 +1,150 @@
+"""How sure a verdict is, and why, in plain words.
+
+Every doubt has a weight; the heaviest decides, and all of them are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, trusted
+from pulsar_backlog.chunks.states import beyond_grace, wrote_later
+
+Doubt = tuple[Sureness, str]
+
+_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
+
+CERTAIN_REASON: dict[State, str] = {
+    "whole": "every chunk is stored, in order and undamaged",
+    "out_of_order": "every chunk is stored and undamaged, and the positions show the order",
+    "orphan_prefix": "the log goes on well after the last stored chunk, and the rest is not in it",
+    "headless": "the log is known from before the message on, and its first chunk is not in it",
+    "gap": "the log around the missing chunks is known, and they are not in it",
+    "in_flight": "",  # never certain
+    "malformed": "the chunk fields themselves make no sense",
+}
+"""What is said when there is no doubt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the doubts are drawn from.
+
+    Attributes:
+        state: state of the publication.
+        rows: all its rows, in position order.
+        relied_on: the rows that state and rebuildable rest on: the picks, or all when incomplete.
+        newest: the newest row whose time and producer can be believed, else the newest.
+        present: stored chunk ids, ascending.
+        n: chunks the message was cut into.
+        metadata_conflict: whether its chunks contradict each other.
+        copies_differ: whether copies of one chunk differ.
+        rebuilt_on_trust: whether it counts as rebuildable though its total contradicts the bytes.
+        damaged_siblings: whether the uuid has damaged entries outside this publication.
+        may_arrive: whether chunks are missing that may still come.
+    """
+
+    state: State
+    rows: Sequence[ChunkRow]
+    relied_on: Sequence[ChunkRow]
+    newest: ChunkRow
+    present: Sequence[int]
+    n: int
+    metadata_conflict: bool
+    copies_differ: bool
+    rebuilt_on_trust: bool
+    damaged_siblings: bool
+    may_arrive: bool
+
+
+def judge(facts: Facts, edge: LogEdge) -> tuple[Sureness, str]:
+    """Sureness and its reason."""
+    doubts = [*_doubts_about_bytes(facts), *_doubts_about_log(facts, edge)]
+    if not doubts:
+        return "certain", CERTAIN_REASON[facts.state]
+    return _heaviest(doubts), "; ".join(text for _, text in doubts)
+
+
+def _heaviest(doubts: Iterable[Doubt]) -> Sureness:
+    return max((sureness for sureness, _ in doubts), key=_WEIGHT.__getitem__)
+
+
+def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
+    if not any(trusted(row) for row in facts.rows):
+        yield "cannot_tell", "every stored copy is damaged, so its fields cannot be believed"
+    elif not all(trusted(row) for row in facts.relied_on):
+        yield "likely", "a copy is damaged, so its fields cannot be believed"
+    if any(row.checksum_state == "absent" for row in facts.relied_on):
+        yield "likely", "chunks are stored without a checksum"
+    if facts.copies_differ:
+        yield "cannot_tell", "copies of one chunk differ, and which is right cannot be told"
+    if facts.metadata_conflict:
+        yield "likely", "its chunks contradict each other"
+    if facts.rebuilt_on_trust:
+        yield "likely", "the recorded total contradicts the bytes, but every chunk it names is stored"
+
+
+def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
+    if facts.state == "in_flight":
+        yield _why_in_flight(facts.newest, edge)
+        return
+    if facts.state == "malformed" and facts.may_arrive:
+        yield "likely", "more of it may still be arriving"
+    if facts.state not in ("orphan_prefix", "headless", "gap"):
+        return
+    if edge.has_rejects:
+        yield "likely", "entries of the topic could not be decoded, and one may be a missing chunk"
+    if facts.damaged_siblings:
+        yield "likely", "a damaged entry under the same uuid may be a missing chunk"
+    if facts.state == "headless":
+        yield from _doubts_about_head(facts.rows[0], edge)
+    if edge.absent_ledgers and _gap_covers_absent_ledger(facts, edge):
+        yield "cannot_tell", "missing chunks may lie in a ledger that was not scanned"
+    yield from _doubts_about_tail(facts, edge)
+
+
+def _why_in_flight(newest: ChunkRow, edge: LogEdge) -> Doubt:
+    if newest.ledger_id in edge.open_ledgers:
+        return "likely", "its ledger is still open and may grow"
+    if edge.end_time_ms is None:
+        return "cannot_tell", "the time at which the log ends is unknown"
+    if edge.complete_to_end:
+        return "likely", "the topic's end is seen, but the newest chunk is within the grace time of it"
+    return "cannot_tell", "the log ends within the grace time after the newest chunk"
+
+
+def _doubts_about_head(first: ChunkRow, edge: LogEdge) -> Iterator[Doubt]:
+    if edge.begins_at_start:
+        return
+    if edge.first_ledger_id is None or first.ledger_id <= edge.first_ledger_id:
+        yield "cannot_tell", "the message may begin before the first ledger that is seen"
+    else:
+        yield "likely", "the log before the first ledger that is seen is unknown"
+
+
+def _gap_covers_absent_ledger(facts: Facts, edge: LogEdge) -> bool:
+    """Whether a ledger that was not scanned lies where a missing chunk would lie."""
+    first, last = facts.rows[0].ledger_id, facts.rows[-1].ledger_id
+    if facts.state == "headless" and any(ledger < first for ledger in edge.absent_ledgers):
+        return True
+    if any(first < ledger < last for ledger in edge.absent_ledgers):
+        return True
+    if not _tail_is_missing(facts):
+        return False
+    # A producer goes on to its next entry only when it is done with this message.
+    newest = facts.newest
+    end = edge.producer_last[newest.producer_name][0] if wrote_later(newest, edge) else None
+    return any(ledger > last and (end is None or ledger < end) for ledger in edge.absent_ledgers)
+
+
+def _doubts_about_tail(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
+    newest = facts.newest
+    if not beyond_grace(newest, edge):
+        yield "likely", "its producer went on to other messages, but the log ends within the grace time"
+    elif _tail_is_missing(facts) and not wrote_later(newest, edge) and not edge.producers_gone:
+        yield "likely", "its producer wrote nothing later, and may have been slower than the grace time"
+
+
+def _tail_is_missing(facts: Facts) -> bool:
+    return not facts.present or facts.present[-1] != facts.n - 1
