@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import numpy.typing as npt
@@ -37,12 +38,14 @@ class Block:
         length: bytes of the block, header and padding included.
         first_entry_id: id of its first entry.
         entry_count: entries it must hold by the index and ledger metadata, or None when unknown.
+        is_last: whether no block follows: then surplus entries cannot share their ids with another block's.
     """
 
     offset: int
     length: int
     first_entry_id: int
     entry_count: int | None
+    is_last: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,7 @@ class Fault:
         expected: what the format asks for.
         found: what was there.
         first_bytes: up to 32 bytes from `offset` on.
+        entry_id: id that the entry at `offset` would have by its place, or None when it is not about one entry.
     """
 
     code: str
@@ -89,6 +93,7 @@ class Fault:
     expected: str
     found: str
     first_bytes: bytes
+    entry_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -110,3 +115,101 @@ class FrameBatch:
     offset: Int64s
     length: Int64s
     faults: tuple[Fault, ...]
+
+
+@dataclass(frozen=True)
+class BrokerCopy:
+    """What saved admin JSON says of a ledger.
+
+    Attributes:
+        ledger_id: ledger.
+        topic: full topic name.
+        uuid: offload attempt the broker knows, or None when it names none.
+        complete: whether the broker calls the offload complete, or None when it does not say.
+        entries: entries of the ledger, or None when unknown or still open.
+        size_bytes: sum of entry bytes, or None when unknown or still open.
+        closed_time_ms: when the broker closed the ledger, or None.
+    """
+
+    ledger_id: int
+    topic: str
+    uuid: str | None
+    complete: bool | None
+    entries: int | None
+    size_bytes: int | None
+    closed_time_ms: int | None
+
+
+@dataclass(frozen=True)
+class LedgerCopy:
+    """One stored copy of one ledger: a row of `ledgers`, and the blocks to scan.
+
+    Attributes are the columns of the `ledgers` table; `data_uri` and `index_uri` are paths relative to the source.
+    Besides:
+        created_time_ms: milliseconds, or None when not recorded.
+        closed_time_ms: milliseconds, or None when unknown.
+        faults: codes of the findings about this copy, sorted.
+        blocks: data blocks in order; empty when nothing can be scanned.
+        structure_faults: what was wrong in the index and around the blocks as far as the inventory looked.
+    """
+
+    topic: str | None
+    ledger_id: int
+    copy: str
+    kind: str
+    managed_ledger: str | None
+    data_uri: str | None
+    index_uri: str | None
+    data_bytes: int | None
+    index_bytes: int | None
+    data_etag: str | None
+    expected_entries: int | None
+    expected_bytes: int | None
+    expected_data_bytes: int | None
+    ledger_state: str | None
+    created_time_ms: int | None
+    closed_time_ms: int | None
+    offload_complete: bool | None
+    selected: bool
+    status: str
+    faults: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    structure_faults: tuple[Fault, ...]
+
+    def row(self, cluster: str) -> dict[str, object]:
+        """The copy as a row of the `ledgers` table; times outside the years 1970 to 9999 are null."""
+        return {
+            "cluster": cluster,
+            "topic": self.topic,
+            "ledger_id": self.ledger_id,
+            "copy": self.copy,
+            "kind": self.kind,
+            "managed_ledger": self.managed_ledger,
+            "data_uri": self.data_uri,
+            "index_uri": self.index_uri,
+            "data_bytes": self.data_bytes,
+            "index_bytes": self.index_bytes,
+            "data_etag": self.data_etag,
+            "block_count": len(self.blocks),
+            "expected_entries": self.expected_entries,
+            "expected_bytes": self.expected_bytes,
+            "expected_data_bytes": self.expected_data_bytes,
+            "ledger_state": self.ledger_state,
+            "created_time": _time(self.created_time_ms),
+            "closed_time": _time(self.closed_time_ms),
+            "offload_complete": self.offload_complete,
+            "selected": self.selected,
+            "status": self.status,
+            "faults": list(self.faults),
+        }
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_END_OF_TIME_MS = 253_402_300_800_000
+"""Milliseconds of the year 10000, which no timestamp column holds."""
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    if milliseconds is None or not 0 <= milliseconds < _END_OF_TIME_MS:
+        return None
+    return _EPOCH + timedelta(milliseconds=milliseconds)

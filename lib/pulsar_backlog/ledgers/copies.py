@@ -1,0 +1,304 @@
+"""One stored copy of a ledger examined: its index, its chain of block headers, and whether they agree with its size.
+
+The index is what a broker believes; the headers are what the data says. Where the chain of headers runs without a
+fault from the first byte to the last, the blocks come from it, and an index that says otherwise is wrong; else the
+blocks come from the index if its order makes sense.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.jcloud import (
+    BLOCK_HEADER_BYTES,
+    BLOCK_MAGIC,
+    ENTRY_HEADER_BYTES,
+    MAX_INDEX_BYTES,
+    JcloudIndex,
+    check_block_header,
+    decode_block_header,
+    decode_index,
+)
+from pulsar_backlog.ledgers.store import Bytes, Source
+from pulsar_backlog.ledgers.values import Block, Fault, StoredObject
+
+FORMAT_VERSION = "1"
+FORMAT_VERSION_KEY = "s3managedledgeroffloaderformatversion"
+MANAGED_LEDGER_KEY = "managedledgername"
+MAX_BLOCKS_WALKED = 10_000
+"""Headers read one by one at most; at the smallest block a broker allows (5 MiB) that is 50 GB of ledger."""
+
+_MAX_ENTRY_ID = 2**63 - 2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The objects of one offload attempt, as listed."""
+
+    ledger_id: int
+    copy: str
+    data: StoredObject | None
+    index: StoredObject | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong with a copy: the finding's code and its sentence."""
+
+    code: str
+    message: str
+    path: str
+    incomplete: bool = False
+
+
+@dataclass(frozen=True)
+class Examined:
+    """A copy as it was found."""
+
+    pair: Pair
+    index: JcloudIndex | None = None
+    user_metadata: Mapping[str, str] = field(default_factory=dict)
+    blocks: tuple[Block, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def expected_entries(self) -> int | None:
+        """Entries the ledger metadata promises, or None when it does not say, or says what cannot be."""
+        metadata = self.index.metadata if self.index else None
+        last = metadata.last_entry_id if metadata else None
+        return None if last is None or not -1 <= last <= _MAX_ENTRY_ID else last + 1
+
+    @property
+    def expected_bytes(self) -> int | None:
+        """Sum of entry bytes the ledger metadata promises."""
+        return self.index.metadata.length_bytes if self.index and self.index.metadata else None
+
+    @property
+    def managed_ledger(self) -> str | None:
+        """Managed-ledger name: from the index, else from the objects' user metadata."""
+        inside = self.index.metadata.managed_ledger if self.index and self.index.metadata else None
+        return inside or self.user_metadata.get(MANAGED_LEDGER_KEY)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Blocks found from header to header; `is_whole` when it runs without a fault to the object's last byte."""
+
+    blocks: tuple[Block, ...]
+    faults: tuple[Fault, ...]
+    is_whole: bool
+
+
+def examine(source: Source, pair: Pair) -> Examined:
+    """Read a copy's index, and block headers where they are needed to know the blocks."""
+    found = _with_index(source, Examined(pair))
+    if pair.data is None:
+        path = pair.index.path if pair.index else ""
+        return _with(found, Problem("S04", "The index object has no data object beside it.", path))
+    found = _with_data_metadata(source, found, pair.data)
+    try:
+        found = _with_blocks(source, found, pair.data)
+    except SourceError as error:
+        return _with(found, Problem("S02", str(error), pair.data.path, incomplete=True))
+    return _with_version(found)
+
+
+def _with_index(source: Source, found: Examined) -> Examined:
+    listed = found.pair.index
+    if listed is None:
+        return found
+    try:
+        fetched = source.fetch(listed.path, MAX_INDEX_BYTES)
+    except SourceError as error:
+        return _with(found, Problem("S02", str(error), listed.path, incomplete=True))
+    index, faults = decode_index(fetched.data)
+    found = replace(found, index=index, faults=faults, user_metadata=fetched.user_metadata)
+    if index is None:
+        return _with(found, Problem("S08", f"The index cannot be decoded: {faults[0].code}.", listed.path))
+    if faults:
+        codes = ", ".join(sorted({fault.code for fault in faults}))
+        return _with(found, Problem("S09", f"The index contradicts itself: {codes}.", listed.path))
+    return found
+
+
+def _with_data_metadata(source: Source, found: Examined, data: StoredObject) -> Examined:
+    """The data object's user metadata, where the index gave none and it is needed for the topic."""
+    if found.pair.index is None:
+        message = "The data object has no index object beside it."
+        found = _with(found, Problem("S05", message, data.path))
+    if found.managed_ledger is not None or found.user_metadata:
+        return found
+    try:
+        return replace(found, user_metadata=source.user_metadata(data.path))
+    except SourceError as error:
+        return _with(found, Problem("S02", str(error), data.path, incomplete=True))
+
+
+def _with_version(found: Examined) -> Examined:
+    version = found.user_metadata.get(FORMAT_VERSION_KEY, FORMAT_VERSION)
+    if version == FORMAT_VERSION:
+        return found
+    listed = found.pair.index or found.pair.data
+    message = f"Format version {version[:32]!r}, known is {FORMAT_VERSION}."
+    return _with(found, Problem("S22", message, listed.path if listed else ""))
+
+
+def _with_blocks(source: Source, found: Examined, data: StoredObject) -> Examined:
+    named = _blocks_of_index(found.index, data.size) if found.index else ()
+    promised = found.index.data_length if found.index else None
+    if len(named) == 1 and promised == data.size:
+        return _with_counts(replace(found, blocks=named))  # the walk checks the only header
+    chain = read_chain(source, data)
+    if not named:
+        found = _with_chain_alone(found, chain, data)
+        return _with_counts(_with_size_check(found, chain, data))
+    found = replace(found, blocks=chain.blocks if chain.is_whole else named)
+    if chain.is_whole and _places(chain.blocks) != _places(named) and not _is_shortened(found, data):
+        path = found.pair.index.path if found.pair.index else data.path
+        found = _with(found, Problem("S09", "The index names other blocks than the data's headers.", path))
+    return _with_counts(_with_size_check(found, chain, data))
+
+
+def _with_chain_alone(found: Examined, chain: Chain, data: StoredObject) -> Examined:
+    found = replace(found, blocks=chain.blocks, faults=(*found.faults, *chain.faults))
+    if chain.is_whole:
+        return found
+    message = "The block headers do not form a chain to the end of the data object."
+    return _with(found, Problem("S12", message, data.path))
+
+
+def _with_size_check(found: Examined, chain: Chain, data: StoredObject) -> Examined:
+    """Compare the data object's listed size with the length that the index promises."""
+    index = found.index
+    if index is None or index.data_length == data.size or index.data_length <= BLOCK_HEADER_BYTES:
+        return found
+    message = f"The data object has {data.size} bytes, the index promises {index.data_length}."
+    if data.size > index.data_length:
+        surplus = _surplus(index, data)
+        return replace(_with(found, Problem("S11", message, data.path)), faults=(*found.faults, surplus))
+    if chain.is_whole and not _is_shortened(found, data):
+        return _with(found, Problem("S09", message, data.path))  # the data is whole by its own headers
+    return _with(found, Problem("S10", message, data.path))
+
+
+def _is_shortened(found: Examined, data: StoredObject) -> bool:
+    """Whether the index names a block that would begin beyond the data's end: then blocks were cut off."""
+    return found.index is not None and any(entry.offset >= data.size for entry in found.index.entries)
+
+
+def _surplus(index: JcloudIndex, data: StoredObject) -> Fault:
+    at, surplus = index.data_length, data.size - index.data_length
+    found = f"{surplus} more bytes"
+    return Fault("bytes_after_last_block", at, at, surplus, "data", f"{at} bytes", found, b"")
+
+
+def _with_counts(found: Examined) -> Examined:
+    """Give each block the entries it must hold, and hold the sums against the ledger metadata."""
+    blocks, total = found.blocks, found.expected_entries
+    counted = []
+    for number, block in enumerate(blocks):
+        is_last = number == len(blocks) - 1
+        following = total if is_last else blocks[number + 1].first_entry_id
+        count = None if following is None else following - block.first_entry_id
+        counted.append(replace(block, entry_count=count if count and count > 0 else None, is_last=is_last))
+    found = replace(found, blocks=tuple(counted))
+    return _with(found, *_sums(found))
+
+
+def _sums(found: Examined) -> Iterator[Problem]:
+    """What index and ledger metadata say of each other: the data holds a header for each block and entry, and the rest.
+
+    The last block has no padding; blocks before it may have some.
+    """
+    index, entries, size = found.index, found.expected_entries, found.expected_bytes
+    if index is None or index.metadata is None:
+        return
+    path = found.pair.index.path if found.pair.index else ""
+    if entries is None or size is None or size < 0 or entries == 0:
+        promise = f"last entry {index.metadata.last_entry_id}, {size} bytes"
+        yield Problem("S09", f"The ledger metadata of an offloaded ledger says {promise}.", path)
+        return
+    needed = BLOCK_HEADER_BYTES * len(index.entries) + ENTRY_HEADER_BYTES * entries + size
+    if needed > index.data_length > BLOCK_HEADER_BYTES:
+        message = f"{entries} entries of {size} bytes need {needed} bytes, the data object has {index.data_length}."
+        yield Problem("S13", message, path)
+    elif len(index.entries) == 1 and needed < index.data_length:
+        message = f"{entries} entries of {size} bytes need {needed} bytes, the data object has {index.data_length}."
+        yield Problem("S14", message, path)
+    if index.entries[-1].first_entry_id >= entries:
+        message = f"A block begins at entry {index.entries[-1].first_entry_id}, the ledger has {entries} entries."
+        yield Problem("S09", message, path)
+
+
+def _blocks_of_index(index: JcloudIndex, size: int) -> tuple[Block, ...]:
+    """Blocks as the index names them, or none when its order makes no sense."""
+    entries = index.entries
+    if (entries[0].first_entry_id, entries[0].offset) != (0, 0):
+        return ()
+    blocks = []
+    for number, entry in enumerate(entries):
+        is_last = number == len(entries) - 1
+        end = max(index.data_length, size) if is_last else entries[number + 1].offset
+        if is_last and entry.offset + BLOCK_HEADER_BYTES < index.data_length:
+            end = index.data_length
+        if not is_last and entries[number + 1].first_entry_id <= entry.first_entry_id:
+            return ()
+        if end < entry.offset + BLOCK_HEADER_BYTES:
+            return ()
+        blocks.append(Block(entry.offset, end - entry.offset, entry.first_entry_id, None))
+    return tuple(blocks)
+
+
+def read_chain(source: Source, data: StoredObject) -> Chain:
+    """Follow the data object from block header to block header.
+
+    Raises:
+        SourceError: the object cannot be read.
+    """
+    blocks: list[Block] = []
+    faults: list[Fault] = []
+    offset = 0
+    while offset < data.size and len(blocks) < MAX_BLOCKS_WALKED:
+        raw = source.read(data.path, offset, offset + BLOCK_HEADER_BYTES + ENTRY_HEADER_BYTES)
+        block = _block_at(raw, offset, data.size, blocks[-1] if blocks else None)
+        if block is None:
+            break
+        faults += check_block_header(raw[:BLOCK_HEADER_BYTES].tobytes(), block)
+        blocks.append(block)
+        offset += block.length
+    if offset < data.size:
+        expected, found = "another block header", f"{data.size - offset} bytes that are none"
+        faults.append(Fault("bytes_after_last_block", offset, offset, data.size - offset, "data", expected, found, b""))
+    return Chain(tuple(blocks), tuple(faults), is_whole=bool(blocks) and not faults)
+
+
+def _block_at(raw: Bytes, offset: int, size: int, before: Block | None) -> Block | None:
+    """The block that begins with `raw`, or None when nothing there looks like one.
+
+    A damaged header is made up for by the first entry's own header, so that one bad byte does not end the chain.
+    """
+    header = decode_block_header(raw.tobytes())
+    if header is None:
+        return None
+    least = before.first_entry_id + 1 if before else 0
+    length_fits = BLOCK_HEADER_BYTES <= header.block_length <= size - offset
+    length = header.block_length if length_fits else size - offset
+    if header.magic == BLOCK_MAGIC and header.first_entry_id >= least:
+        return Block(offset, length, header.first_entry_id, None)
+    entry = raw[BLOCK_HEADER_BYTES:].tobytes()
+    entry_bytes, entry_id = int.from_bytes(entry[:4], "big", signed=True), int.from_bytes(entry[4:], "big", signed=True)
+    is_entry = len(entry) == ENTRY_HEADER_BYTES and 0 < entry_bytes <= length - len(entry) - BLOCK_HEADER_BYTES
+    if is_entry and entry_id >= least and (before is not None or entry_id == 0):
+        return Block(offset, length, entry_id, None)
+    return None
+
+
+def _places(blocks: tuple[Block, ...]) -> list[tuple[int, int, int]]:
+    return [(block.offset, block.length, block.first_entry_id) for block in blocks]
+
+
+def _with(found: Examined, *problems: Problem) -> Examined:
+    return replace(found, problems=(*found.problems, *problems))

@@ -1,0 +1,267 @@
+"""From a source to the copies of ledgers in it: which is scanned, and what is wrong with each.
+
+Of several copies of one ledger one is scanned: the one that saved admin JSON names complete, else one whose index and
+data agree, else the longest. Leftovers of retried offloads are usual, so what is wrong with a copy that is not scanned
+stands in its row and in the finding about the copies, not in findings of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby, islice
+
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.copies import Examined, Pair, Problem, examine
+from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
+from pulsar_backlog.ledgers.listing import Listing, Tally, printable, take_listing
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import BrokerCopy, LedgerCopy
+from pulsar_backlog.wire.names import topic_of_managed_ledger
+
+KIND = "jcloud"
+THREADS = 16
+"""Objects looked at together: what bounds this step is the answer time of the store."""
+BATCH = 1024
+"""Copies handed to the threads at once, which bounds what waits in memory."""
+
+_DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
+_NO_PROMISE = "Nothing names the topic of this ledger."
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """What the source holds: every stored copy, by ledger and UUID, and what is to be said about them."""
+
+    copies: list[LedgerCopy]
+    findings: list[Finding]
+
+
+def take_inventory(
+    source: Source,
+    *,
+    topics_of_ledgers: Mapping[int, str] | None = None,
+    broker_copies: Mapping[int, BrokerCopy] | None = None,
+) -> Inventory:
+    """List the source and examine every copy of a ledger in it.
+
+    Args:
+        source: where to look.
+        topics_of_ledgers: full topic names of ledgers whose objects name none.
+        broker_copies: what saved admin JSON says, by ledger.
+
+    Raises:
+        UsageError: the source does not exist.
+    """
+    listing = take_listing(source)
+    findings = list(_findings_of_listing(source, listing))
+    copies: list[LedgerCopy] = []
+    known = Known(topics_of_ledgers or {}, broker_copies or {})
+    for _, attempts in groupby(_examined(source, listing.pairs), key=lambda found: found.pair.ledger_id):
+        settled, said = known.settle(list(attempts))
+        copies += settled
+        findings += said
+    return Inventory(copies, findings)
+
+
+def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
+    """Each pair examined, in order, many at a time."""
+    waiting = iter(pairs)
+    with ThreadPoolExecutor(THREADS) as pool:
+        while batch := list(islice(waiting, BATCH)):
+            yield from pool.map(partial(examine, source), batch)
+
+
+def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
+    for error in listing.unreadable:
+        uri = printable([error.uri])[0]
+        yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
+    if not listing.pairs:
+        yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
+    if listing.foreign.count:
+        yield _counted("S03", "foreign", "objects are not offloaded ledgers", listing.foreign)
+    for kind, tally in sorted(listing.unsupported.items()):
+        yield _counted("S21", kind, f"objects hold ledgers of the kind {kind}, which is not read", tally)
+
+
+def _counted(code: str, subject: str, what: str, tally: Tally) -> Finding:
+    examples = printable(tally.examples)
+    return Finding(code, subject, f"{tally.count} {what}.", count=tally.count, evidence=examples)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What others know of ledgers."""
+
+    topics: Mapping[int, str]
+    broker: Mapping[int, BrokerCopy]
+
+    def settle(self, attempts: list[Examined]) -> tuple[list[LedgerCopy], list[Finding]]:
+        """Decide among the copies of one ledger, and say what is wrong."""
+        ledger_id = attempts[0].pair.ledger_id
+        broker = self.broker.get(ledger_id)
+        chosen = _choose(attempts, broker)
+        between = _between(attempts, chosen)
+        copies, findings = [], []
+        for found in attempts:
+            topic = self._topic(found)
+            problems = [*found.problems, *(between if len(attempts) > 1 else ())]
+            if found is chosen or chosen is None:
+                problems += _against_broker(found, topic, broker)
+                problems += [] if topic else [Problem("S18", _NO_PROMISE, _path(found))]
+            copy = _copy(found, topic, broker, problems, len(attempts), chosen)
+            copies.append(copy)
+            if copy.status != "spare":
+                findings += [_finding(problem, copy) for problem in problems]
+        return copies, list(_merged(findings))
+
+    def _topic(self, found: Examined) -> str | None:
+        ledger_id = found.pair.ledger_id
+        if (name := found.managed_ledger) is not None:
+            try:
+                return topic_of_managed_ledger(name)
+            except ValueError:
+                pass  # a name of another kind of managed ledger: others may know better
+        broker = self.broker.get(ledger_id)
+        return self.topics.get(ledger_id) or (broker.topic if broker else None)
+
+
+def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
+    """The copy to scan, or None when no data object is there."""
+
+    def merit(found: Examined) -> tuple[bool, bool, int]:
+        named = bool(broker and broker.complete and broker.uuid == _uuid(found))
+        agrees = found.index is not None and not any(problem.code in _DAMAGE for problem in found.problems)
+        return named, agrees, found.pair.data.size if found.pair.data else 0
+
+    with_data = [found for found in attempts if found.pair.data is not None]
+    return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
+
+
+def _between(attempts: list[Examined], chosen: Examined | None) -> list[Problem]:
+    """What several copies of one ledger say of each other."""
+    path = _path(chosen or attempts[0])
+    codes = {problem.code for found in attempts if found is not chosen for problem in found.problems}
+    leftovers = f" The others have: {', '.join(sorted(codes))}." if codes else ""
+    said = [Problem("S06", f"{len(attempts)} copies of the ledger are stored.{leftovers}", path)]
+    promises: dict[str, set[object]] = {
+        "entries": {found.expected_entries for found in attempts},
+        "bytes": {found.expected_bytes for found in attempts},
+        "managed ledger": {found.managed_ledger for found in attempts},
+    }
+    differ = [what for what, values in promises.items() if len(values - {None}) > 1]
+    if differ:
+        said.append(Problem("S07", f"The copies promise different {', '.join(differ)}.", path))
+    return said
+
+
+def _against_broker(found: Examined, topic: str | None, broker: BrokerCopy | None) -> list[Problem]:
+    """Where saved admin JSON says something else than the copy does."""
+    if broker is None or (broker.uuid is not None and broker.uuid != _uuid(found)):
+        return []
+    pairs = (
+        ("entries", broker.entries, found.expected_entries),
+        ("bytes", broker.size_bytes, found.expected_bytes),
+        ("topic", broker.topic, topic),
+    )
+    return [
+        Problem("S20", f"The broker records {what} {theirs}, the copy promises {ours}.", _path(found))
+        for what, theirs, ours in pairs
+        if theirs is not None and ours is not None and theirs != ours
+    ]
+
+
+def _copy(
+    found: Examined,
+    topic: str | None,
+    broker: BrokerCopy | None,
+    problems: list[Problem],
+    attempts: int,
+    chosen: Examined | None,
+) -> LedgerCopy:
+    data, index = found.pair.data, found.pair.index
+    metadata = found.index.metadata if found.index else None
+    return LedgerCopy(
+        topic=topic,
+        ledger_id=found.pair.ledger_id,
+        copy=found.pair.copy,
+        kind=KIND,
+        managed_ledger=found.managed_ledger,
+        data_uri=data.path if data else None,
+        index_uri=index.path if index else None,
+        data_bytes=data.size if data else None,
+        index_bytes=index.size if index else None,
+        data_etag=data.etag if data else None,
+        expected_entries=found.expected_entries,
+        expected_bytes=found.expected_bytes,
+        expected_data_bytes=found.index.data_length if found.index else None,
+        ledger_state=metadata.state if metadata else None,
+        created_time_ms=metadata.created_ms if metadata else None,
+        closed_time_ms=broker.closed_time_ms if broker else None,
+        offload_complete=_is_complete(found, broker, attempts),
+        selected=found is chosen,
+        status=_status(found, chosen),
+        faults=tuple(sorted({problem.code for problem in problems})),
+        blocks=found.blocks,
+        structure_faults=found.faults,
+    )
+
+
+def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> bool | None:
+    """Whether admin JSON calls this attempt complete; a broker knows one attempt, so any other is not."""
+    if broker is None:
+        return None
+    if broker.uuid is not None:
+        return broker.complete if broker.uuid == _uuid(found) else False
+    return broker.complete if attempts == 1 else None
+
+
+def _status(found: Examined, chosen: Examined | None) -> str:
+    if chosen is not None and found is not chosen:
+        return "spare"
+    if found.pair.data is None or not found.blocks or found.pair.data.size <= BLOCK_HEADER_BYTES:
+        return "unreadable"
+    return "damaged" if any(problem.code in _DAMAGE for problem in found.problems) else "ok"
+
+
+def _finding(problem: Problem, copy: LedgerCopy) -> Finding:
+    path, message = printable([problem.path, problem.message])
+    return Finding(
+        problem.code,
+        str(copy.ledger_id),
+        f"Ledger {copy.ledger_id}: {message}",
+        topic=copy.topic,
+        ledger_id=copy.ledger_id,
+        evidence=(path,),
+        incomplete=problem.incomplete,
+    )
+
+
+def _merged(findings: list[Finding]) -> Iterator[Finding]:
+    """One finding for each code of a ledger."""
+    by_code: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_code.setdefault(finding.code, []).append(finding)
+    for same in by_code.values():
+        messages = dict.fromkeys(finding.message for finding in same)
+        first = same[0]
+        yield Finding(
+            first.code,
+            first.subject,
+            " ".join(messages),
+            topic=first.topic,
+            ledger_id=first.ledger_id,
+            evidence=tuple(dict.fromkeys(place for finding in same for place in finding.evidence)),
+            incomplete=any(finding.incomplete for finding in same),
+        )
+
+
+def _uuid(found: Examined) -> str:
+    return found.pair.copy.partition("#")[0]
+
+
+def _path(found: Examined) -> str:
+    stored = found.pair.index or found.pair.data
+    return stored.path if stored else ""

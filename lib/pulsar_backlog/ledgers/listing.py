@@ -1,0 +1,119 @@
+"""Sort what a listing names into offload attempts, other kinds of stored ledgers, and objects that are none.
+
+```
+<uuid>-ledger-<id>          data object           <id>-<uuid>/data, /index   MapFile of the filesystem offloader
+<uuid>-ledger-<id>-index    its index             <uuid>, <uuid>-index       streaming offload
+```
+In a folder of any depth; a folder stands for a bucket, so data and index belong together only within one.
+
+Source: https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl/DataBlockUtils.java
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import StoredObject
+
+MAX_EXAMPLES = 5
+MAX_LEDGER_ID = 2**63 - 1
+
+_UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_LEDGER = "0|[1-9][0-9]{0,18}"
+_JCLOUD = re.compile(rf"({_UUID})-ledger-({_LEDGER})(-index)?")
+_MAP_FILE_FOLDER = re.compile(rf"(?:.*/)?(?:{_LEDGER})-{_UUID}", re.DOTALL)
+_MAP_FILE_PARTS = frozenset(("data", "index", ".data.crc", ".index.crc"))
+_STREAMING = re.compile(rf"{_UUID}(-index)?")
+_MAGIC_OF_KIND = {
+    "filesystem": (b"SEQ",),
+    "streaming": (bytes.fromhex("26A66D32"), bytes.fromhex("3D1FB0BC")),
+}
+
+
+@dataclass
+class Tally:
+    """Objects of one sort: how many, and a few names."""
+
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, path: str) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.examples) < MAX_EXAMPLES:
+            self.examples.append(path)
+
+
+@dataclass
+class Listing:
+    """What a source holds."""
+
+    pairs: list[Pair] = field(default_factory=list)
+    foreign: Tally = field(default_factory=Tally)
+    unsupported: dict[str, Tally] = field(default_factory=dict)
+    unreadable: list[SourceError] = field(default_factory=list)
+
+
+def take_listing(source: Source) -> Listing:
+    """List the whole source; what cannot be listed or looked into is kept as errors.
+
+    Raises:
+        UsageError: the source does not exist.
+    """
+    listing = Listing()
+    pairs: dict[tuple[int, str, str], dict[str, StoredObject]] = {}
+    for stored in source.list(listing.unreadable.append):
+        folder, _, name = stored.path.rpartition("/")
+        match = _JCLOUD.fullmatch(name)
+        if match and int(match[2]) <= MAX_LEDGER_ID:
+            role = "index" if match[3] else "data"
+            pairs.setdefault((int(match[2]), match[1], folder), {})[role] = stored
+        elif kind := _other_kind(folder, name):
+            _add_other(source, listing, kind, stored)
+        else:
+            listing.foreign.add(stored.path)
+    listing.pairs = _numbered(pairs)
+    return listing
+
+
+def _other_kind(folder: str, name: str) -> str | None:
+    if name in _MAP_FILE_PARTS and _MAP_FILE_FOLDER.fullmatch(folder):
+        return "filesystem"
+    return "streaming" if _STREAMING.fullmatch(name) else None
+
+
+def _add_other(source: Source, listing: Listing, kind: str, stored: StoredObject) -> None:
+    """Count a ledger of another kind once, by its data, if its first bytes say so too."""
+    if kind == "filesystem" and not stored.path.endswith("/data"):
+        return
+    try:
+        begins = source.read(stored.path, 0, 4).tobytes()
+    except SourceError as error:
+        listing.unreadable.append(error)
+        return
+    if begins.startswith(_MAGIC_OF_KIND[kind]):
+        listing.unsupported.setdefault(kind, Tally()).add(stored.path)
+    else:
+        listing.foreign.add(stored.path)
+
+
+def _numbered(found: dict[tuple[int, str, str], dict[str, StoredObject]]) -> list[Pair]:
+    """Pairs by ledger and UUID; the same attempt in a second folder gets a number behind its UUID."""
+    times: dict[tuple[int, str], int] = {}
+    pairs = []
+    for ledger_id, uuid, folder in sorted(found):
+        objects = found[ledger_id, uuid, folder]
+        times[ledger_id, uuid] = number = times.get((ledger_id, uuid), 0) + 1
+        copy = uuid if number == 1 else f"{uuid}#{number}"
+        pairs.append(Pair(ledger_id, copy, objects.get("data"), objects.get("index")))
+    return pairs
+
+
+def printable(texts: Iterable[str]) -> tuple[str, ...]:
+    """Names as they may be shown: control characters, line ends among them, are escaped."""
+    return tuple("".join(c if c.isprintable() else ascii(c)[1:-1] for c in text) for text in texts)

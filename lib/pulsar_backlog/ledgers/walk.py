@@ -1,0 +1,201 @@
+"""Walk the blocks of a scan unit into batches of frames: ranged reads outside, compiled loops inside.
+
+A unit is read at once; a block larger than a unit in windows. Damage inside a block ends that block, and the walk goes
+on at the next one. The rule of the broker that reads the same bytes, and what it never checks (headers, padding):
+https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl/BlobStoreBackedReadHandleImpl.java
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from pulsar_backlog.errors import CONTEXT_BYTES
+from pulsar_backlog.ledgers import frames
+from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
+
+MAX_FAULTS = 1000
+"""Faults that one unit tells of one by one; the rest is only counted."""
+MAX_ENTRY_BYTES = 256 * 1024 * 1024
+"""Largest entry that is read; brokers take 5 MiB unless told otherwise. A larger one is a fault and stepped over."""
+
+
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = UNIT_BYTES) -> Iterator[FrameBatch]:
+    """The unit's entries in order, in batches whose buffer is about `window_bytes`, or one entry if that is larger.
+
+    Raises:
+        SourceError: the data object cannot be read.
+    """
+    if unit.blocks:
+        yield from _Walk(source, unit, window_bytes).batches()
+
+
+class _Walk:
+    """One pass over a unit: the window that is in memory, and what was found in it so far."""
+
+    def __init__(self, source: Source, unit: ScanUnit, window_bytes: int) -> None:
+        self._source = source
+        self._unit = unit
+        self._window_bytes = window_bytes
+        self._unit_end = unit.blocks[-1].offset + unit.blocks[-1].length
+        self._base = unit.blocks[0].offset
+        self._buffer = np.empty(0, dtype=np.uint8)
+        self._object_end: int | None = None
+        self._found: list[tuple[Int64s, Int64s, Int64s]] = []
+        self._faults: list[Fault] = []
+        self._fault_count = 0
+        self._unlisted: Fault | None = None
+
+    def batches(self) -> Iterator[FrameBatch]:
+        for block in self._unit.blocks:
+            yield from self._block(block)
+        if self._unlisted is not None:
+            expected, found = f"at most {MAX_FAULTS} faults listed", f"{self._fault_count - MAX_FAULTS} more"
+            self._faults.append(replace(self._unlisted, field="unit", expected=expected, found=found))
+        yield from self._flush()
+
+    def _block(self, block: Block) -> Iterator[FrameBatch]:
+        yield from self._load(block.offset, BLOCK_HEADER_BYTES)
+        header = self._bytes(block.offset, BLOCK_HEADER_BYTES)
+        if header:
+            for fault in check_block_header(header, block):
+                self._add(fault)
+        if len(header) == BLOCK_HEADER_BYTES:
+            yield from self._entries(block)
+        if self._object_end is not None and self._object_end < block.offset + block.length:
+            expected = f"the block's end at {block.offset + block.length}"
+            self._fault("block_beyond_end", block, self._object_end, "block", expected, "the object's end")
+
+    def _entries(self, block: Block) -> Iterator[FrameBatch]:
+        """The block's chain of entries, window by window, then its padding and its count."""
+        end = block.offset + block.length
+        limit = -1 if block.entry_count is None else block.first_entry_id + block.entry_count
+        state = np.zeros(frames.STATE_SIZE, dtype=np.int64)
+        position, expected, count = block.offset + BLOCK_HEADER_BYTES, block.first_entry_id, 0
+        while True:
+            state[frames.POSITION], state[frames.EXPECTED_ID] = position - self._base, expected
+            self._run(block, end, limit, state)
+            position, expected = self._base + int(state[frames.POSITION]), int(state[frames.EXPECTED_ID])
+            count += int(state[frames.FRAMES])
+            if state[frames.REASON] != frames.NEED_MORE:
+                break
+            needed = int(state[frames.NEEDED])
+            if self._is_cut(position, needed):
+                self._cut(block, position, expected)
+                break
+            if needed > MAX_ENTRY_BYTES:
+                at_most = f"at most {MAX_ENTRY_BYTES} bytes in an entry"
+                self._entry_fault("entry_overruns_block", block, position, expected, at_most, str(needed))
+                position, expected, count = position + needed, expected + 1, count + 1
+                yield from self._load(position, 1)
+                continue
+            yield from self._load(position, needed)
+        yield from self._after_chain(block, state, position, expected)
+        if block.entry_count is not None and count != block.entry_count and state[frames.REASON] != frames.SURPLUS:
+            promised, found = f"{block.entry_count} entries", f"{count} entries"
+            self._entry_fault("block_entry_count", block, position, expected, promised, found)
+
+    def _run(self, block: Block, end: int, limit: int, state: Int64s) -> None:
+        """The compiled loop over what the window holds of the block."""
+        start = int(state[frames.POSITION])
+        room = max(0, min(end - self._base, self._buffer.size) - start) // ENTRY_HEADER_BYTES + 1
+        ids, offsets, lengths = (np.empty(room, dtype=np.int64) for _ in range(3))
+        strays = np.empty((MAX_FAULTS + 1, 3), dtype=np.int64)
+        frames.walk_frames(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
+        n = int(state[frames.FRAMES])
+        if n:
+            self._found.append((ids[:n], offsets[:n], lengths[:n]))
+        stray_count = int(state[frames.STRAYS])
+        for at, expected, stored in strays[: min(stray_count, len(strays))].tolist():
+            position = self._base + at
+            self._entry_fault("entry_id_out_of_order", block, position, expected, str(expected), str(stored))
+        self._fault_count += max(0, stray_count - len(strays))
+
+    def _after_chain(self, block: Block, state: Int64s, position: int, expected: int) -> Iterator[FrameBatch]:
+        """What the place where the chain stopped says."""
+        reason = int(state[frames.REASON])
+        if reason == frames.PADDING:
+            yield from self._padding(block, position)
+        elif reason == frames.OVERRUN:
+            length = int.from_bytes(self._bytes(position, 4), "big", signed=True)
+            left = block.offset + block.length - position - ENTRY_HEADER_BYTES
+            at_most = f"a length of 0 to {left}"
+            self._entry_fault("entry_overruns_block", block, position, expected, at_most, str(length))
+        elif reason == frames.SURPLUS:
+            promised = f"{block.entry_count} entries"
+            found = f"another entry, stored with id {int(state[frames.STORED_ID])}"
+            self._entry_fault("block_entry_count", block, position, expected, promised, found)
+
+    def _padding(self, block: Block, start: int) -> Iterator[FrameBatch]:
+        """From `start` to the block's end there must be nothing but padding."""
+        end, position = block.offset + block.length, start
+        while position < end:
+            yield from self._load(position, 1)
+            stop = min(end, self._base + self._buffer.size)
+            if stop <= position:
+                return  # the object ends here, which is told of the block
+            bad = frames.first_bad_padding(
+                self._buffer, position - self._base, stop - self._base, (position - start) % len(PADDING)
+            )
+            if bad >= 0:
+                self._fault("padding_bad", block, self._base + int(bad), "block.padding", PADDING.hex(), "other bytes")
+                return
+            position = stop
+
+    def _is_cut(self, position: int, needed: int) -> bool:
+        """Whether the object ends before `position + needed`, as far as is known."""
+        return self._object_end is not None and position + needed > self._object_end
+
+    def _cut(self, block: Block, position: int, expected: int) -> None:
+        """The object ends inside the block: before, inside or after the header of the entry at `position`."""
+        left = self._bytes(position, ENTRY_HEADER_BYTES)
+        if left and left != (PADDING * 3)[: len(left)]:
+            found = f"the object's end after {(self._object_end or 0) - position} bytes"
+            self._entry_fault("entry_overruns_block", block, position, expected, "a whole entry", found)
+
+    def _load(self, position: int, needed: int) -> Iterator[FrameBatch]:
+        """Bring `needed` bytes from `position` on into the window, as far as unit and object hold them."""
+        wanted = min(position + needed, self._unit_end)
+        if self._object_end is not None:
+            wanted = min(wanted, self._object_end)
+        if self._base <= position and wanted <= self._base + self._buffer.size:
+            return
+        yield from self._flush()
+        end = min(self._unit_end, position + max(self._window_bytes, needed))
+        self._base, self._buffer = position, np.empty(0, dtype=np.uint8)  # never two windows in memory
+        self._buffer = self._source.read(self._unit.path, position, end)
+        if position + self._buffer.size < end:
+            self._object_end = position + self._buffer.size
+
+    def _flush(self) -> Iterator[FrameBatch]:
+        """What was found in the window, if anything was."""
+        if not self._found and not self._faults:
+            return
+        empty = np.empty(0, dtype=np.int64)
+        found = self._found or [(empty, empty, empty)]
+        ids, offsets, lengths = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        yield FrameBatch(self._buffer, self._base, ids, offsets, lengths, tuple(self._faults))
+        self._found, self._faults = [], []
+
+    def _bytes(self, position: int, size: int) -> bytes:
+        start = max(0, position - self._base)
+        return self._buffer[start : start + size].tobytes()
+
+    def _fault(self, code: str, block: Block, at: int, field: str, expected: str, found: str) -> None:
+        context = self._bytes(at, CONTEXT_BYTES)
+        self._add(Fault(code, block.offset, at, block.length, field, expected, found, context))
+
+    def _entry_fault(self, code: str, block: Block, at: int, entry_id: int, expected: str, found: str) -> None:
+        left = block.offset + block.length - at
+        self._add(Fault(code, at, at, left, "entry", expected, found, self._bytes(at, CONTEXT_BYTES), entry_id))
+
+    def _add(self, fault: Fault) -> None:
+        self._fault_count += 1
+        if self._fault_count <= MAX_FAULTS:
+            self._faults.append(fault)
+        elif self._unlisted is None:
+            self._unlisted = fault
