@@ -11,24 +11,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.chain import Chain, read_chain
 from pulsar_backlog.ledgers.jcloud import (
     BLOCK_HEADER_BYTES,
-    BLOCK_MAGIC,
     ENTRY_HEADER_BYTES,
     MAX_INDEX_BYTES,
     JcloudIndex,
-    check_block_header,
-    decode_block_header,
     decode_index,
 )
-from pulsar_backlog.ledgers.store import Bytes, Source
+from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Block, Fault, StoredObject
 
 FORMAT_VERSION = "1"
 FORMAT_VERSION_KEY = "s3managedledgeroffloaderformatversion"
 MANAGED_LEDGER_KEY = "managedledgername"
-MAX_BLOCKS_WALKED = 10_000
-"""Headers read one by one at most; at the smallest block a broker allows (5 MiB) that is 50 GB of ledger."""
 
 _MAX_ENTRY_ID = 2**63 - 2
 
@@ -81,15 +77,6 @@ class Examined:
         """Managed-ledger name: from the index, else from the objects' user metadata."""
         inside = self.index.metadata.managed_ledger if self.index and self.index.metadata else None
         return inside or self.user_metadata.get(MANAGED_LEDGER_KEY)
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Blocks found from header to header; `is_whole` when it runs without a fault to the object's last byte."""
-
-    blocks: tuple[Block, ...]
-    faults: tuple[Fault, ...]
-    is_whole: bool
 
 
 def examine(source: Source, pair: Pair) -> Examined:
@@ -250,50 +237,6 @@ def _blocks_of_index(index: JcloudIndex, size: int) -> tuple[Block, ...]:
             return ()
         blocks.append(Block(entry.offset, end - entry.offset, entry.first_entry_id, None))
     return tuple(blocks)
-
-
-def read_chain(source: Source, data: StoredObject) -> Chain:
-    """Follow the data object from block header to block header.
-
-    Raises:
-        SourceError: the object cannot be read.
-    """
-    blocks: list[Block] = []
-    faults: list[Fault] = []
-    offset = 0
-    while offset < data.size and len(blocks) < MAX_BLOCKS_WALKED:
-        raw = source.read(data.path, offset, offset + BLOCK_HEADER_BYTES + ENTRY_HEADER_BYTES)
-        block = _block_at(raw, offset, data.size, blocks[-1] if blocks else None)
-        if block is None:
-            break
-        faults += check_block_header(raw[:BLOCK_HEADER_BYTES].tobytes(), block)
-        blocks.append(block)
-        offset += block.length
-    if offset < data.size:
-        expected, found = "another block header", f"{data.size - offset} bytes that are none"
-        faults.append(Fault("bytes_after_last_block", offset, offset, data.size - offset, "data", expected, found, b""))
-    return Chain(tuple(blocks), tuple(faults), is_whole=bool(blocks) and not faults)
-
-
-def _block_at(raw: Bytes, offset: int, size: int, before: Block | None) -> Block | None:
-    """The block that begins with `raw`, or None when nothing there looks like one.
-
-    A damaged header is made up for by the first entry's own header, so that one bad byte does not end the chain.
-    """
-    header = decode_block_header(raw.tobytes())
-    if header is None:
-        return None
-    least = before.first_entry_id + 1 if before else 0
-    length_fits = BLOCK_HEADER_BYTES <= header.block_length <= size - offset
-    length = header.block_length if length_fits else size - offset
-    if header.magic == BLOCK_MAGIC and header.first_entry_id >= least:
-        return Block(offset, length, header.first_entry_id, None)
-    entry = raw[BLOCK_HEADER_BYTES:].tobytes()
-    entry_bytes, entry_id = int.from_bytes(entry[:4], "big", signed=True), int.from_bytes(entry[4:], "big", signed=True)
-    is_entry = len(entry) == ENTRY_HEADER_BYTES and 0 < entry_bytes <= length - len(entry) - BLOCK_HEADER_BYTES
-    if is_entry and entry_id >= least and (before is not None or entry_id == 0):
-        return Block(offset, length, entry_id, None)
-    return None
 
 
 def _places(blocks: tuple[Block, ...]) -> list[tuple[int, int, int]]:
