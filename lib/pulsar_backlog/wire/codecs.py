@@ -206,17 +206,18 @@ def _read_zstd(stream: pa.NativeFile, source: _Source) -> bytes:
 def _lz4_block(data: bytes, limit_bytes: int) -> memoryview:
     largest = MAX_LZ4_EXPANSION * len(data)
     bound = min(largest, limit_bytes, MAX_LZ4_BYTES)
-    # Memory that is not written to costs nothing, so one try with room enough finds the true size.
-    output = np.empty(bound, dtype=np.uint8).data
     try:
-        # Not decompress_block: it pads with zeros up to the size it is told, and does not say so. And never
-        # without output_len: then what looks like a size before the block is taken for one.
-        length = cramjam.lz4.decompress_block_into(data, output, output_len=bound)
+        # decompress_block pads with zeros up to the size it is told, so the true size is found out first, in
+        # memory that costs nothing until it is written to. But decompress_block_into also takes a block with
+        # its size before it, which no client reads: decompress_block refuses that.
+        scratch = np.empty(bound, dtype=np.uint8).data
+        length = cramjam.lz4.decompress_block_into(data, scratch, output_len=bound)
+        del scratch
+        return memoryview(cramjam.lz4.decompress_block(data, output_len=length))
     except cramjam.DecompressionError as error:
         if largest > bound:
             raise _too_large("LZ4", bound, f"more than {bound} bytes, or an invalid block") from error
         raise _undecodable("LZ4", str(error)) from error
-    return output[:length]
 
 
 def _snappy_block(data: bytes, limit_bytes: int) -> memoryview:
