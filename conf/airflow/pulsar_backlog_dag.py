@@ -41,6 +41,7 @@ def build(name: str, pipeline: Pipeline) -> DAG:
                 application=str(home() / "jobs" / f"{job.job}.py"),
                 application_args=job_argv(pipeline, job.job, RESULTS_ARE_NOT_FAILURES),
                 conf=dict(pipeline.spark),
+                properties_file=str(home() / "conf" / "spark" / "submit.conf"),
                 name=f"pulsar-backlog-{name}-{job.job}",
             )
             if previous is not None:

@@ -167,9 +167,7 @@ def test_home_is_the_repository() -> None:
     assert home() == ROOT
 
 
-def run_away_from_home(
-    code_folder: Path, script: Path, **environment: str
-) -> subprocess.CompletedProcess[str]:
+def run_away_from_home(code_folder: Path, script: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, script],
         env={**os.environ, "PYTHONPATH": str(code_folder), **environment},

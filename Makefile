@@ -1,0 +1,119 @@
+# Every verb of the project. `make` prints them. Each installs what it needs, once.
+
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3.11
+PY := .venv/bin/python
+CLI := $(PY) -m pulsar_backlog.cli
+export PYTHONPATH := $(CURDIR)/lib:$(CURDIR)
+
+# Variables that verbs take: make sql Q="..." OUT=folder, make test ARGS="tests/wire -k crc".
+OUT ?= demo-out
+Q ?=
+ARGS ?=
+export Q
+
+BACKLOG := tests/data/backlog
+LOCK := uv pip compile --quiet --generate-hashes --python-version 3.11 --no-header --no-emit-index-url
+
+.PHONY: help
+help: ## Print this list
+	@echo 'make VERB, where VERB is'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' Makefile
+
+# --- environment ---------------------------------------------------------------------------------------
+
+.PHONY: setup need-python need-java
+setup: .venv/.installed .venv/.jars ## Install Python packages into .venv, and fetch the Delta jars
+
+need-python:
+	@[ "$$($(PYTHON) -c 'import sys; print(*sys.version_info[:2], sep=".")' 2>/dev/null)" = 3.11 ] || { \
+	  echo "Python 3.11 is needed; where it is not called python3.11, say make PYTHON=/path/to/it." >&2; exit 2; }
+
+need-java:
+	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(17|21)[."]' || { \
+	  echo "Java 17 is needed (java on the PATH, or JAVA_HOME set)." >&2; exit 2; }
+
+.venv/.installed: requirements/dev.txt requirements/build.txt | need-python need-java
+	[ -x $(PY) ] || $(PYTHON) -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements/dev.txt -r requirements/build.txt
+	printf '#!/bin/sh\nPYTHONPATH=%s exec %s -m pulsar_backlog.cli "$$@"\n' \
+	  '"$(CURDIR)/lib:$(CURDIR)"' '"$(CURDIR)/$(PY)"' > .venv/bin/pulsar-backlog
+	chmod +x .venv/bin/pulsar-backlog
+	touch $@
+
+.venv/.jars: lib/pulsar_backlog/storage/jars.py .venv/.installed | need-java
+	$(PY) -m pulsar_backlog.storage.jars
+	touch $@
+
+.venv-airflow/.installed: requirements/airflow.txt | need-python
+	[ -x .venv-airflow/bin/python ] || $(PYTHON) -m venv .venv-airflow
+	.venv-airflow/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements/airflow.txt
+	touch $@
+
+.PHONY: lock
+lock: ## Lock the dependencies again (needs uv)
+	$(LOCK) pyproject.toml -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt
+	$(LOCK) requirements/build.in -c requirements/dev.txt -o requirements/build.txt
+	$(LOCK) requirements/airflow.in -o requirements/airflow.txt
+
+# --- use -----------------------------------------------------------------------------------------------
+
+.PHONY: demo sql
+demo: setup ## Audit the bundled backlog of a real broker into OUT (demo-out)
+	$(CLI) audit $(BACKLOG)/objects --admin $(BACKLOG)/admin --out $(OUT) --cluster demo --fail-on never \
+	  --exit-zero-when-unchanged
+	@echo
+	@echo "The report is $(abspath $(OUT))/report.html"
+
+sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chunked_messages GROUP BY state"
+	@[ -n "$$Q" ] || { echo 'Give a query: make sql Q="SELECT * FROM topic_overview"' >&2; exit 2; }
+	@$(CLI) sql $(OUT) "$$Q"
+
+# --- proof ---------------------------------------------------------------------------------------------
+
+.PHONY: check lint test test-airflow bench
+check: lint test-airflow test ## Everything CI runs, in the same order
+
+lint: setup ## Style, types, import contracts, freshness of generated files
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+	$(PY) scripts/generate_docs.py --check
+	$(PY) scripts/generate_proto.py --check
+
+test: setup ## All tests but those of Airflow; ARGS="..." goes to pytest
+	$(PY) -m pytest $(ARGS)
+
+test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
+	.venv-airflow/bin/python -m pytest tests/airflow
+
+bench: setup ## Speed, as ratios measured in one run
+	$(PY) -m bench $(ARGS)
+
+# --- making --------------------------------------------------------------------------------------------
+
+.PHONY: docs proto dist clean
+docs: setup ## Write docs/tables.md and docs/findings.md again
+	$(PY) scripts/generate_docs.py
+
+proto: setup ## Generate the protobuf classes again
+	$(PY) scripts/generate_proto.py
+
+dist: setup ## A wheel, and the same as a zip for spark-submit --py-files, in dist/
+	rm -rf dist
+	$(PY) -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	cd dist && for wheel in *.whl; do cp "$$wheel" "pulsar_backlog-$$(cut -d- -f2 <<< "$$wheel").zip"; done
+	@ls -l dist
+
+clean: ## Remove what was made; environments (.venv, .venv-airflow) stay
+	rm -rf build dist demo-out bench-data .cache spark-warehouse metastore_db derby.log
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

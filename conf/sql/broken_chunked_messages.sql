@@ -1,0 +1,21 @@
+-- Chunked messages that are not whole, or carry a flag other than ledger_span; lost ones come first.
+SELECT
+  topic,
+  state,
+  flags,
+  rebuildable,
+  sureness,
+  chunk_uuid,
+  publish_time,
+  present_chunks,
+  num_chunks,
+  missing_chunk_ids,
+  missing_bytes,
+  decode_state,
+  concat(first_ledger_id, ':', first_entry_id) AS first_position,
+  concat(last_ledger_id, ':', last_entry_id) AS last_position,
+  reason,
+  cluster
+FROM chunked_messages
+WHERE state <> 'whole' OR cardinality(array_except(flags, array('ledger_span'))) > 0
+ORDER BY state = 'in_flight', rebuildable, cluster, topic, first_ledger_id, first_entry_id

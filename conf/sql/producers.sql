@@ -1,0 +1,15 @@
+-- Producers by topic: entries, how many of them are chunks, bytes, first and last time by their own clock.
+SELECT
+  topic,
+  producer_name,
+  count(*) AS entries,
+  count_if(uuid IS NOT NULL) AS chunk_entries,
+  round(count_if(uuid IS NOT NULL) / count(*), 4) AS chunked_share,
+  sum(payload_length) AS payload_bytes,
+  min(publish_time) AS first_published,
+  max(publish_time) AS last_published,
+  cluster
+FROM entries
+WHERE marker_type IS NULL
+GROUP BY cluster, topic, producer_name
+ORDER BY cluster, topic, producer_name

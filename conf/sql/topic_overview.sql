@@ -1,0 +1,45 @@
+-- Topics: entries, messages, bytes, times, chunked messages and how many of them are not whole.
+WITH stored AS (
+  SELECT
+    cluster,
+    topic,
+    count(DISTINCT ledger_id) AS ledgers,
+    count(*) AS entries,
+    sum(if(marker_type IS NULL AND uuid IS NULL, coalesce(num_messages_in_batch, 1), 0)) AS plain_messages,
+    count_if(uuid IS NOT NULL) AS chunk_entries,
+    sum(length) AS entry_bytes,
+    count(DISTINCT producer_name) AS producers,
+    min(publish_time) AS first_published,
+    max(publish_time) AS last_published
+  FROM entries
+  GROUP BY cluster, topic
+),
+
+chunked AS (
+  SELECT
+    cluster,
+    topic,
+    count(*) AS chunked_messages,
+    count_if(state <> 'whole') AS not_whole,
+    count_if(state <> 'whole' AND rebuildable) AS not_whole_but_rebuildable
+  FROM chunked_messages
+  GROUP BY cluster, topic
+)
+
+SELECT
+  stored.topic,
+  stored.ledgers,
+  stored.entries,
+  stored.plain_messages,
+  stored.chunk_entries,
+  coalesce(chunked.chunked_messages, 0) AS chunked_messages,
+  coalesce(chunked.not_whole, 0) AS not_whole,
+  coalesce(chunked.not_whole_but_rebuildable, 0) AS not_whole_but_rebuildable,
+  stored.entry_bytes,
+  stored.producers,
+  stored.first_published,
+  stored.last_published,
+  stored.cluster
+FROM stored
+LEFT JOIN chunked ON stored.cluster = chunked.cluster AND stored.topic <=> chunked.topic
+ORDER BY not_whole DESC, stored.cluster, stored.topic

@@ -1,0 +1,175 @@
+"""The views of conf/sql on small tables of the real contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables import TABLES
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import lit
+
+# PySpark leaves the socket of each collect() to the garbage collector.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed .socket:ResourceWarning")
+
+VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+EMPTY = {
+    "string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "binary": b"", "timestamp": NOON,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    session = start_session("tests of views").newSession()
+    yield session
+    for name in [*TABLES, *VIEWS]:
+        session.catalog.dropTempView(name)
+
+
+def ask(spark: SparkSession, view: str, columns: list[str], **given: list[dict[str, object]]) -> list[tuple]:
+    """Rows of a view over tables that hold these rows; columns not given are null, or empty where required."""
+    for table in TABLES.values():
+        # Made without Python rows, because most tables of most tests are empty.
+        frame = spark.range(0).select(*[lit(None).cast(c.type).alias(c.name) for c in table.columns])
+        if rows := given.get(table.name):
+            assert all(set(row) <= set(table.column_names()) for row in rows)
+            blank = {c.name: None if c.nullable else EMPTY.get(c.type, []) for c in table.columns}
+            frame = spark.createDataFrame([tuple((blank | row).values()) for row in rows], table.ddl())
+        frame.createOrReplaceTempView(table.name)
+    spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {VIEWS[view]}")
+    return [tuple(row) for row in spark.table(view).select(*columns).collect()]
+
+
+@pytest.mark.parametrize("view", sorted(VIEWS))
+def test_each_view_begins_with_a_sentence_and_reads_what_exists(spark: SparkSession, view: str) -> None:
+    first = VIEWS[view].splitlines()[0]
+    assert first.startswith("-- ")
+    assert first.endswith(".")
+    assert ask(spark, view, ["cluster"]) == []
+
+
+def test_broken_chunked_messages(spark: SparkSession) -> None:
+    rows = [
+        {"chunk_uuid": "fine", "state": "whole"},
+        {"chunk_uuid": "fine-in-two-ledgers", "state": "whole", "flags": ["ledger_span"]},
+        {"chunk_uuid": "arriving", "state": "in_flight"},
+        {"chunk_uuid": "saved", "state": "out_of_order", "rebuildable": True},
+        {"chunk_uuid": "flagged", "state": "whole", "flags": ["overlap"], "rebuildable": True, "topic": "z"},
+        {"chunk_uuid": "lost", "state": "gap", "first_ledger_id": 5, "first_entry_id": 7},
+    ]
+    got = ask(spark, "broken_chunked_messages", ["chunk_uuid", "first_position"], chunked_messages=rows)
+    assert got == [("lost", "5:7"), ("saved", None), ("flagged", None), ("arriving", None)]
+
+
+def test_rebuildable_messages(spark: SparkSession) -> None:
+    rows = [
+        {"chunk_uuid": "any-client-reads-it", "state": "whole", "rebuildable": True, "flags": ["whole_duplicate"]},
+        {"chunk_uuid": "no-client-reads-it", "state": "out_of_order", "rebuildable": True},
+        {"chunk_uuid": "old-clients-lose-it", "state": "whole", "rebuildable": True, "flags": ["repeated_prefix"]},
+        {"chunk_uuid": "nobody-has-it", "state": "gap"},
+    ]
+    got = ask(spark, "rebuildable_messages", ["chunk_uuid"], chunked_messages=rows)
+    assert sorted(got) == [("no-client-reads-it",), ("old-clients-lose-it",)]
+
+
+def test_missing_byte_ranges(spark: SparkSession) -> None:
+    rows = [
+        {"chunk_uuid": "two-holes", "missing_bytes": [(30, 40), (0, 10)]},
+        {"chunk_uuid": "none"},
+    ]
+    got = ask(spark, "missing_byte_ranges", ["chunk_uuid", "start_byte", "end_byte", "bytes"], chunked_messages=rows)
+    assert got == [("two-holes", 0, 10, 10), ("two-holes", 30, 40, 10)]
+
+
+def test_chunk_outcomes(spark: SparkSession) -> None:
+    rows = [
+        {"topic": "a", "state": "whole", "rebuildable": True, "sureness": "certain", "copies": 3, "total_bytes": 10},
+        {"topic": "a", "state": "whole", "rebuildable": True, "sureness": "likely", "copies": 4, "total_bytes": 20},
+        {"topic": "a", "state": "gap", "sureness": "certain", "copies": 1, "total_bytes": 5},
+        {"topic": "b", "state": "gap", "sureness": "certain", "copies": 2, "total_bytes": 6},
+    ]
+    columns = ["topic", "state", "messages", "rebuildable", "not_certain", "entries", "total_bytes"]
+    assert ask(spark, "chunk_outcomes", columns, chunked_messages=rows) == [
+        ("a", "gap", 1, 0, 0, 1, 5),
+        ("a", "whole", 2, 2, 1, 7, 30),
+        ("b", "gap", 1, 0, 0, 2, 6),
+    ]
+
+
+def test_topic_overview(spark: SparkSession) -> None:
+    entries = [
+        {"topic": "a", "ledger_id": 1, "length": 10, "producer_name": "p"},  # one bare message
+        {"topic": "a", "ledger_id": 1, "length": 20, "producer_name": "p", "num_messages_in_batch": 7},
+        {"topic": "a", "ledger_id": 2, "length": 30, "producer_name": "q", "uuid": "u"},  # a chunk is no message
+        {"topic": "a", "ledger_id": 2, "length": 40, "producer_name": "q", "marker_type": 21},  # nor is a marker
+        {"topic": None, "ledger_id": 3, "length": 50, "producer_name": "p"},  # nothing names its topic
+    ]
+    chunked = [
+        {"topic": "a", "state": "whole"},
+        {"topic": "a", "state": "gap"},
+        {"topic": "a", "state": "out_of_order", "rebuildable": True},
+    ]
+    columns = [
+        *("topic", "ledgers", "entries", "plain_messages", "chunk_entries", "chunked_messages"),
+        *("not_whole", "not_whole_but_rebuildable", "entry_bytes", "producers"),
+    ]
+    assert ask(spark, "topic_overview", columns, entries=entries, chunked_messages=chunked) == [
+        ("a", 2, 4, 8, 1, 3, 2, 1, 100, 2),
+        (None, 1, 1, 1, 0, 0, 0, 0, 50, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ledger", "scan", "agrees"),
+    [
+        ({"expected_entries": 3, "expected_bytes": 9}, {}, True),
+        ({}, {}, True),  # nothing is promised
+        ({"expected_entries": 4, "expected_bytes": 9}, {}, False),  # an entry is missing
+        ({"expected_entries": 3, "expected_bytes": 8}, {}, False),  # bytes are not those promised
+        ({}, {"decoded": 1}, False),  # an entry is in no table
+        ({}, {"complete": False}, False),  # a part could not be read
+        ({}, {"copy": "another"}, False),  # this copy was not scanned
+    ],
+)
+def test_ledger_reconciliation(
+    spark: SparkSession, ledger: dict[str, object], scan: dict[str, object], agrees: bool
+) -> None:
+    scan = {"copy": "c", "frames": 3, "decoded": 2, "rejected": 1, "entry_bytes": 9, "complete": True, **scan}
+    ledgers = [{"copy": "c", "selected": True, **ledger}, {"copy": "spare", "selected": False}]
+    got = ask(spark, "ledger_reconciliation", ["copy", "agrees"], ledgers=ledgers, scans=[scan])
+    assert got == [("c", agrees)]
+
+
+def test_worst_findings_come_first(spark: SparkSession) -> None:
+    rows = [
+        {"code": "E05", "severity": "info", "count": 1000},
+        {"code": "C03", "severity": "warning", "count": 2},
+        {"code": "C06", "severity": "error", "count": 1},
+        {"code": "C09", "severity": "error", "count": 3},
+    ]
+    got = ask(spark, "worst_findings", ["code"], findings=rows)
+    assert got == [("C09",), ("C06",), ("C03",), ("E05",)]
+
+
+def test_rejected_entries_show_hex(spark: SparkSession) -> None:
+    rows = [
+        {"ledger_id": 1, "entry_id": 8, "entry_offset": 900, "first_bytes": b"\x0e\x01"},
+        {"ledger_id": 1, "entry_id": 3, "entry_offset": 400, "first_bytes": b""},
+    ]
+    got = ask(spark, "rejected_entries", ["entry_id", "first_bytes"], rejects=rows)
+    assert got == [(3, ""), (8, "0E01")]
+
+
+def test_producers(spark: SparkSession) -> None:
+    rows = [
+        {"topic": "a", "producer_name": "p", "uuid": "u", "payload_length": 5, "publish_time": NOON},
+        {"topic": "a", "producer_name": "p", "payload_length": 6, "publish_time": None},
+        {"topic": "b", "producer_name": "p", "payload_length": 7},
+        {"topic": "a", "producer_name": "pulsar.txn.marker", "marker_type": 21},  # the broker, not a producer
+    ]
+    columns = ["topic", "producer_name", "entries", "chunk_entries", "chunked_share", "payload_bytes"]
+    assert ask(spark, "producers", columns, entries=rows) == [("a", "p", 2, 1, 0.5, 11), ("b", "p", 1, 0, 0.0, 7)]
