@@ -58,14 +58,17 @@ def _block_at(raw: Bytes, offset: int, size: int, before: Block | None) -> Block
     header = decode_block_header(raw.tobytes())
     if header is None:
         return None
-    least = before.first_entry_id + 1 if before else 0
+    least, most = 0, 0
+    if before is not None:
+        least = before.first_entry_id + 1
+        most = before.first_entry_id + (before.length - BLOCK_HEADER_BYTES) // ENTRY_HEADER_BYTES
     length_fits = BLOCK_HEADER_BYTES <= header.block_length <= size - offset
     length = header.block_length if length_fits else size - offset
-    if header.magic == BLOCK_MAGIC and header.first_entry_id >= least:
+    if header.magic == BLOCK_MAGIC and least <= header.first_entry_id <= most:
         return Block(offset, length, header.first_entry_id, None)
     entry = raw[BLOCK_HEADER_BYTES:].tobytes()
     entry_bytes, entry_id = int.from_bytes(entry[:4], "big", signed=True), int.from_bytes(entry[4:], "big", signed=True)
     is_entry = len(entry) == ENTRY_HEADER_BYTES and 0 < entry_bytes <= length - len(entry) - BLOCK_HEADER_BYTES
-    if is_entry and entry_id >= least and (before is not None or entry_id == 0):
+    if is_entry and least <= entry_id <= most:
         return Block(offset, length, entry_id, None)
     return None

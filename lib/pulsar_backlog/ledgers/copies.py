@@ -136,14 +136,15 @@ def _with_version(found: Examined) -> Examined:
 def _with_blocks(source: Source, found: Examined, data: StoredObject) -> Examined:
     named = _blocks_of_index(found.index, data.size) if found.index else ()
     promised = found.index.data_length if found.index else None
-    if len(named) == 1 and promised == data.size:
+    if len(named) == 1 and promised == data.size and not found.faults:
         return _with_counts(replace(found, blocks=named))  # the walk checks the only header
     chain = read_chain(source, data)
     if not named:
         found = _with_chain_alone(found, chain, data)
         return _with_counts(_with_size_check(found, chain, data))
-    found = replace(found, blocks=chain.blocks if chain.is_whole else named)
-    if chain.is_whole and _places(chain.blocks) != _places(named) and not _is_shortened(found, data):
+    trusted = chain.is_whole and not _is_shortened(found, data)
+    found = replace(found, blocks=chain.blocks if trusted else named)
+    if trusted and _places(chain.blocks) != _places(named):
         path = found.pair.index.path if found.pair.index else data.path
         found = _with(found, Problem("S09", "The index names other blocks than the data's headers.", path))
     return _with_counts(_with_size_check(found, chain, data))
@@ -172,8 +173,13 @@ def _with_size_check(found: Examined, chain: Chain, data: StoredObject) -> Exami
 
 
 def _is_shortened(found: Examined, data: StoredObject) -> bool:
-    """Whether the index names a block that would begin beyond the data's end: then blocks were cut off."""
-    return found.index is not None and any(entry.offset >= data.size for entry in found.index.entries)
+    """Whether whole blocks were cut off: the data is too short, and a block would begin beyond its end."""
+    index = found.index
+    return (
+        index is not None
+        and data.size < index.data_length
+        and any(entry.offset >= data.size for entry in index.entries)
+    )
 
 
 def _surplus(index: JcloudIndex, data: StoredObject) -> Fault:

@@ -9,7 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 UNIT_BYTES = 64 * 1024 * 1024
-"""Size a scan unit aims at; one unit is read at once, so it bounds a worker's memory."""
+"""Size a scan unit aims at: what one task reads."""
+
+WINDOW_BYTES = 8 * 1024 * 1024
+"""How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
+(64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
 Int64s = npt.NDArray[np.int64]
 
@@ -50,7 +54,7 @@ class Block:
 
 @dataclass(frozen=True)
 class ScanUnit:
-    """A piece of a ledger copy that one task reads alone, in one ranged read.
+    """A piece of a ledger copy that one task reads alone.
 
     Attributes:
         ledger_id: ledger.
@@ -58,7 +62,7 @@ class ScanUnit:
         topic: full topic name, or None.
         path: data object, relative to the source.
         number: place of the unit in the copy, from 0.
-        blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own, read in windows.
+        blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own.
     """
 
     ledger_id: int

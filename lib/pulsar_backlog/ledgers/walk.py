@@ -1,6 +1,6 @@
 """Walk the blocks of a scan unit into batches of frames: ranged reads outside, compiled loops inside.
 
-A unit is read at once; a block larger than a unit in windows. Damage inside a block ends that block, and the walk goes
+A unit is read window by window. Damage inside a block ends that block, and the walk goes
 on at the next one. The rule of the broker that reads the same bytes, and what it never checks (headers, padding):
 https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl/BlobStoreBackedReadHandleImpl.java
 """
@@ -16,7 +16,7 @@ from pulsar_backlog.errors import CONTEXT_BYTES
 from pulsar_backlog.ledgers import frames
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
+from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
 
 MAX_FAULTS = 1000
 """Faults that one unit tells of one by one; the rest is only counted."""
@@ -24,7 +24,7 @@ MAX_ENTRY_BYTES = 256 * 1024 * 1024
 """Largest entry that is read; brokers take 5 MiB unless told otherwise. A larger one is a fault and stepped over."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = UNIT_BYTES) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
     """The unit's entries in order, in batches whose buffer is about `window_bytes`, or one entry if that is larger.
 
     Raises:

@@ -1,0 +1,266 @@
+"""Reading by ranges, local and S3 alike, and one kind of error for all that can go wrong."""
+
+import itertools
+import pickle
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.inventory import take_inventory
+from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.walk import walk_unit
+
+from tests.ledgers.conftest import S3Server
+from tests.ledgers.encoding import UUID, offload
+
+STORED = offload([b"a" * 100, b"", b"b" * 300], managed_ledger=None)
+DATA, INDEX = f"{UUID}-ledger-7", f"{UUID}-ledger-7-index"
+NUMBERS = itertools.count()
+NAMED = {"ManagedLedgerName": "tenant/space/persistent/topic", "S3ManagedLedgerOffloaderFormatVersion": "1"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Source:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "object").write_bytes(b"0123456789")
+    (tmp_path / "empty").touch()
+    return open_source(str(tmp_path))
+
+
+@pytest.fixture
+def bucket(s3_server: S3Server, aws: pytest.MonkeyPatch) -> Source:
+    name = f"bucket-{next(NUMBERS)}"
+    s3_server.fill(
+        name, {"pre/sub/object": (b"0123456789", {"Key": "Value"}), "pre/empty": (b"", {}), "other": (b"", {})}
+    )
+    return open_source(f"s3://{name}/pre", s3_server.endpoint)
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def source(request: pytest.FixtureRequest) -> Source:
+    found: Source = request.getfixturevalue(request.param)
+    return found
+
+
+def test_list(source: Source) -> None:
+    assert sorted((stored.path, stored.size) for stored in source.list()) == [("empty", 0), ("sub/object", 10)]
+    assert all(stored.etag for stored in source.list())
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "expected"),
+    [
+        (0, 10, b"0123456789"),
+        (3, 5, b"34"),
+        (5, 5, b""),
+        (6, 5, b""),
+        (8, 50, b"89"),
+        (10, 20, b""),
+        (2**62, 2**62 + 9, b""),
+    ],
+)
+def test_read(source: Source, start: int, end: int, expected: bytes) -> None:
+    read = source.read("sub/object", start, end)
+    assert (read.dtype, read.tobytes()) == (np.uint8, expected)
+
+
+def test_read_of_an_empty_object(source: Source) -> None:
+    assert source.read("empty", 0, 10).tobytes() == b""
+    assert source.read_all("empty", 10) == b""
+
+
+def test_read_all_is_bounded(source: Source) -> None:
+    assert source.read_all("sub/object", 10) == b"0123456789"
+    with pytest.raises(SourceError, match="10 bytes, more than the 9"):
+        source.read_all("sub/object", 9)
+
+
+@pytest.mark.parametrize("path", ["nothing", "sub", "../other"])
+def test_no_such_object(source: Source, path: str) -> None:
+    for read in (source.read_all, lambda p, n: source.read(p, 0, n)):
+        with pytest.raises(SourceError) as caught:
+            read(path, 10)
+        assert caught.value.reason == ("failed" if path.startswith("..") else "not_found")
+        assert caught.value.uri == source.uri(path)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_source_travels(source: Source) -> None:
+    list(source.list())
+    source.read("sub/object", 0, 1)
+    pickled = pickle.dumps(source)
+    assert b"secret" not in pickled
+    assert pickle.loads(pickled) == source
+    assert pickle.loads(pickled).read("sub/object", 0, 1).tobytes() == b"0"
+
+
+def test_user_metadata(folder: Source, bucket: Source) -> None:
+    assert folder.user_metadata("sub/object") == {}
+    assert bucket.user_metadata("sub/object")["key"] == "Value"
+    assert bucket.fetch("sub/object", 10).user_metadata["key"] == "Value"
+
+
+def test_scan_of_a_bucket(s3_server: S3Server, aws: pytest.MonkeyPatch) -> None:
+    s3_server.fill(
+        "scan",
+        {
+            f"deep/er/{DATA}": (STORED.data, NAMED),
+            f"deep/er/{INDEX}": (STORED.index, NAMED),
+            f"deep/er/{UUID}-ledger-8": (STORED.data, NAMED | {"S3ManagedLedgerOffloaderFormatVersion": "2"}),
+            # Keys that no path can be made of, in a bucket that others use too.
+            "../up": (b"?", {}),
+            "a//b": (b"?", {}),
+            "./x": (b"?", {}),
+            "folder/": (b"", {}),
+        },
+    )
+    inventory = take_inventory(open_source("s3://scan", s3_server.endpoint))
+    assert [(copy.ledger_id, copy.topic, copy.status) for copy in inventory.copies] == [
+        (7, "persistent://tenant/space/topic", "ok"),
+        (8, "persistent://tenant/space/topic", "damaged"),
+    ]
+    assert [(finding.code, finding.count) for finding in inventory.findings] == [("S03", 3), ("S05", 1), ("S22", 1)]
+    under = open_source("s3://scan/deep/", s3_server.endpoint)
+    [copy, _] = take_inventory(under).copies
+    assert copy.data_uri == f"er/{DATA}"
+    [batch] = [batch for unit in units_of(copy) for batch in walk_unit(under, unit)]
+    assert batch.length.tolist() == [100, 0, 300]
+
+
+def test_missing_bucket(s3_server: S3Server, aws: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="no bucket 'never-made'"):
+        take_inventory(open_source("s3://never-made", s3_server.endpoint))
+
+
+@pytest.mark.parametrize("endpoint", ["ftp://x", "localhost:9000", "http://", "http://key:secret@localhost"])
+def test_endpoint_that_is_none(endpoint: str) -> None:
+    with pytest.raises(UsageError, match="endpoint") as caught:
+        open_source("s3://bucket", endpoint)
+    assert "secret@" not in str(caught.value)
+
+
+def test_no_credentials(s3_server: S3Server, aws: pytest.MonkeyPatch) -> None:
+    aws.delenv("AWS_ACCESS_KEY_ID")
+    aws.delenv("AWS_SECRET_ACCESS_KEY")
+    source = open_source("s3://bucket", s3_server.endpoint)
+    inventory = take_inventory(source)
+    assert [(finding.code, finding.incomplete) for finding in inventory.findings] == [("S02", True), ("S01", False)]
+    assert "no AWS credentials" in inventory.findings[0].message
+    with pytest.raises(SourceError, match="no AWS credentials") as caught:
+        source.read("object", 0, 1)
+    assert caught.value.reason == "permission_denied"
+
+
+def test_credentials_from_a_profile(s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    s3_server.fill("profiled", {"object": (b"x", {})})
+    aws.delenv("AWS_ACCESS_KEY_ID")
+    aws.delenv("AWS_SECRET_ACCESS_KEY")
+    (tmp_path / "credentials").write_text("[me]\naws_access_key_id=key\naws_secret_access_key=secret\n")
+    aws.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    aws.setenv("AWS_PROFILE", "me")
+    source = open_source("s3://profiled", s3_server.endpoint)
+    assert [stored.path for stored in source.list()] == ["object"]
+    assert source.read("object", 0, 1).tobytes() == b"x"
+    aws.setenv("AWS_PROFILE", "nobody")
+    with pytest.raises(UsageError, match="nobody"):
+        list(open_source("s3://profiled", s3_server.endpoint).list())
+
+
+class Answering(threading.Thread):
+    """A server on loopback that gives its answers in turn, the last one for ever."""
+
+    def __init__(self, *answers: bytes) -> None:
+        super().__init__(daemon=True)
+        self._answers = list(answers)
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.endpoint = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(65536)
+                connection.sendall(self._answers.pop(0) if len(self._answers) > 1 else self._answers[0])
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self.join(10)
+
+
+def answer(status: str, code: str) -> bytes:
+    body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>".encode()
+    return response(status, body)
+
+
+def response(status: str, body: bytes) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/xml\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "reason"),
+    [
+        ("403 Forbidden", "AccessDenied", "permission_denied"),
+        ("403 Forbidden", "InvalidAccessKeyId", "permission_denied"),
+        ("403 Forbidden", "SignatureDoesNotMatch", "permission_denied"),
+        ("400 Bad Request", "SomethingElse", "failed"),
+    ],
+)
+def test_refusals(aws: pytest.MonkeyPatch, status: str, code: str, reason: str) -> None:
+    # moto takes any credentials, so the refusal is made here, as S3 words it.
+    server = Answering(answer(status, code))
+    try:
+        source = open_source("s3://bucket", server.endpoint)
+        with pytest.raises(SourceError) as caught:
+            list(source.list())
+        assert caught.value.reason == reason
+        with pytest.raises(SourceError) as caught:
+            source.read("object", 0, 10)
+        assert caught.value.reason == reason
+        assert "secret" not in str(caught.value)
+    finally:
+        server.close()
+
+
+def test_unreachable(aws: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    source = open_source("s3://bucket", f"http://127.0.0.1:{port}")  # nobody listens there any more
+    began = time.monotonic()
+    with pytest.raises(SourceError) as caught:
+        list(source.list())
+    assert caught.value.reason == "unreachable"
+    with pytest.raises(SourceError) as caught:
+        source.read("object", 0, 10)
+    assert caught.value.reason == "unreachable"
+    assert time.monotonic() - began < 30
+
+
+def page(key: str) -> bytes:
+    return (
+        "<?xml version='1.0'?><ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'>"
+        "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+        f"<Contents><Key>{key}</Key><Size>3</Size><ETag>e</ETag></Contents></ListBucketResult>"
+    ).encode()
+
+
+def test_a_listing_that_fails_part_way_keeps_what_it_had(aws: pytest.MonkeyPatch) -> None:
+    pages = [response("200 OK", page(key)) for key in ("first", "second")]
+    server = Answering(*pages, answer("403 Forbidden", "AccessDenied"))
+    try:
+        errors: list[SourceError] = []
+        listed = list(open_source("s3://bucket", server.endpoint).list(errors.append))
+    finally:
+        server.close()
+    assert [stored.path for stored in listed] == ["first", "second"]
+    assert [error.reason for error in errors] == ["permission_denied"]
