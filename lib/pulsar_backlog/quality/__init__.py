@@ -1,0 +1,1 @@
+"""Data-quality rules as data, run by Great Expectations over small summary frames."""
