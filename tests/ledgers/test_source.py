@@ -249,7 +249,7 @@ def test_unreachable(aws: pytest.MonkeyPatch) -> None:
 def page(key: str) -> bytes:
     return (
         "<?xml version='1.0'?><ListBucketResult xmlns='http://s3.amazonaws.com/doc/2006-03-01/'>"
-        "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+        f"<IsTruncated>true</IsTruncated><NextContinuationToken>{key}</NextContinuationToken>"
         f"<Contents><Key>{key}</Key><Size>3</Size><ETag>e</ETag></Contents></ListBucketResult>"
     ).encode()
 
