@@ -205,7 +205,24 @@ def test_lengthened(tmp_path: Path) -> None:
     seen = see(tmp_path)
     assert seen.codes() == {"S11": ["7"]}
     assert seen.entries[7] == whole(STORED)
-    assert [fault.code for fault in seen.copy().structure_faults] == ["bytes_after_last_block"]
+    [fault] = seen.copy().structure_faults
+    assert (fault.code, fault.offset, fault.first_bytes) == ("bytes_after_last_block", len(STORED.data), b"surplus")
+    assert seen.copy().uri_of(fault) == data_path.name
+
+
+def test_rejects_have_keys_of_their_own(tmp_path: Path) -> None:
+    data_path, index_path = put(tmp_path, STORED)
+    for size in (0, 60, 300, 701):
+        data_path.write_bytes(STORED.data[:size])
+        seen = see(tmp_path, unit_bytes=1)
+        keys = [(fault.entry_id, fault.offset, fault.code) for fault in seen.faults[7]]
+        assert len(set(keys)) == len(keys)
+    data_path.write_bytes(STORED.data[: AT_1 + 3] + b"\0" + STORED.data[AT_1 + 4 :] + b"surplus")
+    index_path.unlink()
+    seen = see(tmp_path)
+    found = [*seen.faults[7], *seen.copy().structure_faults]
+    assert [fault.code for fault in found] == ["block_bad_magic", "bytes_after_last_block"]
+    assert found[1].first_bytes == b"surplus"
 
 
 def test_entry_larger_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,6 +187,7 @@ def test_wrong_index(tmp_path: Path, new: bytes, code: str, fault: str | None) -
     assert seen.codes()[code] == ["7"]
     assert set(seen.codes()) <= {code, "S18"}
     assert structure_codes(seen)[:1] == ([fault] if fault else [])
+    assert {seen.copy().uri_of(found) for found in seen.copy().structure_faults} <= {seen.copy().index_uri}
     assert seen.copy().status == "damaged"
     assert seen.entries == {7: whole(BLOCKS), 8: whole(ONE_BLOCK)}
 

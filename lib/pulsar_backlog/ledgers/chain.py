@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pulsar_backlog.errors import CONTEXT_BYTES
 from pulsar_backlog.ledgers.jcloud import (
     BLOCK_HEADER_BYTES,
     BLOCK_MAGIC,
@@ -45,8 +46,11 @@ def read_chain(source: Source, data: StoredObject) -> Chain:
         blocks.append(block)
         offset += block.length
     if offset < data.size:
+        first_bytes = source.read(data.path, offset, min(data.size, offset + CONTEXT_BYTES)).tobytes()
         expected, found = "another block header", f"{data.size - offset} bytes that are none"
-        faults.append(Fault("bytes_after_last_block", offset, offset, data.size - offset, "data", expected, found, b""))
+        faults.append(
+            Fault("bytes_after_last_block", offset, offset, data.size - offset, "data", expected, found, first_bytes)
+        )
     return Chain(tuple(blocks), tuple(faults), is_whole=bool(blocks) and not faults)
 
 

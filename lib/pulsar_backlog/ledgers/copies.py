@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
 from pulsar_backlog.ledgers.chain import Chain, read_chain
 from pulsar_backlog.ledgers.jcloud import (
     BLOCK_HEADER_BYTES,
@@ -141,32 +141,35 @@ def _with_blocks(source: Source, found: Examined, data: StoredObject) -> Examine
     chain = read_chain(source, data)
     if not named:
         found = _with_chain_alone(found, chain, data)
-        return _with_counts(_with_size_check(found, chain, data))
+        return _with_counts(_with_size_check(source, found, chain, data))
     trusted = chain.is_whole and not _is_shortened(found, data)
     found = replace(found, blocks=chain.blocks if trusted else named)
     if trusted and _places(chain.blocks) != _places(named):
         path = found.pair.index.path if found.pair.index else data.path
         found = _with(found, Problem("S09", "The index names other blocks than the data's headers.", path))
-    return _with_counts(_with_size_check(found, chain, data))
+    return _with_counts(_with_size_check(source, found, chain, data))
 
 
 def _with_chain_alone(found: Examined, chain: Chain, data: StoredObject) -> Examined:
-    found = replace(found, blocks=chain.blocks, faults=(*found.faults, *chain.faults))
+    after = (fault for fault in chain.faults if fault.code == "bytes_after_last_block")  # the walk tells of the others
+    found = replace(found, blocks=chain.blocks, faults=(*found.faults, *after))
     if chain.is_whole:
         return found
     message = "The block headers do not form a chain to the end of the data object."
     return _with(found, Problem("S12", message, data.path))
 
 
-def _with_size_check(found: Examined, chain: Chain, data: StoredObject) -> Examined:
+def _with_size_check(source: Source, found: Examined, chain: Chain, data: StoredObject) -> Examined:
     """Compare the data object's listed size with the length that the index promises."""
     index = found.index
     if index is None or index.data_length == data.size or index.data_length <= BLOCK_HEADER_BYTES:
         return found
     message = f"The data object has {data.size} bytes, the index promises {index.data_length}."
     if data.size > index.data_length:
-        surplus = _surplus(index, data)
-        return replace(_with(found, Problem("S11", message, data.path)), faults=(*found.faults, surplus))
+        found = _with(found, Problem("S11", message, data.path))
+        if any(fault.code == "bytes_after_last_block" for fault in found.faults):
+            return found
+        return replace(found, faults=(*found.faults, _surplus(source, index, data)))
     if chain.is_whole and not _is_shortened(found, data):
         return _with(found, Problem("S09", message, data.path))  # the data is whole by its own headers
     return _with(found, Problem("S10", message, data.path))
@@ -182,10 +185,10 @@ def _is_shortened(found: Examined, data: StoredObject) -> bool:
     )
 
 
-def _surplus(index: JcloudIndex, data: StoredObject) -> Fault:
+def _surplus(source: Source, index: JcloudIndex, data: StoredObject) -> Fault:
     at, surplus = index.data_length, data.size - index.data_length
-    found = f"{surplus} more bytes"
-    return Fault("bytes_after_last_block", at, at, surplus, "data", f"{at} bytes", found, b"")
+    first_bytes = source.read(data.path, at, min(data.size, at + CONTEXT_BYTES)).tobytes()
+    return Fault("bytes_after_last_block", at, at, surplus, "data", f"{at} bytes", f"{surplus} more", first_bytes)
 
 
 def _with_counts(found: Examined) -> Examined:

@@ -154,7 +154,7 @@ class LedgerCopy:
         closed_time_ms: milliseconds, or None when unknown.
         faults: codes of the findings about this copy, sorted.
         blocks: data blocks in order; empty when nothing can be scanned.
-        structure_faults: what was wrong in the index and around the blocks as far as the inventory looked.
+        structure_faults: what is wrong in the index, and in the data where no block is; the walk tells of the blocks.
     """
 
     topic: str | None
@@ -179,6 +179,10 @@ class LedgerCopy:
     faults: tuple[str, ...]
     blocks: tuple[Block, ...]
     structure_faults: tuple[Fault, ...]
+
+    def uri_of(self, fault: Fault) -> str | None:
+        """The object that one of the `structure_faults` is in."""
+        return self.index_uri if fault.field.startswith(("index", "ledger_metadata")) else self.data_uri
 
     def row(self, cluster: str) -> dict[str, object]:
         """The copy as a row of the `ledgers` table; times outside the years 1970 to 9999 are null."""

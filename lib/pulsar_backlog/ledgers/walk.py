@@ -68,7 +68,8 @@ class _Walk:
             yield from self._entries(block)
         if self._object_end is not None and self._object_end < block.offset + block.length:
             expected = f"the block's end at {block.offset + block.length}"
-            self._fault("block_beyond_end", block, self._object_end, "block", expected, "the object's end")
+            at = max(self._object_end, block.offset)
+            self._fault("block_beyond_end", block, at, "block", expected, f"the object's end at {self._object_end}")
 
     def _entries(self, block: Block) -> Iterator[FrameBatch]:
         """The block's chain of entries, window by window, then its padding and its count."""
