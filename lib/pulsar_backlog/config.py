@@ -204,7 +204,7 @@ def home() -> Path:
     here, script = Path(__file__).resolve(), Path(sys.argv[0]).resolve()
     candidates = [Path(named)] if named else [here.parent, here.parents[2], script.parent.parent]
     for folder in candidates:
-        if (folder / "pipelines.yaml").is_file() and (folder / "jobs").is_dir():
+        if (folder / "pipelines.yaml").is_file() and (folder / "conf").is_dir():
             return folder
     raise UsageError(
         f"The folder with jobs/, conf/ and pipelines.yaml is not at {' or '.join(map(str, candidates))}; "

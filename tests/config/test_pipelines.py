@@ -186,6 +186,7 @@ def test_home_is_found_from_code_that_lies_elsewhere(tmp_path: Path) -> None:
         (code / f"{name}.py").write_bytes((ROOT / "lib/pulsar_backlog" / f"{name}.py").read_bytes())
     house = tmp_path / "house"
     (house / "jobs").mkdir(parents=True)
+    (house / "conf").mkdir()
     (house / "pipelines.yaml").write_text(SHORTEST)
     body = "from pulsar_backlog.config import home\nprint(home())\n"
     job, stray = house / "jobs" / "j.py", tmp_path / "stray.py"
