@@ -76,8 +76,22 @@ def test_read_of_an_empty_object(source: Source) -> None:
 
 def test_read_all_is_bounded(source: Source) -> None:
     assert source.read_all("sub/object", 10) == b"0123456789"
-    with pytest.raises(SourceError, match="10 bytes, more than the 9"):
+    with pytest.raises(SourceError, match="more than the 9 bytes"):
         source.read_all("sub/object", 9)
+
+
+@pytest.mark.parametrize("name", ["two\nlines", "part#1", "50%", "star*", "a%2Fb", "ü"])
+def test_odd_file_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"0123456789")
+    folder = open_source(str(tmp_path))
+    [stored] = folder.list()
+    assert (stored.path, folder.read(stored.path, 2, 4).tobytes()) == (name, b"23")
+
+
+@pytest.mark.parametrize("path", ["/etc/hostname", "sub/../../x", "..", "nul\0"])
+def test_no_way_out_of_a_folder(folder: Source, path: str) -> None:
+    with pytest.raises(SourceError, match="outside the source"):
+        folder.read(path, 0, 10)
 
 
 @pytest.mark.parametrize("path", ["nothing", "sub", "../other"])

@@ -6,13 +6,15 @@ and a shared bucket may hold any key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
 import boto3
+import numpy as np
+import obstore
 from botocore.config import Config  # type: ignore[import-untyped]
 from botocore.exceptions import (  # type: ignore[import-untyped]
     BotoCoreError,
@@ -23,10 +25,11 @@ from botocore.exceptions import (  # type: ignore[import-untyped]
     ProfileNotFound,
 )
 from obstore.auth.boto3 import Boto3CredentialProvider
+from obstore.exceptions import BaseError, GenericError
 from obstore.store import S3Store
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.values import StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
 DEFAULT_REGION = "us-east-1"
 CONNECT_SECONDS = 5
@@ -38,6 +41,15 @@ _REFUSALS = frozenset(
     ("403", "401", "AccessDenied", "AllAccessDisabled", "ExpiredToken", "InvalidAccessKeyId", "InvalidToken",
      "SignatureDoesNotMatch")
 )  # fmt: skip
+
+
+_STORE_ERRORS = (BaseError, OSError, ValueError)
+_SENTENCES = {
+    "not_found": "there is no such object",
+    "permission_denied": "the store refuses access",
+    "unreachable": "the store does not answer",
+    "failed": "reading failed",
+}
 
 
 @dataclass(frozen=True)
@@ -55,13 +67,65 @@ class Bucket:
         prefix = prefix.strip("/")
         return cls(name, f"{prefix}/" if prefix else "", endpoint)
 
-    @cached_property
-    def store(self) -> Any:
-        """The obstore store over the whole bucket.
+    def uri(self, path: str) -> str:
+        """Where `path` lies, for people."""
+        return f"s3://{self.name}/{self.prefix}{path}"
+
+    def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
+        """Objects in the order of the bucket, as pages arrive.
 
         Raises:
-            SourceError: no credentials are to be found.
+            UsageError: there is no such bucket.
         """
+        try:
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=self.prefix)
+            for page in pages:
+                for item in page.get("Contents", ()):
+                    if not item["Key"].endswith("/"):  # folders that consoles make
+                        yield StoredObject(item["Key"][len(self.prefix) :], item["Size"], item.get("ETag"))
+        except (ClientError, BotoCoreError) as error:
+            on_error(self._list_failure(error))
+
+    def read(self, path: str, start: int, end: int) -> Bytes:
+        """Bytes of an object, fewer where it ends before."""
+        try:
+            data = obstore.get_range(self._store, self.prefix + path, start=start, end=end)
+        except GenericError as error:
+            if self._ends_before(path, start):
+                return np.empty(0, dtype=np.uint8)
+            raise self._read_failure(path, error) from error
+        except _STORE_ERRORS as error:
+            raise self._read_failure(path, error) from error
+        return np.frombuffer(memoryview(data), dtype=np.uint8)
+
+    def fetch(self, path: str, max_bytes: int) -> Fetched:
+        """A whole object and its user metadata."""
+        try:
+            result = obstore.get(self._store, self.prefix + path)
+            if result.meta["size"] > max_bytes:
+                raise SourceError(self.uri(path), "failed", f"more than the {max_bytes} bytes it may have")
+            return Fetched(bytes(result.bytes()), _user_metadata(result.attributes))
+        except _STORE_ERRORS as error:
+            raise self._read_failure(path, error) from error
+
+    def user_metadata(self, path: str) -> Mapping[str, str]:
+        """User metadata of an object, without its bytes."""
+        try:
+            result = obstore.get(self._store, self.prefix + path, options={"head": True})
+        except _STORE_ERRORS as error:
+            raise self._read_failure(path, error) from error
+        return _user_metadata(result.attributes)
+
+    def _ends_before(self, path: str, start: int) -> bool:
+        """Whether a failed read only began beyond the object's end."""
+        try:
+            return bool(obstore.head(self._store, self.prefix + path)["size"] <= start)
+        except _STORE_ERRORS:
+            return False
+
+    @cached_property
+    def _store(self) -> Any:
+        """The obstore store over the whole bucket, or `SourceError` where no credentials are to be found."""
         session = self._session
         try:
             provider = Boto3CredentialProvider(session)
@@ -84,25 +148,6 @@ class Bucket:
             credential_provider=provider,
         )
 
-    def key(self, path: str) -> str:
-        """Key of a path in the bucket."""
-        return self.prefix + path
-
-    def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
-        """Objects in the order of the bucket, as pages arrive.
-
-        Raises:
-            UsageError: there is no such bucket.
-        """
-        try:
-            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self.name, Prefix=self.prefix)
-            for page in pages:
-                for item in page.get("Contents", ()):
-                    if not item["Key"].endswith("/"):  # folders that consoles make
-                        yield StoredObject(item["Key"][len(self.prefix) :], item["Size"], item.get("ETag"))
-        except (ClientError, BotoCoreError) as error:
-            on_error(self._failure(error))
-
     @cached_property
     def _session(self) -> boto3.Session:
         try:
@@ -124,8 +169,14 @@ class Bucket:
             ),
         )
 
-    def _failure(self, error: ClientError | BotoCoreError) -> SourceError:
-        uri = f"s3://{self.name}/{self.prefix}"
+    def _read_failure(self, path: str, error: Exception) -> SourceError:
+        reason = _reason(error)
+        # What follows the first line of obstore's errors is a dump for developers.
+        detail = (str(error).strip() or type(error).__name__).splitlines()[0][:300]
+        return SourceError(self.uri(path), reason, f"{_SENTENCES[reason]} ({detail})")
+
+    def _list_failure(self, error: ClientError | BotoCoreError) -> SourceError:
+        uri = self.uri("")
         if isinstance(error, NoCredentialsError):
             return self._no_credentials()
         if isinstance(error, (ConnectionError, HTTPClientError)):
@@ -141,4 +192,19 @@ class Bucket:
 
     def _no_credentials(self) -> SourceError:
         detail = "no AWS credentials in the environment, the profile or the files"
-        return SourceError(f"s3://{self.name}/{self.prefix}", "permission_denied", detail)
+        return SourceError(self.uri(""), "permission_denied", detail)
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    if isinstance(error, FileNotFoundError):
+        return "not_found"
+    if isinstance(error, PermissionError) or any(sign in text for sign in ("403 Forbidden", "401 Unauthorized")):
+        return "permission_denied"
+    if any(sign in text for sign in ("HTTP error", "error sending request", "timed out")):
+        return "unreachable"
+    return "failed"
+
+
+def _user_metadata(attributes: Mapping[Any, Any]) -> dict[str, str]:
+    return {str(key).lower(): str(value) for key, value in attributes.items()}

@@ -12,8 +12,8 @@ from pulsar_backlog.ledgers.jcloud import (
     check_block_header,
     decode_block_header,
 )
-from pulsar_backlog.ledgers.store import Bytes, Source
-from pulsar_backlog.ledgers.values import Block, Fault, StoredObject
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import Block, Bytes, Fault, StoredObject
 
 MAX_BLOCKS_WALKED = 10_000
 """Headers read one by one at most; at the smallest block a broker allows (5 MiB) that is 50 GB of ledger."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -16,6 +17,7 @@ WINDOW_BYTES = 8 * 1024 * 1024
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
 Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,14 @@ class StoredObject:
     path: str
     size: int
     etag: str | None
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A whole object: its bytes, and its user metadata with lower-case keys (empty in a local folder)."""
+
+    data: bytes
+    user_metadata: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,7 @@ class FrameBatch:
         faults: what was wrong around the entries.
     """
 
-    buffer: npt.NDArray[np.uint8]
+    buffer: Bytes
     base: int
     entry_id: Int64s
     offset: Int64s
