@@ -12,6 +12,7 @@ from pulsar_backlog.quality.summaries import COLUMNS
 
 CONF = Path(__file__).parents[2] / "conf" / "quality"
 
+
 @pytest.fixture(scope="session")
 def rules() -> list[Rule]:
     return load_rules(CONF)

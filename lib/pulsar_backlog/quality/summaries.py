@@ -35,9 +35,7 @@ COLUMNS: dict[Summary, tuple[str, ...]] = {
 DERIVED: dict[Summary, dict[str, Callable[[pd.DataFrame], pd.Series[float]]]] = {
     "ledger_summary": {"accounted_for": lambda frame: frame["decoded"] + frame["rejected"]},
     # No entries make no share: 0 / 0 is null, and null passes.
-    "topic_summary": {
-        "publish_time_backwards_share": lambda frame: frame["publish_time_backwards"] / frame["entries"]
-    },
+    "topic_summary": {"publish_time_backwards_share": lambda frame: frame["publish_time_backwards"] / frame["entries"]},
     "audit_summary": {},
 }
 """Columns that rules may name besides, made here from the others."""
