@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def scan(spark: SparkSession, folder: Path, cluster: str) -> DataFrame:
     schema = "topic string, ledger_id long, uri string, offset long, length long, first_entry_id long"
     units = spark.createDataFrame(spark.sparkContext.parallelize(rows, len(rows)), schema)  # a task for each
 
-    def read_units(frames: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+    def read_units(frames: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         for frame in frames:
             for row in frame.itertuples(index=False, name=None):
                 yield from read_unit(folder, Unit(*row), cluster)

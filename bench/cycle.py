@@ -1,130 +1,28 @@
 """The cycle of entries that `bench.generate` repeats: built byte by byte, with places for running numbers.
 
-Every number that differs between repetitions is linear in the repetition's number (the row), so a `Patch`
-says: at this column, so many bytes wide, `first + row * step`. What is built here is the wire format, entry
-by entry: MessageMetadata in field order as Java writes it (PulsarApi.proto of apache/pulsar 492eb456).
+What is built here is the wire format, entry by entry: MessageMetadata in field order as Java writes it
+(PulsarApi.proto of apache/pulsar 492eb456).
 """
 
 from __future__ import annotations
 
 import random
 import struct
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from bench.draft import Draft, Int64s, Patch, big_endian, bytes_field, number_field
+
 if TYPE_CHECKING:
     from bench.generate import Spec
-
-Bytes2d = npt.NDArray[np.uint8]
-Int64s = npt.NDArray[np.int64]
 
 FIRST_SEQUENCE = 10_000_000  # 8 digits and 4 varint bytes up to 99,999,999
 FIRST_INDEX = 1 << 28  # 5 varint bytes up to 2^35
 CYCLE_BYTES = 32 * 1024 * 1024
 PRODUCERS = 4
-
-
-class Encode(Protocol):
-    """Turns numbers into one row of `width` bytes each."""
-
-    def __call__(self, values: Int64s, width: int) -> Bytes2d:
-        """Encode."""
-
-
-def varints(values: Int64s, width: int) -> Bytes2d:
-    """Protobuf varints of exactly `width` bytes, each in its shortest form."""
-    if int(values.min()) < (0 if width == 1 else 1 << 7 * (width - 1)) or int(values.max()) >= 1 << 7 * width:
-        raise ValueError(f"{values.min()}..{values.max()} are not all varints of {width} bytes")
-    groups = ((values[:, None] >> (7 * np.arange(width))) & 0x7F).astype(np.uint8)
-    groups[:, :-1] |= 0x80
-    return groups
-
-
-def decimals(values: Int64s, width: int) -> Bytes2d:
-    """ASCII digits with leading zeros."""
-    return (values[:, None] // 10 ** np.arange(width - 1, -1, -1) % 10 + ord("0")).astype(np.uint8)
-
-
-def big_endian(values: Int64s, width: int) -> Bytes2d:
-    """Integers of 8 bytes."""
-    return values.astype(">i8").view(np.uint8).reshape(-1, width)
-
-
-@dataclass(frozen=True)
-class Patch:
-    """One running number: at `column`, in row r, `(first + r * step) % modulus`.
-
-    `per_ledger` numbers count rows from the ledger's beginning, all others from the backlog's.
-    """
-
-    column: int
-    width: int
-    encode: Encode
-    first: int
-    step: int
-    modulus: int = 1 << 62
-    per_ledger: bool = False
-
-    def apply(self, rows: Bytes2d, first_row: int) -> None:
-        """Write it into all `rows`, of which the first is number `first_row`."""
-        numbers = np.arange(first_row, first_row + len(rows), dtype=np.int64)
-        values = (self.first + numbers * self.step) % self.modulus
-        rows[:, self.column : self.column + self.width] = self.encode(values, self.width)
-
-
-@dataclass
-class Draft:
-    """Bytes under construction, with the patches that lie in them."""
-
-    data: bytearray = field(default_factory=bytearray)
-    patches: list[Patch] = field(default_factory=list)
-
-    def add(self, part: bytes | Draft) -> None:
-        """Append bytes, or a draft with its patches."""
-        if isinstance(part, Draft):
-            self.patches += [replace(p, column=p.column + len(self.data)) for p in part.patches]
-            part = bytes(part.data)
-        self.data += part
-
-    def hole(self, width: int, encode: Encode, first: int, step: int, modulus: int = 1 << 62) -> None:
-        """Append a running number."""
-        self.patches.append(Patch(len(self.data), width, encode, first, step, modulus))
-        self.data += bytes(width)
-
-    def number(self, tag: int, width: int, first: int, step: int) -> None:
-        """Append a varint field that runs."""
-        self.add(varint(tag << 3))
-        self.hole(width, varints, first, step)
-
-    def text(self, tag: int, prefix: bytes, digits: int, first: int, step: int, modulus: int = 1 << 62) -> None:
-        """Append a text field that ends with a running decimal number."""
-        self.add(varint(tag << 3 | 2) + varint(len(prefix) + digits) + prefix)
-        self.hole(digits, decimals, first, step, modulus)
-
-    def nest(self, tag: int, part: Draft) -> None:
-        """Append a message field."""
-        self.add(varint(tag << 3 | 2) + varint(len(part.data)))
-        self.add(part)
-
-
-def varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def number_field(tag: int, value: int) -> bytes:
-    return varint(tag << 3) + varint(value)
-
-
-def bytes_field(tag: int, value: bytes) -> bytes:
-    return varint(tag << 3 | 2) + varint(len(value)) + value
 
 
 @dataclass(frozen=True)

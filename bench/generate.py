@@ -35,7 +35,8 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 
-from bench.cycle import Cycle, build_cycle, bytes_field, number_field
+from bench.cycle import Cycle, build_cycle
+from bench.draft import bytes_field, number_field
 
 BLOCK_HEADER = struct.Struct(">IqqQ")
 BLOCK_HEADER_BYTES = 128

@@ -1,0 +1,62 @@
+"""What a second audit of an unchanged folder costs, as a user sees it: whole processes, timed from outside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+START_ONLY = """
+from pulsar_backlog.storage.session import start_session
+session = start_session("bench")
+session.range(1).count()
+session.stop()
+"""
+AUDIT = "import sys; from pulsar_backlog.cli import run; sys.exit(run())"
+ACCEPTED_EXITS = (0, 1, 99)
+
+
+@dataclass(frozen=True)
+class SecondAudit:
+    """Seconds of whole processes, and whether the second audit wrote to `entries`."""
+
+    start_seconds: float
+    first_seconds: float
+    second_seconds: float
+    rescanned: bool
+
+    @property
+    def over_start_seconds(self) -> float:
+        """What the second audit takes beyond starting Spark and running one tiny query."""
+        return self.second_seconds - self.start_seconds
+
+
+def audit_twice(folder: Path, out: Path) -> SecondAudit:
+    """Audit `folder` into `out` twice.
+
+    Raises:
+        RuntimeError: an audit failed.
+    """
+    start = _seconds("-c", START_ONLY)
+    audit = ("-c", AUDIT, "audit", str(folder), "--out", str(out), "--cluster", "bench", "--fail-on", "never")
+    first = _seconds(*audit)
+    before = _commits(out)
+    if not before:
+        raise RuntimeError(f"the first audit wrote no entries below {out}")
+    second = _seconds(*audit)
+    return SecondAudit(start, first, second, rescanned=_commits(out) != before)
+
+
+def _commits(out: Path) -> list[str]:
+    return sorted(path.name for path in (out / "tables" / "entries" / "_delta_log").glob("*.json"))
+
+
+def _seconds(*arguments: str) -> float:
+    began = time.perf_counter()
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own, no shell
+    if done.returncode not in ACCEPTED_EXITS:
+        raise RuntimeError(f"exit {done.returncode}: {(done.stderr or done.stdout)[-2000:]}")
+    return time.perf_counter() - began

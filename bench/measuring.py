@@ -1,0 +1,159 @@
+"""Clocks and scales: interleaved timings, and the memory of Spark's Python workers as the kernel counts it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+SAMPLE_SECONDS = 0.02
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of each repetition of one thing, by the clock and of all cores together (this process and below)."""
+
+    seconds: tuple[float, ...]
+    cpu_seconds: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The middle one."""
+        return statistics.median(self.seconds)
+
+    @property
+    def spread(self) -> float:
+        """Slowest less fastest, as a part of the median."""
+        return (max(self.seconds) - min(self.seconds)) / self.median
+
+    def words(self) -> str:
+        """Such as `4.10 s (spread 3%, 7.9 core-s)`."""
+        cpu = statistics.median(self.cpu_seconds)
+        return f"{self.median:.2f} s (spread {self.spread:.0%}, {cpu:.1f} core-s)"
+
+
+def interleaved(actions: dict[str, Callable[[], object]], repetitions: int) -> dict[str, Timing]:
+    """Time each action `repetitions` times in the order A B A B, so that a slow minute of the machine hits all."""
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in actions}
+    for _ in range(repetitions):
+        for name, action in actions.items():
+            began, cpu_began = time.perf_counter(), tree_cpu_seconds()
+            action()
+            taken[name].append((time.perf_counter() - began, tree_cpu_seconds() - cpu_began))
+    return {name: Timing(*zip(*pairs, strict=True)) for name, pairs in taken.items()}
+
+
+def median_ratio(above: Timing, below: Timing) -> float:
+    """Median of the ratios of neighbours in an interleaved run, by the clock."""
+    return statistics.median(a / b for a, b in zip(above.seconds, below.seconds, strict=True))
+
+
+def core_ratio(above: Timing, below: Timing) -> float:
+    """The same in core seconds, which another load on the machine hardly changes."""
+    return statistics.median(a / b for a, b in zip(above.cpu_seconds, below.cpu_seconds, strict=True))
+
+
+def tree_cpu_seconds() -> float:
+    """Core seconds that this process and everything below it have used, ended children included."""
+    processes = _processes()
+    ticks = sum(processes[pid].cpu_ticks for pid in (os.getpid(), *_below(os.getpid(), processes)))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+class WorkerMemory:
+    """Samples the resident memory of all Python processes below this one while it is entered.
+
+    Attributes:
+        largest_bytes: most that one worker had; pages it shares with its siblings are counted to each.
+        together_bytes: most that all of them had at one time, counted in the same way.
+    """
+
+    def __init__(self) -> None:
+        self.largest_bytes = 0
+        self.together_bytes = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> WorkerMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(SAMPLE_SECONDS):
+            sizes = [_resident_bytes(pid) for pid in _worker_pids()]
+            self.largest_bytes = max(self.largest_bytes, *sizes, 0)
+            self.together_bytes = max(self.together_bytes, sum(sizes))
+
+
+@dataclass(frozen=True)
+class _Process:
+    name: str
+    parent: int
+    cpu_ticks: int
+
+
+def _processes() -> dict[int, _Process]:
+    """Everything that runs, from /proc."""
+    found = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, rest = stat.read_text().split("(", 1)[1].rsplit(")", 1)
+        except OSError:  # the process ended meanwhile
+            continue
+        fields = rest.split()  # from the third field of proc(5) on
+        found[int(stat.parent.name)] = _Process(name, int(fields[1]), sum(map(int, fields[11:15])))
+    return found
+
+
+def _below(root: int, processes: dict[int, _Process]) -> list[int]:
+    """Ids of all descendants of `root`."""
+    children: dict[int, list[int]] = {}
+    for pid, process in processes.items():
+        children.setdefault(process.parent, []).append(pid)
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        waiting += below
+        found += below
+    return found
+
+
+def _worker_pids() -> list[int]:
+    """Ids of Spark's Python daemon and its workers, when this process is the driver."""
+    processes = _processes()
+    return [pid for pid in _below(os.getpid(), processes) if "python" in processes[pid].name]
+
+
+def _resident_bytes(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def machine() -> dict[str, str | int | float]:
+    """What the numbers were measured on, with the load that others put on it at the start."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return {
+        "cpu": model,
+        "cores": len(os.sched_getaffinity(0)),
+        "memory_gib": round(memory / 2**30, 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+    }
