@@ -56,7 +56,7 @@ def fold_publication(
         n=parts.n,
         metadata_conflict=parts.conflict,
         copies_differ="copies_differ" in flags,
-        rebuilt_on_trust=join == "on_trust",
+        total_contradicted=bool(parts.picks) and _joined_bytes(parts) != parts.total,
         damaged_siblings=family.damaged_siblings,
         may_arrive=may_arrive and not parts.picks,
     )
@@ -106,11 +106,15 @@ def _can_be_joined(parts: Parts) -> Literal["yes", "on_trust", "no"]:
         return "no"
     if parts.conflict and not parts.rows[0].chunk_uuid:
         return "no"  # nothing says that these are chunks of one message
-    stored = sum(map(sizes.slice_bytes, parts.picks))
+    stored = _joined_bytes(parts)
     if stored == parts.total:
         return "yes"
     compression, uncompressed_size = parts.fields[:2]
     return "on_trust" if compression is not None or stored == uncompressed_size else "no"
+
+
+def _joined_bytes(parts: Parts) -> int:
+    return sum(map(sizes.slice_bytes, parts.picks))
 
 
 def _publication(
@@ -129,8 +133,8 @@ def _publication(
     return Publication(
         chunk_uuid=rows[0].chunk_uuid,
         publish_time_ms=rows[0].publish_time_ms,
-        producer_name=rows[0].producer_name,
-        sequence_id=rows[0].sequence_id,
+        producer_name=parts.believable[0].producer_name,
+        sequence_id=parts.believable[0].sequence_id,
         state=state,
         flags=tuple(sorted(flags)),
         rebuildable=rebuildable,

@@ -172,7 +172,7 @@ class ChunkRole:
 
 @dataclass(frozen=True, slots=True)
 class FamilyFold:
-    """Verdict on all entries with one uuid: publications by publish time, roles by position."""
+    """Verdict on all entries with one uuid: publications by their first copy, roles by position."""
 
     publications: tuple[Publication, ...]
     roles: tuple[ChunkRole, ...]

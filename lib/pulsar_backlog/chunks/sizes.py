@@ -77,19 +77,24 @@ def judge_sizes(slices: Mapping[int, int], n: int, total: int) -> Sizes:
     last = slices.get(n - 1)
     uniform = len(inner) <= 1
     length = _slice_length(inner, last, n, total) if uniform else None
-    stored = sum(slices.values())
     fault = not uniform or any(size <= 0 for size in slices.values())
     if length is not None:
         fault = fault or -(-total // length) != n or (last is not None and last > length)
     elif uniform and slices and n > 1 and total > 0:
         fault = True  # only the last slice is stored, and no equal cut of the rest exists
+    return Sizes(length, fault, total <= 0 or _contradicts(slices, n, total, length))
+
+
+def _contradicts(slices: Mapping[int, int], n: int, total: int, length: int | None) -> bool:
+    """Whether no slices of that length, n of them, can add up to the total."""
+    stored, last = sum(slices.values()), slices.get(n - 1)
     if len(slices) == n:
-        lie = total <= 0 or stored != total
-    else:
-        shortest = 1 if length is None else length
-        lie = total <= 0 or stored > total or total < (n - 1) * shortest
-        lie = lie or (length is not None and total > n * length)
-    return Sizes(length, fault, lie)
+        return stored != total
+    if length is None:
+        return stored > total or total < n - 1
+    if last is not None:
+        return (n - 1) * length + last != total
+    return stored > total or not (n - 1) * length <= total <= n * length
 
 
 def _slice_length(inner: set[int], last: int | None, n: int, total: int) -> int | None:

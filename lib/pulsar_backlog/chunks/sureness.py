@@ -40,7 +40,7 @@ class Facts:
         n: chunks the message was cut into.
         metadata_conflict: whether its chunks contradict each other.
         copies_differ: whether copies of one chunk differ.
-        rebuilt_on_trust: whether it counts as rebuildable though its total contradicts the bytes.
+        total_contradicted: whether all chunks are stored and their bytes are not the recorded total.
         damaged_siblings: whether the uuid has damaged entries outside this publication.
         may_arrive: whether chunks are missing that may still come.
     """
@@ -53,7 +53,7 @@ class Facts:
     n: int
     metadata_conflict: bool
     copies_differ: bool
-    rebuilt_on_trust: bool
+    total_contradicted: bool
     damaged_siblings: bool
     may_arrive: bool
 
@@ -81,8 +81,8 @@ def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
         yield "cannot_tell", "copies of one chunk differ, and which is right cannot be told"
     if facts.metadata_conflict:
         yield "likely", "its chunks contradict each other"
-    if facts.rebuilt_on_trust:
-        yield "likely", "the recorded total contradicts the bytes, but every chunk it names is stored"
+    if facts.total_contradicted:
+        yield "likely", "every chunk is stored, but the recorded total contradicts their bytes"
 
 
 def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:

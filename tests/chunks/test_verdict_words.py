@@ -1,0 +1,44 @@
+"""States, flags and roles have a finding where they need one, and a paragraph in docs/verdicts.md."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import get_args
+
+from pulsar_backlog.chunks.rows import ChunkRole, Flag, Publication, Role, State, Sureness
+from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.tables import chunked_messages, chunks
+
+DOCS = Path(__file__).parents[2] / "docs" / "verdicts.md"
+
+
+def test_every_state_but_whole_and_every_flag_has_a_finding() -> None:
+    assert set(STATE_CODES) == set(get_args(State)) - {"whole"}
+    assert set(FLAG_CODES) == set(get_args(Flag))
+    assert {*STATE_CODES.values(), *FLAG_CODES.values()} <= set(CATALOGUE)
+
+
+def test_findings_are_named_after_what_they_stand_for() -> None:
+    renamed = {
+        "malformed": "malformed_chunk",
+        "overlap": "overlapping_chunks",
+        "mixed_with_another_publication": "mixed_content",
+        "corrupt_copy": "corrupt_chunk",
+        "undecryptable": "decode_fault",
+    }
+    for verdict, code in {**STATE_CODES, **FLAG_CODES}.items():
+        assert CATALOGUE[code].name == renamed.get(verdict, verdict)
+
+
+def test_every_word_is_explained() -> None:
+    text = DOCS.read_text("utf-8")
+    for word in (*get_args(State), *get_args(Flag), *get_args(Role), *get_args(Sureness)):
+        assert f"`{word}`" in text, word
+
+
+def test_publications_and_roles_carry_the_columns_of_their_tables() -> None:
+    derived = {"cluster", "topic", "publish_time"}
+    assert {field.name for field in fields(Publication)} == set(chunked_messages.TABLE.column_names()) - derived
+    assert {field.name for field in fields(ChunkRole)} == set(chunks.TABLE.column_names()) - derived
