@@ -57,7 +57,7 @@ def test_whole_tree_with_foreign_objects(tmp_path: Path) -> None:
     for name in (
         f"{UUID}-ledger-07",
         f"{UUID}-ledger-9-index2",
-        f"{UUID}-ledger-99999999999999999999",
+        f"{UUID}-ledger-9999999999999999999",
         "a\nb",
         "ü %2F",
     ):
@@ -175,6 +175,7 @@ def test_index_cut_short(tmp_path: Path, size: int) -> None:
         (index(len(BLOCKS.data) + 5000, META, NAMED), "S09", None),
         (index(len(BLOCKS.data), metadata(SIZE, len(BODIES) + 50), NAMED), "S13", None),
         (index(len(BLOCKS.data), metadata(SIZE + 5000, len(BODIES) - 1), NAMED), "S13", None),
+        (index(len(BLOCKS.data), metadata(SIZE, 4), NAMED), "S09", None),
         (index(len(BLOCKS.data), metadata(SIZE, None), NAMED), "S09", None),
         (index(len(BLOCKS.data), metadata(SIZE, 2**63 - 1), NAMED), "S09", None),
         (index(len(BLOCKS.data), metadata(-5, -7), NAMED), "S09", None),
@@ -207,6 +208,8 @@ def test_any_flipped_bit_of_an_index(tmp_path: Path, stored: Offloaded) -> None:
         index_path.write_bytes(flipped)
         seen = see(tmp_path)
         assert seen.entries[7] == whole(stored), bit
+        in_metadata = 32 <= bit // 8 < 32 + len(META)  # where another number may be as good
+        assert in_metadata or seen.copy().status == "damaged", bit
 
 
 def test_more_data_than_the_index_knows(tmp_path: Path) -> None:
@@ -269,6 +272,14 @@ def test_the_longest_of_damaged_copies_is_scanned(tmp_path: Path) -> None:
     seen = see(tmp_path)
     assert [(copy.copy, copy.selected) for copy in seen.inventory.copies] == [(UUID, False), (OTHER_UUID, True)]
     assert seen.codes() == {"S06": ["7"], "S10": ["7"]}
+
+
+def test_a_copy_that_agrees_is_scanned_rather_than_a_longer_one(tmp_path: Path) -> None:
+    put(tmp_path, with_data(ONE_BLOCK, ONE_BLOCK.data + b"surplus"))
+    put(tmp_path, ONE_BLOCK, uuid=OTHER_UUID)
+    seen = see(tmp_path)
+    assert [(copy.copy, copy.selected) for copy in seen.inventory.copies] == [(UUID, False), (OTHER_UUID, True)]
+    assert seen.codes() == {"S06": ["7"]}
 
 
 def test_copies_that_promise_different_things(tmp_path: Path) -> None:

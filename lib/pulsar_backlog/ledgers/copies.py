@@ -176,13 +176,8 @@ def _with_size_check(source: Source, found: Examined, chain: Chain, data: Stored
 
 
 def _is_shortened(found: Examined, data: StoredObject) -> bool:
-    """Whether whole blocks were cut off: the data is too short, and a block would begin beyond its end."""
-    index = found.index
-    return (
-        index is not None
-        and data.size < index.data_length
-        and any(entry.offset >= data.size for entry in index.entries)
-    )
+    """Whether the index names a block that would begin beyond the data's end: then whole blocks were cut off."""
+    return found.index is not None and any(entry.offset >= data.size for entry in found.index.entries)
 
 
 def _surplus(source: Source, index: JcloudIndex, data: StoredObject) -> Fault:
