@@ -65,7 +65,6 @@ def test_members_are_what_clients_got(name):
     members = golden_members(name)
     expected = {e["batch_index"]: e for e in golden.ENTRIES[name]["messages"]}
     got = {m.batch_index: m for m in members if not m.compacted_out}
-    # One member of each compacted batch under test is a tombstone of its key, which clients do not show.
     assert set(expected) == set(got)
     for index, e in expected.items():
         m = got[index]

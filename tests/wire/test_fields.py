@@ -228,6 +228,7 @@ def test_no_bytes_no_fields():
         (b"\x16", 0),  # wire type 6
         (b"\x0a\x05abc", 1),  # a length over the end
         (b"\x0a\xff\xff\xff\xff\x0f", 1),  # a hostile length
+        (b"\x0a\x81\x80\x80\x80\x80\x00a", 1),  # a length of 6 bytes
         (tag(99, 1) + bytes(7), 2),  # 7 of 8 bytes
         (tag(99, 5) + bytes(3), 2),
         (tag(77, 3) + tag(78, 4), 2),  # another group's end
@@ -263,6 +264,10 @@ def test_depth_is_bounded_as_in_protobuf(depth, readable):
 @given(st.one_of(messages, damaged, st.binary(max_size=40)))
 @example(tag(90, 2) + b"\x00")
 @example(tag(61, 2) + b"\x07" + bytes(7))
+@example(tag(4, 0) + b"\xff" * 9 + b"\x7f")
+@example(tag(13, 0) + varint(-2))
+@example(tag(17, 0) + varint(-2))
+@example(tag(1, 3) + tag(0, 0) + b"\x00" + tag(0, 3) + tag(0, 4) + tag(1, 4))
 @example(b"\x90\x80\x80\x80\x80\x00\x01")
 @example(b"\x90\x80\x80\x80\x10\x01")
 def test_reads_what_protobuf_reads_and_refuses_what_it_refuses(data):

@@ -164,11 +164,8 @@ def _zlib_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterato
     consumed = produced = 0
     tail = b""
     for part in _cut(chunks, INPUT_BYTES):
-        if inflater.eof:
-            break
         rest: BytesLike = part
-        # A full piece may leave output inside zlib though the input is used up.
-        while True:
+        while rest:
             try:
                 piece = inflater.decompress(rest, PIECE_BYTES)
             except zlib.error as error:
@@ -176,11 +173,11 @@ def _zlib_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterato
             produced += len(piece)
             yield piece
             rest = inflater.unconsumed_tail
-            if not rest and len(piece) < PIECE_BYTES:
-                break
+        if inflater.eof:
+            return
         consumed += len(part)
         tail = (tail + bytes(part[-len(SYNC_FLUSH) :]))[-len(SYNC_FLUSH) :]
-    if consumed and not inflater.eof and tail != SYNC_FLUSH and produced != uncompressed_size:
+    if consumed and tail != SYNC_FLUSH and produced != uncompressed_size:
         raise _undecodable("ZLIB", f"the stream is cut off after {produced} bytes of output")
 
 
@@ -260,7 +257,7 @@ class _Source(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         try:
-            while not self._rest:
+            if not self._rest:
                 self._rest = next(self._parts)
         except StopIteration:
             return b""

@@ -7,8 +7,8 @@
     3, 4   begin and end of a group of fields (not used by Pulsar, but a newer field might be one)
     5      4 bytes, little-endian
 
-A tag fits 32 bits in at most 5 bytes, a length 31 bits in at most 5, as in protobuf's own parsers: what those
-refuse is an error here, and nothing else is (a missing required field is for the caller to notice).
+A tag fits 32 bits in at most 5 bytes, a length 31 bits in at most 5, as in protobuf's own parser (upb): what that
+refuses is an error here, and nothing else is (a missing required field is for the caller to notice).
 Source: https://protobuf.dev/programming-guides/encoding/
 """
 
@@ -89,6 +89,9 @@ class _Walk:
         spans: list[FieldSpan] = []
         while at < end:
             number, wire_type, after_tag = self._tag(at, end)
+            # Inside a group that it does not know upb does not look at numbers.
+            if number == 0 and group is None:
+                raise self._error(at, "a field number from 1 on", "0")
             if wire_type == GROUP_END:
                 if number != group:
                     raise self._error(at, "the end of a group that was begun", f"the end of group {number}")
@@ -140,8 +143,8 @@ class _Walk:
     def _tag(self, at: int, end: int) -> tuple[int, int, int]:
         tag, after = self._varint(at, end, 5)
         number, wire_type = tag >> 3, tag & 7
-        if number == 0 or tag >= 1 << 32 or wire_type > FIXED32:
-            raise self._error(at, "a field number from 1 on and a wire type up to 5", f"{number} and {wire_type}")
+        if tag >= 1 << 32 or wire_type > FIXED32:
+            raise self._error(at, "a tag of 32 bits with a wire type up to 5", f"{tag}")
         return number, wire_type, after
 
     def _scalar(self, at: int, end: int, wire_type: int) -> tuple[int, int]:
