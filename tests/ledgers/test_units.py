@@ -41,6 +41,7 @@ def test_blocks_in_order_in_units_that_fit(lengths: list[int], unit_bytes: int) 
     copy = replace(COPY, blocks=blocks_of(lengths))
     units = list(units_of(copy, unit_bytes))
     assert tuple(block for unit in units for block in unit.blocks) == copy.blocks
+    assert all(unit.blocks for unit in units)
     assert all(len(unit.blocks) == 1 or sum(b.length for b in unit.blocks) <= unit_bytes for unit in units)
     for unit, following in itertools.pairwise(units):  # none could have taken the next block too
         assert sum(b.length for b in unit.blocks) + following.blocks[0].length > unit_bytes
