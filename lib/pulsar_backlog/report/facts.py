@@ -1,0 +1,187 @@
+"""What was found, fact by fact: how many, how sure, and what it means for whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pulsar_backlog.report.codes import CodeGroup
+from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.model import PublicationGroup, QualityRow
+from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_outcome, group_outcome, known_sureness
+from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
+
+FactKind = Literal["broken", "undecoded", "unread", "arriving"]
+"""`undecoded` is an error too, of entries that were read and not understood."""
+
+TOLD_BY_ENTRIES = frozenset({"E01", "E02"})
+TOLD_BY_PUBLICATIONS = frozenset({"C06", "C08", "C09", "C10", "C13", "C14", "C15", "C33"})
+"""Codes of findings that the count of broken messages already tells."""
+
+_VERBS: dict[Outcome, tuple[str, str]] = {
+    "lost": ("is lost", "are lost"),
+    "rescue": ("can be rebuilt though clients lose it", "can be rebuilt though clients lose them"),
+    "blocking": ("can stop a consumer", "can stop a consumer"),
+    "maybe_lost": ("may be lost", "may be lost"),
+    "damaged": ("is damaged beyond rebuilding", "are damaged beyond rebuilding"),
+    "malformed": ("makes no sense as chunks", "make no sense as chunks"),
+}
+
+_MEANINGS: dict[Outcome, tuple[str, str]] = {
+    "lost": ("Whoever sent it",
+        "A part of the message is in no ledger that was read. No consumer gets it and nothing here can rebuild it: "
+        "it has to be sent again."),
+    "rescue": ("Whoever waits for it",
+        "Every byte of the message is stored, but some or all clients drop it without a word. Export it before "
+        "anyone acknowledges or trims it."),
+    "blocking": ("Consumers",
+        "Some clients crash or reconnect for ever on such a message, and everything behind it waits."),
+    "maybe_lost": ("Whoever sent it",
+        "The message is incomplete here, and it cannot be told whether the rest is stored elsewhere. Look in missing "
+        "ledgers or another cluster before you call it lost."),
+    "damaged": ("Whoever sent it",
+        "No undamaged copy of every chunk is stored. Restore the object from another copy, or have it sent again."),
+    "malformed": ("Consumers",
+        "Clients disagree on chunks whose numbers make no sense: some deliver pieces, some deliver nothing more."),
+    "in_flight": ("Whoever sends now",
+        "The message is incomplete at the end of the log; the rest may be on its way. Acknowledge nothing of it yet."),
+}  # fmt: skip
+
+_MIXED_MEANING = (
+    "Some clients join chunks of two different messages and deliver the mixture without an error. Do not trust what "
+    "was received under these uuids."
+)
+_REJECTED_MEANING = (
+    "What it held is in no table, only its place and its first bytes. Restore the object from another copy."
+)
+_CORRUPT_MEANING = "The stored bytes are not what was sent. Clients drop such an entry or get broken data."
+_UNREAD_MEANING = (
+    "What could not be read is in no table, and missing chunks may lie there. This report is not complete."
+)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One thing that was found.
+
+    Attributes:
+        what: with its number: `3 messages are lost`.
+        sureness: `certain for 2, likely for 1`, or None where it is read from the bytes.
+        who: whom it concerns.
+        meaning: what it means for them.
+    """
+
+    kind: FactKind
+    what: str
+    sureness: str | None
+    who: str
+    meaning: str
+
+
+def facts(
+    groups: Sequence[PublicationGroup],
+    codes: Sequence[CodeGroup],
+    *,
+    rejected: int,
+    ledgers_not_ok: int,
+    quality: Sequence[QualityRow] = (),
+) -> tuple[Fact, ...]:
+    """Everything that somebody has to know, worst first; empty when nothing is wrong or unread."""
+    publications = _publication_facts(groups)
+    return (
+        *publications,
+        *_entry_facts(codes, rejected),
+        *_other_facts(codes, TOLD_BY_PUBLICATIONS if publications else frozenset()),
+        *_quality_facts(quality),
+        *_unread_facts(codes, ledgers_not_ok),
+        *_arriving_facts(groups),
+    )
+
+
+def _publication_facts(groups: Sequence[PublicationGroup]) -> list[Fact]:
+    counts = by_outcome(groups)
+    found: list[Fact] = []
+    for name in BROKEN:
+        if counts[name]:
+            subject = f"{counts[name]:,} more" if found else counted(counts[name], "message")
+            what = f"{subject} {_VERBS[name][counts[name] > 1]}"
+            found.append(Fact("broken", what, _sureness(groups, name), *_MEANINGS[name]))
+    mixed = by_flag(groups).get(MIXED, 0)
+    if mixed:
+        what = f"{counted(mixed, 'message')} may be delivered mixed with another"
+        found.append(Fact("broken", what, None, "Consumers", _MIXED_MEANING))
+    return found
+
+
+def _sureness(groups: Sequence[PublicationGroup], name: Outcome) -> str:
+    counts: Counter[str] = Counter()
+    for group in groups:
+        if group_outcome(group) == name:
+            counts[known_sureness(group.sureness)] += group.publications
+    listed = [s for s in SURENESS if counts[s]]
+    if len(listed) == 1:
+        return SURENESS[listed[0]]
+    return ", ".join(f"{SURENESS[s]} for {counts[s]:,}" for s in listed)
+
+
+def _entry_facts(codes: Sequence[CodeGroup], rejected: int) -> list[Fact]:
+    undecodable = max([rejected, *(g.count for g in codes if g.kind.code == "E02")])
+    corrupt = sum(g.count for g in codes if g.kind.code == "E01")
+    found: list[Fact] = []
+    if undecodable:
+        what = f"{counted(undecodable, 'entry')} could not be decoded"
+        found.append(Fact("undecoded", what, None, "Whoever sent it", _REJECTED_MEANING))
+    if corrupt:
+        verb = "fails its checksum" if corrupt == 1 else "fail their checksum"
+        found.append(Fact("broken", f"{counted(corrupt, 'entry')} {verb}", None, "Consumers", _CORRUPT_MEANING))
+    return found
+
+
+def _other_facts(codes: Sequence[CodeGroup], told_codes: frozenset[str]) -> list[Fact]:
+    """Errors that publications and entries do not already tell, in the catalogue's words."""
+    found: list[Fact] = []
+    for group in codes:
+        code = group.kind.code
+        told = group.incomplete or code in TOLD_BY_ENTRIES or code in told_codes
+        if severity_rank(group.severity) == 0 and not told:
+            what = f"{counted(group.findings, 'error')}: {spaced(group.kind.name)} ({code})"
+            sureness = ", ".join(SURENESS[s] for s in group.sureness) or None
+            found.append(Fact("broken", what, sureness, "What it means", group.kind.meaning))
+    return found
+
+
+def _quality_facts(quality: Sequence[QualityRow]) -> list[Fact]:
+    failed = [row for row in quality if not row["passed"] and row["severity"] == "error"]
+    if not failed:
+        return []
+    what = f"{counted(len(failed), 'data-quality rule')} failed"
+    sentences = " ".join(visible(row["sentence"]) for row in failed[:3])
+    return [Fact("broken", what, None, "Whoever relies on the tables", f"These do not hold: {sentences}")]
+
+
+def _unread_facts(codes: Sequence[CodeGroup], ledgers_not_ok: int) -> list[Fact]:
+    """What was not read; damaged ledgers only where no finding says it better."""
+    unread = sum(g.findings for g in codes if g.incomplete and g.kind.code not in TOLD_BY_ENTRIES)
+    told = any(g.kind.code.startswith("S") and severity_rank(g.severity) == 0 for g in codes)
+    if unread:
+        what = f"{counted(unread, 'object')} could not be read in full"
+    elif ledgers_not_ok and not told:
+        what = f"{counted(ledgers_not_ok, 'ledger')} could not be read in full"
+    else:
+        return []
+    return [unread_fact(what)]
+
+
+def unread_fact(what: str) -> Fact:
+    """The fact that something was not read."""
+    return Fact("unread", what, None, "Whoever relies on this report", _UNREAD_MEANING)
+
+
+def _arriving_facts(groups: Sequence[PublicationGroup]) -> list[Fact]:
+    arriving = by_outcome(groups)["in_flight"]
+    if not arriving:
+        return []
+    what = f"{counted(arriving, 'message')} may still be arriving"
+    return [Fact("arriving", what, None, *_MEANINGS["in_flight"])]

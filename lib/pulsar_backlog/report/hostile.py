@@ -1,0 +1,71 @@
+"""Text that came out of a topic: anything may be in it, and nothing of it may act on the reader's screen."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+
+MAX_TEXT = 300
+"""Characters of one foreign text that are shown; a chunk uuid may be megabytes long."""
+
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_PLAIN = re.compile(r"[ -~]*\Z")
+
+
+def _is_unseen(char: str) -> bool:
+    """Whether a reader could not see the character, or it would move or restyle what is around it."""
+    if char in _UNSEEN_LETTERS or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef":
+        return True
+    category = unicodedata.category(char)
+    return category in _UNSEEN_CATEGORIES or (category == "Zs" and char != " ")
+
+
+def _escape(char: str) -> str:
+    code = ord(char)
+    if code <= 0xFF:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def visible(text: str, limit: int = MAX_TEXT) -> str:
+    r"""The text on one line, with control and invisible characters written as `\x1b` or `\u202e`.
+
+    At most about `limit` characters come out: longer texts lose their middle, and say so. Escape for
+    HTML separately.
+    """
+    if len(text) <= limit and _PLAIN.match(text):
+        return text
+    pieces = [_escape(c) if _is_unseen(c) else c for c in text[: 2 * limit]]
+    if len(text) <= 2 * limit and sum(map(len, pieces)) <= limit:
+        return "".join(pieces)
+    head = _fitting(pieces, limit // 2)
+    tail = _fitting([_escape(c) if _is_unseen(c) else c for c in reversed(text[-limit:])], limit // 2)
+    hidden = len(text) - len(head) - len(tail)
+    return f"{''.join(head)} [... {hidden:,} characters ...] {''.join(reversed(tail))}"
+
+
+def _fitting(pieces: list[str], budget: int) -> list[str]:
+    """The first pieces whose lengths add up to no more than the budget."""
+    taken: list[str] = []
+    for piece in pieces:
+        budget -= len(piece)
+        if budget < 0:
+            break
+        taken.append(piece)
+    return taken
+
+
+def shell_word(text: str) -> str:
+    """The text as one word of a POSIX shell; as `$'...'` of bash where it holds unseen characters."""
+    if not any(_is_unseen(c) for c in text):
+        return shlex.quote(text)
+    raw = text.encode("utf-8", "surrogatepass")
+    return "$'" + "".join(_shell_byte(b) for b in raw) + "'"
+
+
+def _shell_byte(byte: int) -> str:
+    if 0x20 <= byte < 0x7F and byte not in b"'\\":
+        return chr(byte)
+    return f"\\x{byte:02x}"

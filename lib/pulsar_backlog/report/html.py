@@ -1,0 +1,80 @@
+"""The report as one HTML file: no script, no network, nothing to fetch."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from pulsar_backlog.report import words
+from pulsar_backlog.report.hostile import MAX_TEXT, shell_word, visible
+from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.samples import SAMPLES
+from pulsar_backlog.report.views import missing_words, page, span_words, topic_name
+
+UUID_LIMIT = 90
+LONGEST_WORD = 20
+"""Characters that fit the narrowest column without being broken."""
+
+EVIDENCE_SHOWN = 4
+
+
+def render(model: ReportModel) -> str:
+    """The whole report. The same model gives the same text; its length is bounded whatever the model holds."""
+    css = resources.files("pulsar_backlog.report").joinpath("templates/report.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
+    template = _environment().get_template("report.html.j2")
+    return template.render(page=page(model), css=Markup(css), css_digest=digest)  # noqa: S704 - our own file
+
+
+@cache
+def _environment() -> Environment:
+    """Autoescape is on for every template; a name that is missing is an error."""
+    environment = Environment(
+        loader=PackageLoader("pulsar_backlog", "report/templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "foreign": foreign,
+        "shown": visible,
+        "uuid": lambda text: foreign(text, UUID_LIMIT),
+        "topic": lambda topic: Markup("<bdi>{}</bdi>").format(topic_name(topic)),
+        "size": words.byte_size,
+        "utc": words.utc_time,
+        "axis": lambda time_ms: words.utc_time(time_ms)[:19],
+        "duration": words.duration,
+        "counted": words.counted,
+        "number": lambda value: "unknown" if value is None else f"{value:,}",
+        "spaced": words.spaced,
+        "flag_words": words.flag_words,
+        "span": span_words,
+        "missing": missing_words,
+        "shell": shell_word,
+    }
+    environment.globals |= {
+        "states": words.STATES,
+        "sureness_words": words.SURENESS,
+        "severities": words.SEVERITIES,
+        "exit_codes": words.EXIT_CODES,
+        "evidence_shown": EVIDENCE_SHOWN,
+        "samples": SAMPLES,
+    }
+    return environment
+
+
+def foreign(text: str, limit: int = MAX_TEXT) -> Markup:
+    """Text from a topic: made visible, escaped, and kept from turning the direction of its surroundings.
+
+    Ordinary words need no such fence; the style sheet breaks long words inside `bdi` only.
+    """
+    shown = visible(text, limit)
+    if shown.isascii() and max(map(len, shown.split()), default=0) <= LONGEST_WORD:
+        return escape(shown)
+    return Markup("<bdi>{}</bdi>").format(shown)

@@ -1,0 +1,187 @@
+"""The verdict in words: what was found, how sure, what it means for whom, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pulsar_backlog.report.codes import CodeGroup, by_code
+from pulsar_backlog.report.commands import fill
+from pulsar_backlog.report.facts import Fact, facts, unread_fact
+from pulsar_backlog.report.model import ReportModel, TopicSection
+from pulsar_backlog.report.outcomes import sureness_of_broken
+from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
+
+MAX_STEPS = 5
+MAX_REMEDIES = 6
+MAX_IN_HEADLINE = 3
+ERRORS = ("broken", "undecoded")
+
+Grade = Literal["broken", "incomplete", "odd", "clean", "nothing"]
+
+LABELS: dict[Grade, str] = {
+    "broken": "Errors found",
+    "incomplete": "Not everything was read",
+    "odd": "Warnings only",
+    "clean": "Nothing wrong found",
+    "nothing": "Nothing audited",
+}
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """What to do about one code."""
+
+    code: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command to type next, and what it is good for."""
+
+    command: str
+    remedies: tuple[Remedy, ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer, before any detail.
+
+    Attributes:
+        complete: False when something could not be read; then it never calls anything healthy.
+        headline: one sentence.
+        sureness: how sure, one or two sentences.
+        facts: all that the headline sums up, worst first.
+        warnings: number of findings that are warnings.
+    """
+
+    grade: Grade
+    complete: bool
+    headline: str
+    sureness: str
+    facts: tuple[Fact, ...]
+    warnings: int
+    steps: tuple[Step, ...]
+
+    @property
+    def label(self) -> str:
+        """The grade in words."""
+        if self.grade == "broken" and not self.complete:
+            return "Errors found, and not everything was read"
+        return LABELS[self.grade]
+
+
+def judge(model: ReportModel) -> Verdict:
+    """The verdict on the whole audit."""
+    codes = by_code(model.findings, model.finding_totals)
+    found = facts(
+        model.groups, codes,
+        rejected=model.counts.rejected, ledgers_not_ok=model.counts.ledgers_not_ok, quality=model.quality,
+    )  # fmt: skip
+    complete = (
+        model.exit_code != 4 and not any(f.kind == "unread" for f in found) and not any(g.incomplete for g in codes)
+    )
+    if not complete and not any(f.kind in ("unread", "undecoded") for f in found):
+        found = (*found, unread_fact("something could not be read"))
+    warnings = sum(g.findings for g in codes if g.severity == "warning")
+    grade = _grade(model, found, warnings)
+    return Verdict(
+        grade=grade,
+        complete=complete,
+        headline=_headline(model, grade, found, warnings),
+        sureness=_sureness(model, complete, {g.kind.code for g in codes}),
+        facts=found,
+        warnings=warnings,
+        steps=_steps(model, codes),
+    )
+
+
+def topic_line(section: TopicSection) -> tuple[Grade, str]:
+    """The verdict on one topic, in a few words."""
+    codes = by_code(section.findings, section.finding_totals)
+    not_ok = sum(ledger.status in ("damaged", "unreadable") for ledger in section.ledgers)
+    found = facts(section.groups, codes, rejected=section.rejected, ledgers_not_ok=not_ok)
+    listed = _joined(found)
+    if any(f.kind in ERRORS for f in found):
+        return "broken", listed
+    if any(f.kind == "unread" for f in found):
+        return "incomplete", listed
+    warnings = sum(g.findings for g in codes if g.severity == "warning")
+    if warnings:
+        return "odd", ", ".join(filter(None, [counted(warnings, "warning"), listed]))
+    return "clean", listed or "nothing wrong found"
+
+
+def _grade(model: ReportModel, found: Sequence[Fact], warnings: int) -> Grade:
+    if not model.counts.entries and not model.counts.rejected and not model.counts.ledgers:
+        return "nothing"
+    if any(f.kind in ERRORS for f in found):
+        return "broken"
+    if any(f.kind == "unread" for f in found):
+        return "incomplete"
+    return "odd" if warnings or any(not row["passed"] for row in model.quality) else "clean"
+
+
+def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings: int) -> str:
+    read = f"{counted(model.counts.topics, 'topic')}, {counted(model.counts.entries, 'entry')}"
+    arriving = _joined([f for f in found if f.kind == "arriving"])
+    unread = _joined([f for f in found if f.kind == "unread"])
+    if grade == "nothing":
+        text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
+    elif grade == "broken":
+        text = _broken_headline(found, unread)
+    elif grade == "incomplete":
+        text = f"{unread}; in the rest ({read}) no error was found"
+    elif grade == "odd":
+        reason = counted(warnings, "warning") if warnings else "data-quality rules gave warnings"
+        text = f"no error was found in {read}, but {reason}"
+    else:
+        text = f"nothing wrong was found in {read}"
+    if arriving and grade != "broken":
+        text += f"; {arriving}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _broken_headline(found: Sequence[Fact], unread: str) -> str:
+    """The first facts, always with what was not decoded or not read, and a count of what is left out."""
+    broken = [f for f in found if f.kind == "broken"]
+    parts = [f.what for f in broken[:MAX_IN_HEADLINE]]
+    parts += [f.what for f in found if f.kind == "undecoded"]
+    parts += [unread] if unread else []
+    rest = len(broken) - MAX_IN_HEADLINE
+    if rest > 0:
+        parts.append(f"and {counted(rest, 'other kind')} of error")
+    return ", ".join(parts)
+
+
+def _joined(found: Sequence[Fact]) -> str:
+    return ", ".join(f.what for f in found)
+
+
+def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
+    counts = sureness_of_broken(model.groups)
+    listed = [f"{SURENESS[name]} for {counts[name]:,}" for name in SURENESS if counts[name]]
+    if listed:
+        text = f"How sure, of broken messages: {', '.join(listed)}."
+    else:
+        text = "How sure: certain, for what was read." if complete else "How sure: only what was read can be judged."
+    if not complete:
+        text += " What could not be read may hold more."
+    if codes & {"S15", "S16"}:
+        text += " The broker knows ledgers that are not in this audit."
+    return text
+
+
+def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> tuple[Step, ...]:
+    """Commands in the order of urgency; codes that need the same command share a step."""
+    remedies: dict[str, list[Remedy]] = {}
+    for group in codes:
+        if severity_rank(group.severity) <= 1:
+            first = group.rows[0] if group.rows else None
+            command = fill(group.kind.command, source=model.source, out=model.out, finding=first)
+            name = spaced(group.kind.name)
+            remedies.setdefault(command, []).append(Remedy(group.kind.code, name, group.kind.remedy))
+    return tuple(Step(command, tuple(found[:MAX_REMEDIES])) for command, found in remedies.items())[:MAX_STEPS]

@@ -1,0 +1,58 @@
+"""Commands can be copied as they stand: the user's own paths, and places from the finding."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.commands import all_findings, fill
+from pulsar_backlog.report.model import FindingRow
+from sample_parts import finding
+
+
+def command(code: str, row: FindingRow | None, source: str = "s3://b/p", out: str = "my out") -> str:
+    return fill(CATALOGUE[code].command, source=source, out=out, finding=row)
+
+
+def test_sql_names_the_ledger_of_the_finding() -> None:
+    row = finding("S10", "ledger:22", "x", ledger_id=22)
+    assert command("S10", row) == "pulsar-backlog sql 'my out' \"SELECT * FROM rejects WHERE ledger_id = 22\""
+
+
+def test_sql_without_a_known_ledger_asks_for_all() -> None:
+    assert command("S10", None) == "pulsar-backlog sql 'my out' \"SELECT * FROM rejects\""
+
+
+@pytest.mark.parametrize(
+    ("row", "place"),
+    [
+        (finding("E01", "5:7", "x", ledger_id=5, entry_id=7), "5:7"),
+        (finding("E01", "ledger:5", "x", ledger_id=5, evidence=("object a", "5:9")), "5:9"),
+        (finding("E01", "x", "x", evidence=("5:9; reboot", "٣:٤")), "LEDGER:ENTRY"),
+        (None, "LEDGER:ENTRY"),
+    ],
+    ids=["own position", "from the evidence", "evidence that is no position", "no finding"],
+)
+def test_explain_names_an_entry(row: FindingRow | None, place: str) -> None:
+    assert command("E01", row) == f"pulsar-backlog explain s3://b/p {place}"
+
+
+def test_topic_is_one_word_whatever_it_holds() -> None:
+    topic = "persistent://lab/s3/$(reboot) OUT 'x'"
+    assert shlex.split(command("S16", finding("S16", "x", "x", topic=topic)))[-1] == topic
+    assert command("S16", finding("S16", "x", "x")).endswith(" TOPIC")
+    assert command("S16", finding("S16", "x", "x", topic="t" * 1001)).endswith(" TOPIC")
+
+
+def test_every_command_of_the_catalogue_splits_into_words_without_placeholders() -> None:
+    for code, kind in CATALOGUE.items():
+        row = finding(code, "s", "m", topic="persistent://a/b/c", ledger_id=1, entry_id=2)
+        words = shlex.split(fill(kind.command, source="in dir", out="out dir", finding=row))
+        assert not {"OUT", "SOURCE", "SUBJECT", "LEDGER:ENTRY"} & set(words), code
+        assert not any("SUBJECT" in word for word in words), code
+
+
+def test_code_of_another_version_does_not_reach_the_sql() -> None:
+    assert all_findings("out", "C06") == "pulsar-backlog sql out \"SELECT * FROM findings WHERE code = 'C06'\""
+    assert all_findings("out", "x'; DROP") == 'pulsar-backlog sql out "SELECT * FROM findings"'

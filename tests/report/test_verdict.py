@@ -1,0 +1,200 @@
+"""The verdict names what was found and never sounds better than it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pulsar_backlog.chunks import rows as chunk_rows
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.codes import URGENT, by_code
+from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGroup, ReportModel
+from pulsar_backlog.report.outcomes import outcome
+from pulsar_backlog.report.verdict import judge, topic_line
+from pulsar_backlog.report.words import FLAGS, STATES
+from sample_models import clean, empty, lab
+from sample_parts import MIXED, finding, group, quality, section, totals
+
+STATE_NAMES = get_args(chunk_rows.State)
+FLAG_NAMES = get_args(chunk_rows.Flag)
+
+
+def with_groups(*groups: PublicationGroup) -> ReportModel:
+    return replace(clean(), groups=groups)
+
+
+def test_every_state_and_flag_has_words() -> None:
+    assert set(STATES) == set(STATE_NAMES)
+    assert set(FLAGS) == set(FLAG_NAMES)
+    assert set(URGENT) <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    ("state", "flags", "rebuildable", "sureness", "expected"),
+    [
+        ("whole", [], True, "certain", "fine"),
+        ("whole", ["ledger_span"], True, "certain", "fine"),
+        ("whole", ["tail_residue"], True, "certain", "odd"),
+        ("whole", ["repeated_prefix"], True, "certain", "rescue"),
+        ("whole", ["overlap"], True, "certain", "rescue"),
+        ("whole", ["corrupt_copy"], True, "certain", "odd"),
+        ("whole", ["corrupt_copy"], False, "certain", "damaged"),
+        ("whole", ["sizes_lie"], False, "certain", "blocking"),
+        ("whole", ["decode_fault", "overlap"], True, "certain", "blocking"),
+        ("out_of_order", [], True, "certain", "rescue"),
+        ("out_of_order", ["corrupt_copy"], False, "certain", "damaged"),
+        ("orphan_prefix", [], False, "certain", "lost"),
+        ("headless", [], False, "likely", "lost"),
+        ("gap", [], False, "cannot_tell", "maybe_lost"),
+        ("in_flight", ["sizes_lie"], False, "likely", "in_flight"),
+        ("malformed", ["sizes_lie"], False, "certain", "malformed"),
+        ("of a newer version", [], True, "certain", "rescue"),
+        ("of a newer version", [], False, "certain", "maybe_lost"),
+    ],
+)
+def test_outcome(state: str, flags: list[str], rebuildable: bool, sureness: str, expected: str) -> None:
+    assert outcome(state, flags, rebuildable, sureness) == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "grade", "headline"),
+    [
+        (clean(), "clean", "Nothing wrong was found in 1 topic, 425 entries."),
+        (empty(), "nothing", "Nothing was audited: no ledger was found, 1 object could not be read in full."),
+        (replace(clean(), exit_code=4), "incomplete",
+            "Something could not be read; in the rest (1 topic, 425 entries) no error was found."),
+        (with_groups(group("gap", 2), group("headless", 1)), "broken", "3 messages are lost."),
+        (with_groups(group("gap", 1)), "broken", "1 message is lost."),
+        (with_groups(group("gap", 3), group("out_of_order", 2)), "broken",
+            "3 messages are lost, 2 more can be rebuilt though clients lose them."),
+        (with_groups(group("gap", 1, sureness="cannot_tell")), "broken", "1 message may be lost."),
+        (with_groups(group("gap", 1, sureness="of a newer version")), "broken", "1 message may be lost."),
+        (with_groups(group("whole", 1, MIXED)), "broken", "1 message may be delivered mixed with another."),
+        (with_groups(group("in_flight", 1)), "clean",
+            "Nothing wrong was found in 1 topic, 425 entries; 1 message may still be arriving."),
+        (replace(clean(), counts=replace(clean().counts, rejected=2)), "broken", "2 entries could not be decoded."),
+        (replace(clean(), counts=replace(clean().counts, ledgers_not_ok=1)), "incomplete",
+            "1 ledger could not be read in full; in the rest (1 topic, 425 entries) no error was found."),
+        (replace(clean(), finding_totals=(FindingTotal("E01", "error", False, 1, 7),)), "broken",
+            "7 entries fail their checksum."),
+        (replace(clean(), finding_totals=(FindingTotal("S07", "error", False, 2, 2),)), "broken",
+            "2 errors: copies disagree (S07)."),
+        (replace(clean(), finding_totals=(FindingTotal("E02", "error", True, 1, 3),)), "broken",
+            "3 entries could not be decoded."),
+        (replace(clean(), finding_totals=(FindingTotal("E01", "error", True, 1, 3),)), "broken",
+            "3 entries fail their checksum, something could not be read."),
+        # The findings say lost, the publications say whole: a contradiction must not look clean.
+        (replace(clean(), finding_totals=(FindingTotal("C06", "error", False, 2, 2),)), "broken",
+            "2 errors: orphan prefix (C06)."),
+        (replace(clean(), groups=(group("gap", 1),), finding_totals=(FindingTotal("C09", "error", False, 1, 1),)),
+            "broken", "1 message is lost."),
+        (replace(clean(), groups=(group("whole", 1, "copies_differ"), group("gap", 1)),
+            finding_totals=(FindingTotal("C35", "error", False, 1, 1),)),
+            "broken", "1 message is lost, 1 error: copies differ (C35)."),
+        (replace(clean(), groups=(), finding_totals=(FindingTotal("C06", "error", False, 2, 2),)), "broken",
+            "2 errors: orphan prefix (C06)."),
+        (replace(clean(), finding_totals=(FindingTotal("C04", "warning", False, 3, 3),)), "odd",
+            "No error was found in 1 topic, 425 entries, but 3 warnings."),
+        (replace(clean(), quality=(quality("r", False, "s", 2, ["ledger:1"]),)), "broken",
+            "1 data-quality rule failed."),
+    ],
+)  # fmt: skip
+def test_grade_and_headline(model: ReportModel, grade: str, headline: str) -> None:
+    verdict = judge(model)
+    assert (verdict.grade, verdict.headline) == (grade, headline)
+
+
+groups = st.builds(
+    PublicationGroup,
+    state=st.sampled_from(STATE_NAMES),
+    flags=st.lists(st.sampled_from(FLAG_NAMES), unique=True).map(tuple),
+    rebuildable=st.booleans(),
+    sureness=st.sampled_from(["certain", "likely", "cannot_tell"]),
+    publications=st.integers(1, 5),
+)
+finding_totals = st.builds(
+    FindingTotal,
+    code=st.sampled_from(sorted(CATALOGUE)),
+    severity=st.sampled_from(["error", "warning", "info"]),
+    incomplete=st.booleans(),
+    findings=st.integers(1, 5),
+    count=st.integers(1, 50),
+)
+
+
+@given(
+    st.lists(groups, max_size=4).map(tuple),
+    st.lists(finding_totals, max_size=4).map(tuple),
+    st.sampled_from([0, 1, 4, 99]),
+    st.integers(0, 2),
+)
+def test_nothing_unreadable_or_wrong_is_ever_called_clean(
+    found: tuple[PublicationGroup, ...], codes: tuple[FindingTotal, ...], exit_code: int, rejected: int
+) -> None:
+    counts = replace(clean().counts, rejected=rejected)
+    model = replace(clean(), groups=found, finding_totals=codes, exit_code=exit_code, counts=counts)
+    verdict = judge(model)
+    unreadable = exit_code == 4 or any(t.incomplete for t in codes)
+    error = rejected > 0 or any(t.severity == "error" for t in codes)
+    lost = any(g.state in ("gap", "headless", "orphan_prefix", "malformed") for g in found)
+    if unreadable:
+        assert not verdict.complete
+        assert "could not be" in verdict.headline
+        assert "may hold more" in verdict.sureness
+    if unreadable or error or lost:
+        assert verdict.grade in ("broken", "incomplete")
+        assert "othing wrong" not in verdict.headline
+        assert verdict.facts
+    if lost or (error and not unreadable):
+        assert verdict.grade == "broken"
+
+
+def test_facts_say_how_sure_and_for_whom() -> None:
+    by_what = {f.what: f for f in judge(lab()).facts}
+    assert by_what["5 messages are lost"].sureness == "certain for 4, likely for 1"
+    assert by_what["1 more may be lost"].sureness == "cannot tell"
+    assert by_what["2 more can be rebuilt though clients lose them"].who == "Whoever waits for it"
+    assert judge(lab()).sureness == (
+        "How sure, of broken messages: certain for 7, likely for 1, cannot tell for 1. "
+        "What could not be read may hold more. The broker knows ledgers that are not in this audit."
+    )
+
+
+def test_steps_come_in_order_of_urgency_and_share_commands() -> None:
+    steps = judge(lab()).steps
+    assert [r.code for r in steps[0].remedies] == ["C14", "C33", "C06", "C08", "C09", "C10"]
+    assert steps[1].command == "pulsar-backlog explain tests/data/backlog/objects 292:8"
+    assert len({s.command for s in steps}) == len(steps)
+
+
+def test_totals_win_over_the_listed_rows() -> None:
+    rows = [finding("C06", f"u-{n}", "m", count=2, sureness=("likely", "certain")[n % 2]) for n in range(3)]
+    counted = by_code(rows, [FindingTotal("C06", "error", False, 40, 90)])[0]
+    assert (counted.findings, counted.count, counted.unlisted, counted.sureness) == (40, 90, 37, ("certain", "likely"))
+    uncounted = by_code(rows, [])[0]
+    assert (uncounted.findings, uncounted.count, uncounted.unlisted) == (3, 6, 0)
+
+
+def test_codes_come_worst_first() -> None:
+    rows = [finding(code, "s", "m") for code in ("S03", "C04", "S14", "C10", "C06", "C14", "S02")]
+    assert [g.kind.code for g in by_code(rows, totals(rows))] == ["S02", "C14", "C06", "C10", "S14", "C04", "S03"]
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, ("clean", "nothing wrong found")),
+        ({"groups": (group("in_flight", 2),)}, ("clean", "2 messages may still be arriving")),
+        ({"ledgers": (LedgerFacts(1, None, None, "unreadable"),)},
+            ("incomplete", "1 ledger could not be read in full")),
+        ({"groups": (group("gap", 1),), "rejected": 1},
+            ("broken", "1 message is lost, 1 entry could not be decoded")),
+        ({"findings": [finding("C04", "u", "m")], "groups": (group("in_flight", 1),)},
+            ("odd", "1 warning, 1 message may still be arriving")),
+    ],
+)  # fmt: skip
+def test_topic_line(more: dict[str, object], expected: tuple[str, str]) -> None:
+    assert topic_line(section("t", 1, 10, 100, **more)) == expected
