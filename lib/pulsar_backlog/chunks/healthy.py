@@ -49,9 +49,9 @@ def is_healthy(ordered: Sequence[ChunkRow]) -> bool:
 def _cut_evenly(ordered: Sequence[ChunkRow]) -> bool:
     lengths = list(map(_LENGTH, ordered))
     size, last, inner = slice_bytes(ordered[0]), slice_bytes(ordered[-1]), len(ordered) - 1
-    if lengths.count(lengths[0]) < inner or not 0 < last <= size:
+    if lengths[:inner] != lengths[:1] * inner or not 0 < last <= size:
         return False
-    return ordered[0].total_bytes == size * inner + last and lengths[:inner] == lengths[:1] * inner
+    return ordered[0].total_bytes == size * inner + last
 
 
 def fold_healthy(ordered: Sequence[ChunkRow]) -> FamilyFold:

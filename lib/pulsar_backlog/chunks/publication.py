@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pulsar_backlog.chunks import parts as taken
@@ -43,7 +43,7 @@ def fold_publication(
     measured = sizes.judge_sizes(_believable_slices(parts), parts.n, parts.total)
     repeated, again = taken.resend_flags(parts)
     flags = repeated | family.flags | _flags(parts, measured)
-    newest = next((row for row in reversed(rows) if trusted(row)), rows[-1])
+    newest = replace(rows[-1], producer_name=parts.believable[-1].producer_name)
     may_arrive = states.may_still_arrive(newest, edge)
     state = _state(parts, may_arrive)
     join = _can_be_joined(parts)

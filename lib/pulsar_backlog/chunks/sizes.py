@@ -94,7 +94,7 @@ def _contradicts(slices: Mapping[int, int], n: int, total: int, length: int | No
         return stored > total or total < n - 1
     if last is not None:
         return (n - 1) * length + last != total
-    return stored > total or not (n - 1) * length <= total <= n * length
+    return not (n - 1) * length <= total <= n * length
 
 
 def _slice_length(inner: set[int], last: int | None, n: int, total: int) -> int | None:

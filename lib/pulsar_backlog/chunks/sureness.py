@@ -35,7 +35,7 @@ class Facts:
         state: state of the publication.
         rows: all its rows, in position order.
         relied_on: the rows that state and rebuildable rest on: the picks, or all when incomplete.
-        newest: the newest row whose time and producer can be believed, else the newest.
+        newest: the newest row, with a producer name that can be believed.
         present: stored chunk ids, ascending.
         n: chunks the message was cut into.
         metadata_conflict: whether its chunks contradict each other.

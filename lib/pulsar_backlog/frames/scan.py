@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
+from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
 from pulsar_backlog.frames.unit_scan import UnitAccount, scan_unit
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
@@ -65,10 +64,10 @@ def entries_frame(
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
     accounts = spark.sparkContext.accumulator({}, AccountsParam())
     packs = spark.sparkContext.broadcast(pack_units(units))
-    schema = StructType.fromDDL(TABLES["entries"].ddl())
-    arrow = to_arrow_schema(schema)
+    schema = spark_schema(TABLES["entries"].ddl())
+    arrow = arrow_schema(TABLES["entries"])
 
-    def scan_packs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def scan_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for unit in _units_of(batches, packs.value):
             account = UnitAccount()
             for piece in scan_unit(source, unit, cluster, arrow):
@@ -82,11 +81,11 @@ def entries_frame(
 def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:
     """Rows of `rejects` for `units`: those whose account says that there are any are walked again."""
     packs = spark.sparkContext.broadcast(pack_units(units))
-    schema = StructType.fromDDL(TABLES["rejects"].ddl())
-    rejects_arrow = to_arrow_schema(schema)
-    entries_arrow = to_arrow_schema(StructType.fromDDL(TABLES["entries"].ddl()))
+    schema = spark_schema(TABLES["rejects"].ddl())
+    rejects_arrow = arrow_schema(TABLES["entries"])
+    entries_arrow = arrow_schema(TABLES["entries"])
 
-    def reject_packs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def reject_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for unit in _units_of(batches, packs.value):
             for piece in scan_unit(source, unit, cluster, entries_arrow):
                 if piece.rejects:
@@ -99,7 +98,7 @@ def _one_row_a_pack(spark: SparkSession, packs: int) -> DataFrame:
     return spark.range(0, packs, 1, max(packs, 1))
 
 
-def _units_of(batches: Iterator[pa.RecordBatch], packs: list[tuple[ScanUnit, ...]]) -> Iterator[ScanUnit]:
+def _units_of(batches: Iterable[pa.RecordBatch], packs: list[tuple[ScanUnit, ...]]) -> Iterator[ScanUnit]:
     for batch in batches:
         for number in batch.column("id").to_pylist():
             yield from packs[number]

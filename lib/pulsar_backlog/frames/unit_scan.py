@@ -134,7 +134,13 @@ def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> 
         for count in batch.column("checksum_state").value_counts().to_pylist():
             states[count["values"]] += count["counts"]
     return UnitAccount(
-        frames=decoded + rejected, decoded=decoded, rejected=rejected, entry_bytes=entry_bytes, **states
+        frames=decoded + rejected,
+        decoded=decoded,
+        rejected=rejected,
+        entry_bytes=entry_bytes,
+        valid=states["valid"],
+        mismatch=states["mismatch"],
+        absent=states["absent"],
     )
 
 

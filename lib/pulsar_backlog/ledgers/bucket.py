@@ -15,8 +15,8 @@ from typing import Any
 import boto3
 import numpy as np
 import obstore
-from botocore.config import Config  # type: ignore[import-untyped]
-from botocore.exceptions import (  # type: ignore[import-untyped]
+from botocore.config import Config
+from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectionError,  # botocore's own, not the builtin

@@ -7,7 +7,7 @@ stands in its row and in the finding about the copies, not in findings of its ow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +44,7 @@ def take_inventory(
     *,
     topics_of_ledgers: Mapping[int, str] | None = None,
     broker_copies: Mapping[int, BrokerCopy] | None = None,
+    ledgers: Collection[int] | None = None,
 ) -> Inventory:
     """List the source and examine every copy of a ledger in it.
 
@@ -51,6 +52,7 @@ def take_inventory(
         source: where to look.
         topics_of_ledgers: full topic names of ledgers whose objects name none.
         broker_copies: what saved admin JSON says, by ledger.
+        ledgers: only these ledgers are examined; None examines all.
 
     Raises:
         UsageError: the source does not exist.
@@ -59,7 +61,8 @@ def take_inventory(
     findings = list(_findings_of_listing(source, listing))
     copies: list[LedgerCopy] = []
     known = Known(topics_of_ledgers or {}, broker_copies or {})
-    for _, attempts in groupby(_examined(source, listing.pairs), key=lambda found: found.pair.ledger_id):
+    pairs = [pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers]
+    for _, attempts in groupby(_examined(source, pairs), key=lambda found: found.pair.ledger_id):
         settled, said = known.settle(list(attempts))
         copies += settled
         findings += said

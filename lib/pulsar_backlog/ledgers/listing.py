@@ -11,6 +11,7 @@ Source: https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -79,6 +80,26 @@ def take_listing(source: Source) -> Listing:
             listing.foreign.add(stored.path)
     listing.pairs = _numbered(pairs)
     return listing
+
+
+def listing_digest(source: Source) -> str:
+    """A digest of names, sizes and tags of all objects, whatever order the store lists them in.
+
+    What cannot be listed is part of it, so that mending a permission is a change.
+
+    Raises:
+        UsageError: the source does not exist.
+    """
+    failures: list[SourceError] = []
+    total = 0
+    for stored in source.list(failures.append):
+        total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
+    total += sum(_digest(f"{error.uri}\0{error.reason}") for error in failures)
+    return f"{total % (1 << 256):064x}"
+
+
+def _digest(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest())
 
 
 def _other_kind(folder: str, name: str) -> str | None:

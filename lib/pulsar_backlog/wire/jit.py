@@ -30,8 +30,8 @@ def compiled(function: Callable[..., Any]) -> Any:
     return njit(function, nogil=True, cache=_IS_FILE, boundscheck=False)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def load_u64(_context: Any, _buffer: Any, _offset: Any) -> Any:
+@intrinsic
+def _load_u64(_context: Any, _buffer: Any, _offset: Any) -> Any:
     """The eight bytes of `buffer` (uint8 array) at `offset`, little-endian, however they are aligned."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -42,7 +42,20 @@ def load_u64(_context: Any, _buffer: Any, _offset: Any) -> Any:
     return types.uint64(_buffer, types.int64), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
+def _store_u64(_context: Any, _buffer: Any, _offset: Any, _word: Any) -> Any:
+    """Write eight bytes to `buffer` at `offset`, little-endian, however they are aligned."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        array = cgutils.create_struct_proxy(signature.args[0])(context, builder, value=args[0])
+        address = builder.gep(builder.bitcast(array.data, ir.IntType(8).as_pointer()), [args[1]])
+        builder.store(args[2], builder.bitcast(address, ir.IntType(64).as_pointer()), align=1)
+        return context.get_dummy_value()
+
+    return types.void(_buffer, types.int64, types.uint64), generate
+
+
+@intrinsic
 def _crc_instruction(_context: Any, _crc: Any, _data: Any) -> Any:
     """Eight more bytes into a CRC-32C, by SSE4.2."""
 
@@ -78,7 +91,7 @@ def crc32c_by_tables(buffer: Any, start: int, end: int) -> int:
     crc = np.uint32(0xFFFFFFFF)
     position = start
     while position + 8 <= end:
-        word = load_u64(buffer, position) ^ np.uint64(crc)
+        word = _load_u64(buffer, position) ^ np.uint64(crc)
         crc = np.uint32(0)
         for k in range(8):
             crc ^= _TABLES[7 - k, (word >> np.uint64(8 * k)) & np.uint64(0xFF)]
@@ -94,7 +107,7 @@ def _crc32c_by_instruction(buffer: Any, start: int, end: int) -> int:
     crc = np.uint64(0xFFFFFFFF)
     position = start
     while position + 8 <= end:
-        crc = _crc_instruction(crc, load_u64(buffer, position))
+        crc = _crc_instruction(crc, _load_u64(buffer, position))
         position += 8
     tail = np.uint32(crc)
     while position < end:
@@ -105,3 +118,18 @@ def _crc32c_by_instruction(buffer: Any, start: int, end: int) -> int:
 
 crc32c = _crc32c_by_instruction if HAS_CRC_INSTRUCTION else crc32c_by_tables
 """CRC-32C of `buffer[start:end]` (uint8 array) as an unsigned number; the caller keeps start and end inside."""
+
+
+@compiled
+def copy_bytes(source: Any, start: int, target: Any, at: int, length: int) -> None:
+    """Copy `length` bytes of `source` from `start` into `target` at `at`; both have room for them.
+
+    Metadata runs are short: eight bytes at a time beats a call of memcpy, and nothing outside the runs is touched.
+    """
+    done = 0
+    while done + 8 <= length:
+        _store_u64(target, at + done, _load_u64(source, start + done))
+        done += 8
+    while done < length:
+        target[at + done] = source[start + done]
+        done += 1

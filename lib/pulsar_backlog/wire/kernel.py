@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from pulsar_backlog.wire.entry import CHECKSUM_ABSENT, CHECKSUM_MISMATCH, CHECKSUM_VALID
-from pulsar_backlog.wire.jit import compiled, crc32c
+from pulsar_backlog.wire.jit import compiled, copy_bytes, crc32c
 from pulsar_backlog.wire.metadata import COMPRESSIONS, END_OF_TIME_MS
 from pulsar_backlog.wire.primitives import is_utf8, key_value, same_bytes, tag_of, u32, varint, window
 
@@ -98,93 +98,95 @@ def _broker_metadata(buffer: Any, position: int, end: int, frame: Any, i: int) -
 
 
 @compiled
-def _metadata(
-    buffer: Any, position: int, end: int, numbers: Any, starts: Any, lengths: Any, counts: Any, i: int
-) -> int:
-    """Read part C into row `i` of the arrays; its bits of `present`, or -1 when it is not plain."""
-    present = 0
-    while position < end:
-        number, wire_type, position = tag_of(buffer, position, end)
-        if position < 0:
-            return -1
-        slot = _SLOT[number]
-        bit = 1 << number
-        if wire_type == 0 and slot >= 0 and not _IS_BYTES[number] and not present & bit:
-            value, position = varint(buffer, position, end)
-            if position < 0 or not _number_is_plain(_KIND[number], value):
-                return -1
-            numbers[slot, i] = value
-        elif wire_type == 2 and (
-            number == PROPERTIES or (slot >= 0 and _IS_BYTES[number] and not present & bit)
-        ):
-            start, position = window(buffer, position, end)
-            if position < 0:
-                return -1
-            if number == PROPERTIES:
-                counts[i] += 1
-                key, key_end, value_start, value_end = key_value(buffer, start, position)
-                if (
-                    key < 0
-                    or not is_utf8(buffer, key, key_end)
-                    or not is_utf8(buffer, value_start, value_end)
-                ):
-                    return -1
-            else:
-                if _IS_TEXT[number] and not is_utf8(buffer, start, position):
-                    return -1
-                starts[slot, i], lengths[slot, i] = start, position - start
-        else:
-            return -1
-        present |= bit
-    return present
+def _repeats(arena: Any, pair_starts: Any, pair_lengths: Any, first: int, last: int) -> bool:
+    """Whether the key of pair `last` stands among the pairs from `first` on."""
+    key, length = pair_starts[0, last], pair_lengths[0, last]
+    for other in range(first, last):
+        if pair_lengths[0, other] == length and same_bytes(arena, pair_starts[0, other], key, length):
+            return True
+    return False
 
 
 @compiled
-def _entry(
-    buffer: Any,
-    start: int,
+def _pair(arena: Any, start: int, end: int, pair_starts: Any, pair_lengths: Any, first: int, at: int) -> bool:
+    """Read a property into place `at`; False when it is not plain. `first` is the entry's first place."""
+    key, key_end, value, value_end = key_value(arena, start, end)
+    if key < 0 or at - first >= MAX_PROPERTIES:
+        return False
+    pair_starts[0, at], pair_lengths[0, at] = key, key_end - key
+    pair_starts[1, at], pair_lengths[1, at] = value, value_end - value
+    if not is_utf8(arena, key, key_end) or not is_utf8(arena, value, value_end):
+        return False
+    return not _repeats(arena, pair_starts, pair_lengths, first, at)
+
+
+@compiled
+def _metadata(
+    arena: Any,
+    position: int,
     end: int,
-    frame: Any,
-    states: Any,
     numbers: Any,
     starts: Any,
     lengths: Any,
-    counts: Any,
+    pair_starts: Any,
+    pair_lengths: Any,
+    pairs: int,
     i: int,
-) -> int:
-    """Read one entry into row `i`; the bits of `present`, or -1 when it is not plain."""
+) -> tuple[int, int]:
+    """Read part C into row `i`; its bits of `present` (-1 when it is not plain), and the next free pair."""
+    present = 0
+    first = pairs
+    while position < end:
+        number, wire_type, position = tag_of(arena, position, end)
+        if position < 0:
+            return -1, first
+        slot = _SLOT[number]
+        bit = 1 << number
+        if wire_type == 0 and slot >= 0 and not _IS_BYTES[number] and not present & bit:
+            value, position = varint(arena, position, end)
+            if position < 0 or not _number_is_plain(_KIND[number], value):
+                return -1, first
+            numbers[slot, i] = value
+        elif wire_type == 2 and number == PROPERTIES:
+            start, position = window(arena, position, end)
+            if position < 0 or not _pair(arena, start, position, pair_starts, pair_lengths, first, pairs):
+                return -1, first
+            pairs += 1
+        elif wire_type == 2 and slot >= 0 and _IS_BYTES[number] and not present & bit:
+            start, position = window(arena, position, end)
+            if position < 0 or (_IS_TEXT[number] and not is_utf8(arena, start, position)):
+                return -1, first
+            starts[slot, i], lengths[slot, i] = start, position - start
+        else:
+            return -1, first
+        present |= bit
+    return present if (present & _REQUIRED_BITS) == _REQUIRED_BITS else -1, pairs
+
+
+@compiled
+def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int) -> tuple[int, int, int]:
+    """Read parts A and B into row `i`: bits of `present` (-1 when not plain), where the CRC begins, and where part C ends."""
     position = start
     present = 0
     if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x02:
         length = u32(buffer, position + 2)
         position += 6
         if length > end - position:
-            return -1
+            return -1, 0, 0
         present = _broker_metadata(buffer, position, position + length, frame, i)
         if present < 0:
-            return -1
+            return -1, 0, 0
         position += length
     states[i] = CHECKSUM_ABSENT
     if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x01:
         frame[CHECKSUM, i] = u32(buffer, position + 2)
         position += 6
         states[i] = CHECKSUM_VALID
-    if end - position < 4:
-        return -1
-    length = u32(buffer, position)
-    metadata = position + 4
-    if length > end - metadata:
-        return -1
-    payload = metadata + length
-    bits = _metadata(buffer, metadata, payload, numbers, starts, lengths, counts, i)
-    if bits < 0 or (bits & _REQUIRED_BITS) != _REQUIRED_BITS or counts[i] > MAX_PROPERTIES:
-        return -1
-    if states[i] == CHECKSUM_VALID and crc32c(buffer, position, end) != frame[CHECKSUM, i]:
-        states[i] = CHECKSUM_MISMATCH
-    if bits & _CHUNK_BITS:
-        frame[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
-    frame[METADATA_OFFSET, i], frame[PAYLOAD_OFFSET, i] = metadata - start, payload - start
-    return present | bits
+    if end - position < 4 or u32(buffer, position) > end - position - 4:
+        return -1, 0, 0
+    payload = position + 4 + u32(buffer, position)
+    frame[PAYLOAD_OFFSET, i] = payload - start
+    return present, position, payload
 
 
 @compiled
@@ -200,8 +202,13 @@ def read_entries(
     starts: Any,
     lengths: Any,
     counts: Any,
-) -> None:
+    arena: Any,
+    pair_starts: Any,
+    pair_lengths: Any,
+) -> int:
     """Read entry `i` at `buffer[offsets[i]:offsets[i] + sizes[i]]` into row `i` of every array.
+
+    Metadata is copied to `arena` while it is in the processor's cache; whoever reads text later reads it there.
 
     Args:
         buffer: uint8; every entry lies inside it (the caller checks).
@@ -212,65 +219,45 @@ def read_entries(
         frame: int64 of `FRAME_COLUMNS` rows.
         states: int8, checksum state.
         numbers: int64 of `NUMBER_FIELDS` rows.
-        starts: int64 of `BYTES_FIELDS` rows, first byte in `buffer`.
+        starts: int64 of `BYTES_FIELDS` rows, first byte in `arena`.
         lengths: int64 of `BYTES_FIELDS` rows.
-        counts: int64, zeros; set to the number of properties.
-    """
-    for i in range(offsets.shape[0]):
-        bits = _entry(
-            buffer, offsets[i], offsets[i] + sizes[i], frame, states, numbers, starts, lengths, counts, i
-        )
-        status[i] = PLAIN if bits >= 0 else LEFT
-        present[i] = max(bits, 0)
-
-
-@compiled
-def read_properties(
-    buffer: Any, offsets: Any, rows: Any, frame: Any, counts: Any, status: Any, starts: Any, lengths: Any
-) -> None:
-    """Find the property keys and values of the plain entries `rows`, in order.
-
-    An entry with a repeated key becomes LEFT; its places in `starts` and `lengths` stay, the caller drops them.
-
-    Args:
-        buffer: as for `read_entries`, and so are offsets, frame, counts and status.
-        offsets: int64, first byte of each entry.
-        rows: int64, the entries that have properties.
-        frame: int64 of `FRAME_COLUMNS` rows.
         counts: int64, number of properties.
-        status: int8.
-        starts: int64 of 2 rows (keys, values), one column a property.
-        lengths: int64 of 2 rows.
+        arena: uint8, at least as long as all entries together.
+        pair_starts: int64 of 2 rows (keys, values), one column a property, in order; first byte in `arena`.
+        pair_lengths: int64 of 2 rows.
+
+    Returns:
+        How many properties were found in plain entries.
     """
-    at = 0
-    for i in rows:
-        first = at
-        position = offsets[i] + frame[METADATA_OFFSET, i]
-        end = offsets[i] + frame[PAYLOAD_OFFSET, i]
-        while at < first + counts[i]:
-            number, wire_type, position = tag_of(buffer, position, end)
-            if wire_type == 0:
-                _value, position = varint(buffer, position, end)
-                continue
-            start, position = window(buffer, position, end)
-            if number == PROPERTIES:
-                key, key_end, value, value_end = key_value(buffer, start, position)
-                for other in range(first, at):
-                    if lengths[0, other] == key_end - key and same_bytes(
-                        buffer, starts[0, other], key, key_end - key
-                    ):
-                        status[i] = LEFT
-                starts[0, at], lengths[0, at] = key, key_end - key
-                starts[1, at], lengths[1, at] = value, value_end - value
-                at += 1
+    used = 0
+    pairs = 0
+    for i in range(offsets.shape[0]):
+        end = offsets[i] + sizes[i]
+        status[i], present[i], counts[i] = LEFT, 0, 0
+        envelope, checked, payload = _envelope(buffer, offsets[i], end, frame, states, i)
+        if envelope < 0:
+            continue
+        length = payload - checked - 4
+        copy_bytes(buffer, checked + 4, arena, used, length)
+        bits, next_pair = _metadata(
+            arena, used, used + length, numbers, starts, lengths, pair_starts, pair_lengths, pairs, i
+        )
+        if bits < 0:
+            continue
+        if states[i] == CHECKSUM_VALID and crc32c(buffer, checked, end) != frame[CHECKSUM, i]:
+            states[i] = CHECKSUM_MISMATCH
+        if bits & _CHUNK_BITS:
+            frame[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
+        status[i], present[i], counts[i] = PLAIN, envelope | bits, next_pair - pairs
+        used += length
+        pairs = next_pair
+    return pairs
 
 
 @compiled
-def copy_runs(buffer: Any, starts: Any, ends: Any, target: Any) -> None:
-    """Copy runs of `buffer` one after the other into `target`; `ends[i]` is where run `i` ends there."""
+def copy_runs(arena: Any, starts: Any, ends: Any, target: Any) -> None:
+    """Copy runs of `arena` one after the other into `target`; `ends[i]` is where run `i` ends there."""
     begin = 0
     for i in range(starts.shape[0]):
-        source = starts[i]
-        for k in range(ends[i] - begin):
-            target[begin + k] = buffer[source + k]
+        copy_bytes(arena, starts[i], target, begin, ends[i] - begin)
         begin = ends[i]

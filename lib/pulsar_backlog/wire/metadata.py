@@ -7,6 +7,7 @@ the sequence id of a transaction marker is -1 and every number fits a SQL bigint
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError as ProtobufError
@@ -135,7 +136,7 @@ def decode_message_metadata(data: bytes, offset: int, flags: set[str]) -> Messag
         raise DecodeError(
             "metadata_incomplete",
             offset=offset,
-            field=f"metadata.{message.FindInitializationErrors()[0]}",
+            field="metadata",
             expected="a required field",
             found="nothing",
             context=data,
@@ -213,7 +214,7 @@ class _Reader:
             self._flags.add(FLAG_NOT_UTF8)
             return data.decode(errors="replace")
 
-    def pairs(self, pairs: list[pb.KeyValue]) -> dict[str, str]:
+    def pairs(self, pairs: Collection[pb.KeyValue]) -> dict[str, str]:
         found = {self.decode(p.key): self.decode(p.value) for p in pairs}
         if len(found) < len(pairs):
             self._flags.add(FLAG_REPEATED_PROPERTY)

@@ -1,7 +1,7 @@
 """Reject codes: why bytes could not be decoded. Stable, because the `rejects` table stores them.
 
 Codes of scope `entry` mean that one entry is lost to us; codes of scope `structure` are about what lies
-around entries (objects, indexes, blocks, padding).
+around entries (objects, indexes, blocks, padding). Payload codes are met where payloads are read.
 """
 
 from __future__ import annotations
@@ -34,5 +34,14 @@ STRUCTURE_CODES: dict[str, str] = {
     "padding_bad": "Bytes after the last entry of a block are not the padding FEDCDEAD.",
     "bytes_after_last_block": "The data object holds bytes after its last block.",
 }
-REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES}
+PAYLOAD_CODES: dict[str, str] = {
+    "payload_undecodable": "The payload does not decompress.",
+    "payload_too_large": "The payload decompresses to more than may be held.",
+    "payload_codec_unknown": "The payload's codec is one of a newer version.",
+    "batch_bad_count": "The number of messages in the batch is impossible.",
+    "batch_member_overruns": "A length in the batch is larger than what is left of it.",
+    "batch_member_undecodable": "The metadata of a message in the batch is not valid protobuf.",
+    "batch_trailing_bytes": "The batch holds bytes after its last message.",
+}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES}
 """Every code with its sentence."""

@@ -1,0 +1,71 @@
+"""Data-quality rules of conf/quality, run by Great Expectations on one row per ledger, per topic and for the audit.
+
+Reads: all tables of the audit. Writes: `quality_results`, and Data Docs under the output folder.
+Guarantees: rules never run over single entries; a rule that fails is a row, never a failed job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import pandas as pd
+from pyspark.sql import functions as f
+
+from pulsar_backlog.config import home
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.frames.summaries import audit_summary, ledger_summary, topic_summary
+from pulsar_backlog.options import job_parser
+from pulsar_backlog.quality.check import check
+from pulsar_backlog.quality.rules import load_rules
+from pulsar_backlog.storage.delta import exists, local_out, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tables import TABLES
+
+JOB = "check_quality"
+INPUTS = ("ledgers", "scans", "entries", "rejects", "chunked_messages", "chunks", "findings")
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, run_rules)
+
+
+def run_rules(context: JobContext) -> JobResult:
+    """Check the summaries, write results and Data Docs."""
+    spark, out = context.spark, context.out
+    folder = local_out(out)
+    if folder is None:
+        raise UsageError(f"--out {out}: Data Docs are written to a local folder; give one")
+    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    digest = fingerprint(context.options, inputs)
+    if is_unchanged(context, digest) and (folder / "data_docs" / "index.html").exists():
+        return JobResult(digest, changed=False)
+    rules = load_rules(home() / "conf" / "quality")
+    results = check(rules, summaries(context), folder / "data_docs")
+    rows = [{"cluster": context.cluster} | result for result in results]
+    frame = spark.createDataFrame(rows, schema_of(TABLES["quality_results"]))
+    replace_slice(frame, out, TABLES["quality_results"], f.col("cluster") == context.cluster)
+    return JobResult(digest, rows={"quality_results": len(rows)})
+
+
+def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
+    """The summary frames, one row per ledger, per topic and for the audit."""
+    mine = f.col("cluster") == context.cluster
+    tables = {name: read_table(context.spark, context.out, TABLES[name]).filter(mine) for name in INPUTS}
+    present = sum(exists(context.spark, context.out, TABLES[name]) for name in INPUTS)
+    return {
+        "ledger_summary": ledger_summary(tables).orderBy("ledger_id").toPandas(),
+        "topic_summary": topic_summary(tables).orderBy("topic").toPandas(),
+        "audit_summary": audit_summary(tables, present, len(INPUTS), context.started).toPandas(),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+"""What lies in the source: every stored copy of a ledger, reconciled with index, data and saved admin JSON.
+
+Reads: the listing of the source, index objects, headers of data blocks; admin JSON when given.
+Writes: `ledgers` (with the scan's plan) and its `findings`.
+Guarantees: nothing is written to the source; the same listing and JSON are not looked at twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from pyspark.sql import functions as f
+
+from pulsar_backlog.cluster.absent import findings_of_absent
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.inventory import Inventory, take_inventory
+from pulsar_backlog.ledgers.listing import listing_digest
+from pulsar_backlog.ledgers.scope import scope_of
+from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.values import BrokerCopy
+from pulsar_backlog.options import job_parser
+from pulsar_backlog.storage.delta import replace_slice, schema_of
+from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tables import TABLES
+
+JOB = "inventory_ledgers"
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, take)
+
+
+def take(context: JobContext) -> JobResult:
+    """List, examine, write."""
+    options = context.options
+    source = open_source(options.source or "", options.endpoint)
+    inputs: dict[str, object] = {"objects": listing_digest(source), "admin": folder_digest(options.admin)}
+    digest = fingerprint(options, inputs)
+    if is_unchanged(context, digest):
+        return JobResult(digest, changed=False)
+    inventory, findings = look(source, Path(options.admin) if options.admin else None)
+    scope = scope_of(options)
+    copies = [copy for copy in inventory.copies if scope.holds(copy)]
+    left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
+    rows = [copy.row(context.cluster) for copy in copies]
+    part = f.col("cluster") == context.cluster
+    if not scope.is_everything:
+        part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
+    ledgers = context.spark.createDataFrame(rows, schema_of(TABLES["ledgers"]))
+    replace_slice(ledgers, context.out, TABLES["ledgers"], part)
+    kept = [finding for finding in findings if finding.ledger_id not in left_out]
+    if inventory.copies and not copies:
+        kept.append(Finding("S01", "options", "No ledger in the source is within --topic, --ledger, --since and --until."))
+    replace_findings(context, findings_frame(context, kept))
+    return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
+
+
+def look(source: Source, admin: Path | None) -> tuple[Inventory, list[Finding]]:
+    """The source's inventory, and all findings; where admin JSON is given, with what the broker knows."""
+    inventory = take_inventory(source)
+    if admin is None:
+        return inventory, inventory.findings
+    topics = {copy.ledger_id: copy.topic for copy in inventory.copies if copy.topic is not None}
+    state = read_cluster_state(admin, topics)
+    records = broker_copies(state)
+    inventory = take_inventory(
+        source,
+        topics_of_ledgers={ledger_id: record.topic for ledger_id, record in records.items()},
+        broker_copies={ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()},
+    )
+    stored = {copy.ledger_id for copy in inventory.copies}
+    return inventory, [*inventory.findings, *state.findings, *findings_of_absent(state, stored)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""The report: one self-contained HTML file, result.json, and the summary on the terminal.
+
+Reads: all tables. Writes: report.html and result.json in the output folder.
+Guarantees: what it collects is bounded by topics, never by entries; payloads, keys and property values do not occur.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from rich.console import Console
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.frames import report_rows as queries
+from pulsar_backlog.options import job_parser
+from pulsar_backlog.report import build, model
+from pulsar_backlog.report.html import render
+from pulsar_backlog.report.model import ReportModel, TableCount
+from pulsar_backlog.report.summary import json_lines, print_summary, result_json
+from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tables import TABLES
+
+JOB = "write_report"
+INPUTS = tuple(name for name in TABLES if name != "runs")
+Row = dict[str, Any]
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show))
+
+
+def show(report: ReportModel) -> None:
+    """The summary: words on a terminal, JSON lines elsewhere."""
+    console = Console()
+    if console.is_terminal:
+        print_summary(report, console)
+        return
+    for line in json_lines(report):
+        sys.stdout.write(line + "\n")
+
+
+def write(context: JobContext, use: Callable[[ReportModel], None]) -> JobResult:
+    """Build the report's model, hand it to `use`, and write the files unless they are there and nothing changed."""
+    folder = local_out(context.out)
+    if folder is None:
+        raise UsageError(f"--out {context.out}: the report is written to a local folder; give one")
+    inputs: dict[str, object] = {name: table_version(context.spark, context.out, TABLES[name]) for name in INPUTS}
+    digest = fingerprint(context.options, inputs)
+    report = model_of(context)
+    use(report)
+    page, result = folder / "report.html", folder / "result.json"
+    if is_unchanged(context, digest) and page.exists() and result.exists():
+        return JobResult(digest, changed=False)
+    _write(page, render(report))
+    _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
+    return JobResult(digest)
+
+
+def model_of(context: JobContext) -> ReportModel:
+    """The report's model from the tables."""
+    mine = f.col("cluster") == context.cluster
+    tables = {name: read_table(context.spark, context.out, table).filter(mine) for name, table in TABLES.items()}
+    topics_frame = queries.topic_rows(tables).cache()
+    topics = rows(topics_frame)
+    chosen_frame = queries.chosen_topics(topics_frame, model.MAX_TOPICS).cache()
+    chosen = rows(chosen_frame)
+    publications, findings = tables["chunked_messages"], tables["findings"]
+    per_topic = build.TopicRows(
+        ledgers=rows(queries.only_chosen(queries.ledger_rows(tables, model.MAX_LEDGERS), chosen_frame)),
+        buckets=rows(queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)),
+        groups=rows(queries.only_chosen(queries.group_rows(publications), chosen_frame)),
+        broken=rows(queries.only_chosen(queries.broken_rows(publications, model.MAX_BROKEN), chosen_frame)),
+        findings=rows(queries.only_chosen(queries.finding_rows(findings, model.MAX_TOPIC_FINDINGS), chosen_frame)),
+        totals=rows(queries.only_chosen(queries.total_rows(findings, "topic"), chosen_frame)),
+    )
+    runs = rows(tables["runs"].orderBy(f.col("started")))
+    return ReportModel(
+        cluster=context.cluster,
+        source=next((run["source"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), ""),
+        out=context.out,
+        started_ms=round(context.started.timestamp() * 1000),
+        seconds=sum({run["job"]: run["seconds"] for run in runs}.values()),
+        versions=runs[-1]["versions"] if runs else {},
+        options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
+        exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
+        counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
+        groups=tuple(build.group(row) for row in rows(queries.group_rows(publications.drop("topic").withColumn("topic", f.lit(None))))),
+        topics=build.sections(chosen, per_topic),
+        more_topics=build.more_topics(topics, chosen),
+        findings=tuple(build.finding(row) for row in rows(queries.worst_finding_rows(findings, model.MAX_FINDINGS))),
+        finding_totals=tuple(build.total(row) for row in rows(queries.total_rows(findings))),
+        quality=tuple(rows(tables["quality_results"].orderBy("passed", "severity", "rule"))),  # type: ignore[arg-type]
+        tables=_counted(context, tables),
+    )  # fmt: skip
+
+
+def rows(frame: DataFrame) -> list[Row]:
+    """A frame that is known to be small, as dictionaries."""
+    return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def _counted(context: JobContext, tables: dict[str, DataFrame]) -> tuple[TableCount, ...]:
+    present: Iterable[str] = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
+    return tuple(TableCount(name, tables[name].count()) for name in present)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace the file in one step, so that nobody reads half a report."""
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

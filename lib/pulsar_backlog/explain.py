@@ -1,0 +1,218 @@
+"""One stored entry, found and taken apart for `pulsar-backlog explain`. No Spark: a few ranged reads."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import fields
+
+from pulsar_backlog.chunks.fold import fold_family
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
+from pulsar_backlog.errors import DecodeError, UsageError
+from pulsar_backlog.ledgers.inventory import take_inventory
+from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy
+from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.report.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
+from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
+from pulsar_backlog.wire.fields import FieldSpan, walk_fields
+from pulsar_backlog.wire.markers import is_marker, marker_kind
+from pulsar_backlog.wire.metadata import FLAGS, END_OF_TIME_MS, MessageMetadata
+from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
+from pulsar_backlog.wire.rejects import REJECT_CODES
+
+MAX_SHOWN_BYTES = 64 * 1024
+"""Bytes of an entry that are shown at most; what matters lies at its beginning."""
+
+NEIGHBOURHOOD = 50
+"""Ledgers before and after, by id, among which the topic's own are looked for: a bucket holds many topics."""
+
+_CHECKSUMS = {
+    "valid": "its checksum agrees: metadata and payload are what the producer sent",
+    "mismatch": "ITS CHECKSUM DOES NOT AGREE: the stored bytes are not what the producer sent, trust no field",
+    "absent": "it was stored without a checksum: damage could not be noticed",
+}
+
+
+def explain_entry(source: str, endpoint: str | None, position: str, show_values: bool) -> ExplainModel:
+    """Everything that can be said of one entry from the stored bytes.
+
+    Raises:
+        UsageError: the position cannot be read, or no such ledger or entry is stored.
+        SourceError: the object cannot be read.
+    """
+    match = re.fullmatch(r"(\d+):(\d+)", position)
+    if match is None:
+        raise UsageError(f"{position!r} is not a position: write LEDGER:ENTRY, such as 22:3")
+    ledger_id, entry_id = int(match[1]), int(match[2])
+    opened = open_source(source, endpoint)
+    copy = _copy_of(opened, ledger_id)
+    data, offset = _entry_of(opened, copy, entry_id)
+    try:
+        entry = decode_entry(data)
+    except DecodeError as error:
+        return _undecodable(copy, position, data, offset, error, show_values)
+    publication = _publication(opened, copy, entry) if is_chunk(entry.metadata) else None
+    return ExplainModel(
+        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data),
+        tuple(_spans(data, entry.frame)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
+        publication, tuple(_notes(entry)), show_values,
+    )  # fmt: skip
+
+
+def _copy_of(source: Source, ledger_id: int) -> LedgerCopy:
+    found = [copy for copy in take_inventory(source, ledgers={ledger_id}).copies if copy.selected]
+    if not found or found[0].data_uri is None:
+        raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")
+    return found[0]
+
+
+def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, int]:
+    """The entry's bytes, and where they begin in the object."""
+    last = -1
+    for batch in _batches(source, copy):
+        at = batch.entry_id.searchsorted(entry_id)
+        if at < len(batch.entry_id) and batch.entry_id[at] == entry_id:
+            return _bytes(batch, int(at)), batch.base + int(batch.offset[at])
+        last = max(last, int(batch.entry_id[-1]) if len(batch.entry_id) else -1)
+    raise UsageError(f"ledger {copy.ledger_id} holds no readable entry {entry_id}; the last one it holds is {last}")
+
+
+def _batches(source: Source, copy: LedgerCopy) -> Iterator[FrameBatch]:
+    for unit in units_of(copy):
+        yield from walk_unit(source, unit)
+
+
+def _bytes(batch: FrameBatch, at: int) -> bytes:
+    return batch.buffer[batch.offset[at] : batch.offset[at] + batch.length[at]].tobytes()
+
+
+def _undecodable(
+    copy: LedgerCopy, position: str, data: bytes, offset: int, error: DecodeError, show_values: bool
+) -> ExplainModel:
+    said = f"it cannot be decoded: {error.code} at byte {error.offset} ({error.field})"
+    note = f"{REJECT_CODES[error.code]} Expected {error.expected}, found {error.found}."
+    return ExplainModel(
+        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
+        (note,), show_values,
+    )  # fmt: skip
+
+
+def _spans(data: bytes, frame: Frame) -> Iterator[Span]:
+    """The parts of the entry in the order of the bytes, with the fields within them."""
+    if frame.broker_offset is not None and frame.broker_length is not None:
+        start, end = frame.broker_offset, frame.broker_offset + frame.broker_length
+        yield Span(start - 6, end, "broker metadata", "", 0, False)
+        yield Span(start - 6, start - 4, "magic", "0E02", 1, False)
+        yield Span(start - 4, start, "size", str(frame.broker_length), 1, False)
+        yield from _field_spans(data, pb.BrokerEntryMetadata.DESCRIPTOR, start, end)
+    if frame.checksum_offset is not None and frame.checksum is not None:
+        yield Span(frame.checksum_offset - 2, frame.checksum_offset, "magic", "0E01", 0, False)
+        yield Span(frame.checksum_offset, frame.checksum_offset + 4, "checksum", f"{frame.checksum:08x}", 0, False)
+    start = frame.metadata_offset
+    yield Span(start - 4, frame.payload_offset, "metadata", "", 0, False)
+    yield Span(start - 4, start, "size", str(frame.metadata_length), 1, False)
+    yield from _field_spans(data, pb.MessageMetadata.DESCRIPTOR, start, frame.payload_offset)
+    if frame.payload_length:
+        yield Span(frame.payload_offset, len(data), "payload", f"{frame.payload_length} bytes", 0, True)
+
+
+def _field_spans(data: bytes, descriptor: object, start: int, end: int) -> Iterator[Span]:
+    for field in walk_fields(data, descriptor, start=start, end=end):  # type: ignore[arg-type]
+        yield from _span(field, 1)
+
+
+def _span(field: FieldSpan, depth: int) -> Iterator[Span]:
+    name = field.name or f"unknown field {field.number}"
+    value = field.value.decode(errors="replace") if isinstance(field.value, bytes) else field.value
+    text = "" if field.children or value is None else str(value)
+    yield Span(field.start, field.end, name, text, depth, name in SECRET_FIELDS)
+    for child in field.children:
+        yield from _span(child, depth + 1)
+
+
+def _named(metadata: MessageMetadata) -> Iterator[NamedValue]:
+    for field in fields(metadata):
+        value = getattr(metadata, field.name)
+        if value is None:
+            continue
+        if field.name == "properties":
+            yield from (NamedValue(f"properties.{key}", text, True) for key, text in value.items())
+        elif field.name.endswith("_time") and 0 < value < END_OF_TIME_MS:
+            yield NamedValue(field.name, f"{value} ms")
+        else:
+            yield NamedValue(field.name, str(value), field.name in SECRET_FIELDS)
+
+
+def _notes(entry: Entry) -> Iterator[str]:
+    for flag in entry.flags:
+        yield FLAGS[flag]
+    marker = entry.metadata.marker_type
+    if is_marker(marker) and marker is not None:
+        yield f"A server-internal marker, not a message: {marker_kind(marker).description}"
+
+
+def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
+    """Facts about the chunked message, from this ledger and its neighbours of the same topic."""
+    uuid = entry.metadata.uuid or ""
+    rows = [row for near in _neighbours(source, copy) for row in _chunk_rows(source, near, uuid)]
+    edge = LogEdge(None, 0, {}, frozenset(), None, False, (), False, False, False)
+    publications = fold_family(rows, edge).publications
+    mine = next(p for p in publications if p.publish_time_ms == entry.metadata.publish_time)
+    missing = ", ".join(str(chunk) for chunk in mine.missing_chunk_ids[:20]) or "none"
+    facts = {
+        "uuid": uuid,
+        "chunk": f"{entry.metadata.chunk_id} (from 0) of {mine.num_chunks}",
+        "state in these ledgers": mine.state.replace("_", " "),
+        "flags": ", ".join(mine.flags).replace("_", " ") or "none",
+        "rebuildable": "yes" if mine.rebuildable else "no",
+        "copies stored": str(mine.copies),
+        "missing chunks": missing,
+        "from": f"{mine.first_ledger_id}:{mine.first_entry_id}",
+        "to": f"{mine.last_ledger_id}:{mine.last_entry_id}",
+        "ledgers looked at": ", ".join(sorted({str(row.ledger_id) for row in rows})),
+    }
+    return tuple(NamedValue(name, value) for name, value in facts.items())
+
+
+def _neighbours(source: Source, copy: LedgerCopy) -> list[LedgerCopy]:
+    """The copy with the ledgers of its topic before and after it."""
+    listed = sorted({pair.ledger_id for pair in take_listing(source).pairs})
+    here = bisect_left(listed, copy.ledger_id)
+    near = listed[max(here - NEIGHBOURHOOD, 0) : here + NEIGHBOURHOOD + 1]
+    same = [c for c in take_inventory(source, ledgers=near).copies if c.selected and c.topic == copy.topic]
+    at = next((i for i, c in enumerate(same) if c.ledger_id == copy.ledger_id), 0)
+    return same[max(at - 1, 0) : at + 2] if same else [copy]
+
+
+def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRow]:
+    wanted = uuid.encode()
+    for batch in _batches(source, copy):
+        for at in range(len(batch.entry_id)):
+            data = _bytes(batch, at)
+            if wanted not in data:
+                continue
+            try:
+                frame = read_frame(data)
+                entry = decode_entry(data)
+            except DecodeError:
+                continue
+            if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
+                offset = batch.base + int(batch.offset[at]) + frame.payload_offset
+                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), offset)
+
+
+def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:
+    m = entry.metadata
+    shared = (m.partition_key, m.ordering_key, m.event_time, m.schema_version, tuple(sorted((m.properties or {}).items())))
+    return ChunkRow(
+        ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
+        payload_offset, entry.frame.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
+        m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
+        hash(shared), entry.broker.broker_timestamp if entry.broker else None,
+    )  # fmt: skip
+
+

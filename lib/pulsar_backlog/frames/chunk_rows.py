@@ -1,0 +1,98 @@
+"""Entries -> chunk rows with what is known about the log around them. Metadata only, no payload."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+
+REPLICATION_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
+"""Property a replicator sets on every entry; it differs between chunks of one healthy message."""
+
+CHUNK_COLUMNS = (
+    "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
+    "payload_offset", "payload_length", "payload_crc32c", "checksum_state", "producer_name", "sequence_id",
+    "compression", "uncompressed_size", "encrypted", "num_messages_in_batch", "metadata_digest",
+    "broker_timestamp_ms",
+)  # fmt: skip
+"""What the fold reads of a chunk entry; `payload_offset` is in the data object."""
+
+PRODUCER_END_COLUMNS = ("producer_last_ledger_id", "producer_last_entry_id")
+
+
+def is_chunk() -> Column:
+    """Whether an entry of `entries` carries chunk fields and is a message of a known topic."""
+    fields = f.coalesce(f.col("uuid"), f.col("chunk_id").cast("string"), f.col("num_chunks_from_msg").cast("string"))
+    return fields.isNotNull() & f.col("marker_type").isNull() & f.col("topic").isNotNull()
+
+
+def metadata_digest() -> Column:
+    """Hash of what all chunks of one healthy message share besides sizes and codec."""
+    properties = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
+    return f.xxhash64(
+        "partition_key", "partition_key_b64_encoded", "null_partition_key", "ordering_key", "event_time",
+        "schema_version", "schema_id", "deliver_at_time", "txnid_most_bits", "txnid_least_bits", "null_value",
+        f.array_sort(f.map_entries(properties)),
+    )  # fmt: skip
+
+
+def select_chunks(entries: DataFrame) -> DataFrame:
+    """The chunk entries of `entries`, as `CHUNK_COLUMNS`."""
+    renamed = {
+        "chunk_uuid": f.coalesce("uuid", f.lit("")),
+        "num_chunks": f.col("num_chunks_from_msg"),
+        "total_bytes": f.col("total_chunk_msg_size"),
+        "payload_offset": f.col("offset") + f.col("payload_offset"),
+        "encrypted": f.col("encryption_keys").isNotNull(),
+        "metadata_digest": metadata_digest(),
+        "broker_timestamp_ms": f.unix_millis("broker_timestamp"),
+    }
+    columns = [renamed[name].alias(name) if name in renamed else f.col(name) for name in CHUNK_COLUMNS]
+    return entries.filter(is_chunk()).select(*columns)
+
+
+def producer_ends(entries: DataFrame) -> DataFrame:
+    """Position of each producer's last stored entry of any kind, per topic that holds chunks at all."""
+    place = f.max(f.struct("ledger_id", "entry_id")).alias("last")
+    return (
+        entries.filter(f.col("topic").isNotNull() & f.col("marker_type").isNull())
+        .groupBy("topic", "producer_name")
+        .agg(place)
+        .select(
+            "topic",
+            "producer_name",
+            f.col("last.ledger_id").alias("producer_last_ledger_id"),
+            f.col("last.entry_id").alias("producer_last_entry_id"),
+        )
+    )
+
+
+def topic_ends(entries: DataFrame) -> DataFrame:
+    """Per topic: latest time an entry was stored (broker's clock, else the producer's), first and last position.
+
+    `begins_at_start` is true where the first entry's index (PIP-70) is that of the topic's very first message.
+    """
+    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
+    place = f.struct("ledger_id", "entry_id")
+    first_index = f.col("index") - f.coalesce("num_messages_in_batch", f.lit(1)) + 1
+    ends = (
+        entries.filter(f.col("topic").isNotNull())
+        .groupBy("topic")
+        .agg(
+            f.max(stored_ms).alias("end_time_ms"),
+            f.max(place).alias("last"),
+            f.min(f.struct("ledger_id", "entry_id", first_index.alias("index"))).alias("first"),
+        )
+    )
+    return ends.select(
+        "topic",
+        "end_time_ms",
+        f.col("first.ledger_id").alias("first_ledger_id"),
+        f.coalesce(f.col("first.index") == 0, f.lit(False)).alias("begins_at_start"),
+        f.col("last.ledger_id").alias("last_ledger_id"),
+        f.col("last.entry_id").alias("last_entry_id"),
+    )
+
+
+def with_producer_ends(chunks: DataFrame, ends: DataFrame) -> DataFrame:
+    """Chunk rows, each with the end of its producer."""
+    return chunks.join(ends, on=["topic", "producer_name"], how="left").select(*CHUNK_COLUMNS, *PRODUCER_END_COLUMNS)

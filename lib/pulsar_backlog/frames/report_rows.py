@@ -1,0 +1,147 @@
+"""From the tables to the small rows of the report: bounded lists, with the true totals beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+Frames = Mapping[str, DataFrame]
+"""The tables of one cluster, by name."""
+
+_SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
+
+
+def topic_rows(tables: Frames) -> DataFrame:
+    """One row per topic: entries, messages, bytes, times, rejected entries, and how many errors were found."""
+    stored_ms = _stored_ms()
+    batch = f.when(f.col("num_chunks_from_msg") > 1, 0).otherwise(f.coalesce("num_messages_in_batch", f.lit(1)))
+    single = f.when(f.col("marker_type").isNull(), batch).otherwise(0)
+    of_entries = tables["entries"].groupBy("topic").agg(
+        f.count("*").alias("entries"),
+        f.sum(single).alias("single_messages"),
+        f.sum(f.col("length").cast("bigint")).alias("bytes"),
+        f.min(stored_ms).alias("first_ms"),
+        f.max(stored_ms).alias("last_ms"),
+        f.every(f.col("broker_timestamp").isNotNull()).alias("by_broker"),
+        f.count("uuid").alias("chunk_entries"),
+    )  # fmt: skip
+    of_scans = tables["scans"].groupBy("topic").agg(f.sum("rejected").alias("rejected"))
+    of_messages = tables["chunked_messages"].groupBy("topic").agg(f.count("*").alias("chunked"))
+    errors = tables["findings"].filter("severity = 'error'").groupBy("topic").agg(f.count("*").alias("errors"))
+    topics = tables["ledgers"].select("topic").distinct()
+    for frame in (of_entries, of_scans, of_messages, errors):
+        right = frame.withColumnRenamed("topic", "other")
+        topics = topics.join(right, topics["topic"].eqNullSafe(right["other"]), how="left").drop("other")
+    return topics
+
+
+def chosen_topics(topics: DataFrame, limit: int) -> DataFrame:
+    """The topics that get a section: those with errors first, then the largest."""
+    worst_first = (f.coalesce("errors", f.lit(0)).desc(), f.coalesce("bytes", f.lit(0)).desc(), f.col("topic"))
+    return topics.orderBy(*worst_first).limit(limit)
+
+
+def only_chosen(frame: DataFrame, chosen: DataFrame) -> DataFrame:
+    """The rows of the chosen topics; ledgers without a topic are one topic of their own."""
+    names = f.broadcast(chosen.select(f.col("topic").alias("chosen")))
+    return frame.join(names, frame["topic"].eqNullSafe(names["chosen"]), how="left_semi")
+
+
+def bucket_rows(entries: DataFrame, chosen: DataFrame, buckets: int) -> DataFrame:
+    """Entries, bytes and chunks per topic and span of time; every chosen topic's time is cut into `buckets`."""
+    spans = f.broadcast(
+        chosen.select(
+            f.col("topic").alias("chosen"),
+            "first_ms",
+            f.greatest(f.ceil((f.col("last_ms") - f.col("first_ms") + 1) / buckets), f.lit(1)).alias("bucket_ms"),
+        )
+    )
+    joined = entries.join(spans, entries["topic"].eqNullSafe(spans["chosen"]), how="inner")
+    start = f.col("first_ms") + f.floor((_stored_ms() - f.col("first_ms")) / f.col("bucket_ms")) * f.col("bucket_ms")
+    return (
+        joined.withColumn("start_ms", start)
+        .filter(f.col("start_ms").isNotNull())
+        .groupBy("topic", "bucket_ms", "start_ms")
+        .agg(
+            f.count("*").alias("entries"),
+            f.sum(f.col("length").cast("bigint")).alias("bytes"),
+            f.count("uuid").alias("chunk_entries"),
+        )
+        .orderBy("topic", "start_ms")
+    )
+
+
+def ledger_rows(tables: Frames, limit: int) -> DataFrame:
+    """The first `limit` ledger copies of each topic, and how many each topic has (`total`)."""
+    scans = tables["scans"].select("ledger_id", "copy", f.col("frames").alias("entries"))
+    joined = tables["ledgers"].join(scans, on=["ledger_id", "copy"], how="left")
+    return _first_of_topic(joined, limit, "ledger_id", "copy").select(
+        "topic", "ledger_id", "entries", f.col("data_bytes").alias("bytes"), "status", "total",
+        f.unix_millis("created_time").alias("created_ms"), f.unix_millis("closed_time").alias("closed_ms"),
+    )  # fmt: skip
+
+
+def group_rows(publications: DataFrame) -> DataFrame:
+    """Publications counted by topic and verdict."""
+    return (
+        publications.groupBy("topic", "state", "flags", "rebuildable", "sureness")
+        .agg(f.count("*").alias("publications"))
+        .orderBy("topic", "state", "flags", "rebuildable", "sureness")
+    )
+
+
+def broken_rows(publications: DataFrame, limit: int) -> DataFrame:
+    """The first `limit` publications of each topic that are not simply whole; lost ones first."""
+    odd = publications.filter((f.col("state") != "whole") | (f.size(f.array_remove("flags", "ledger_span")) > 0))
+    harmless = f.col("state").isin("whole", "in_flight").cast("int").alias("harmless")
+    ranked = odd.withColumn("harmless", harmless)
+    columns = ("harmless", "first_ledger_id", "first_entry_id", "chunk_uuid")
+    return _first_of_topic(ranked, limit, *columns)
+
+
+def finding_rows(findings: DataFrame, limit: int) -> DataFrame:
+    """The first `limit` findings of each topic, worst first."""
+    ranked = findings.withColumn("rank", _rank())
+    return _first_of_topic(ranked, limit, "rank", "code", "subject")
+
+
+def worst_finding_rows(findings: DataFrame, limit: int) -> DataFrame:
+    """The `limit` worst findings of all."""
+    return findings.orderBy(_rank(), f.col("count").desc(), "code", "subject").limit(limit)
+
+
+def total_rows(findings: DataFrame, *by: str) -> DataFrame:
+    """Findings counted by code, severity and completeness, and by what else is given."""
+    grouped = findings.groupBy(*by, "code", "severity", "incomplete")
+    counted = grouped.agg(f.count("*").alias("findings"), f.sum("count").alias("count"))
+    return counted.orderBy("code", "severity", "incomplete")
+
+
+def ledger_counts(ledgers: DataFrame) -> dict[str, Any]:
+    """How many copies there are, how many are not in order, and how many topics."""
+    bad = f.count(f.when(f.col("status").isin("damaged", "unreadable"), 1))
+    row = ledgers.agg(f.count("*").alias("ledgers"), bad.alias("not_ok"), f.count_distinct("topic").alias("topics"))
+    return row.collect()[0].asDict()
+
+
+def _first_of_topic(frame: DataFrame, limit: int, *order: str) -> DataFrame:
+    """The first rows of each topic, with the topic's number of rows as `total`."""
+    of_topic = Window.partitionBy("topic")
+    numbered = frame.withColumn("number", f.row_number().over(of_topic.orderBy(*order)))
+    counted = numbered.withColumn("total", f.count("*").over(of_topic))
+    return counted.filter(f.col("number") <= limit).orderBy("topic", "number")
+
+
+def _rank() -> Column:
+    rank = f.lit(len(_SEVERITY_ORDER))
+    for severity, place in _SEVERITY_ORDER.items():
+        rank = f.when(f.col("severity") == severity, place).otherwise(rank)
+    return rank
+
+
+def _stored_ms() -> Column:
+    """The broker's clock, else the producer's."""
+    return f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))

@@ -1,0 +1,30 @@
+"""Loading job files: the same files that spark-submit runs, run inside this process."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from types import ModuleType
+
+from pulsar_backlog.config import JOB_OPTIONS, home
+from pulsar_backlog.errors import UsageError
+
+
+def load_job(name: str) -> ModuleType:
+    """The module of a job file.
+
+    Raises:
+        UsageError: there is no such job.
+    """
+    if name not in JOB_OPTIONS:
+        raise UsageError(f"there is no job {name!r}; there is: {', '.join(JOB_OPTIONS)}")
+    known = f"pulsar_backlog_job_{name}"
+    if known in sys.modules:
+        return sys.modules[known]
+    spec = importlib.util.spec_from_file_location(known, home() / "jobs" / f"{name}.py")
+    if spec is None or spec.loader is None:
+        raise UsageError(f"the job file jobs/{name}.py cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[known] = module
+    spec.loader.exec_module(module)
+    return module

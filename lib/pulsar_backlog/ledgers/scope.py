@@ -1,0 +1,79 @@
+"""Which ledgers the caller asked for: by topic, id and time."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from pulsar_backlog.config import Options, parse_instant
+
+_DOMAIN = "persistent://"
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+
+
+class LedgerLike(Protocol):
+    """A ledger copy, or a row of `ledgers`."""
+
+    @property
+    def topic(self) -> str | None: ...
+    @property
+    def ledger_id(self) -> int: ...
+    @property
+    def created_time(self) -> datetime | None: ...
+    @property
+    def closed_time(self) -> datetime | None: ...
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A choice of ledgers; empty tuples and None choose everything.
+
+    Attributes:
+        topics: globs on full topic names, `persistent://` may be left out; any may match.
+        ledgers: inclusive ranges of ids; any may match.
+        since: first instant wanted, inclusive.
+        until: first instant not wanted any more.
+    """
+
+    topics: tuple[str, ...] = ()
+    ledgers: tuple[tuple[int, int], ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_everything(self) -> bool:
+        """Whether nothing is left out."""
+        return self == Scope()
+
+    def holds(self, copy: LedgerLike) -> bool:
+        """Whether the copy may hold what was asked for; an unknown time may."""
+        return self._topic(copy.topic) and self._ledger(copy.ledger_id) and self._time(copy)
+
+    def _topic(self, topic: str | None) -> bool:
+        if not self.topics:
+            return True
+        names = () if topic is None else (topic, topic.removeprefix(_DOMAIN))
+        return any(fnmatchcase(name, glob) for name in names for glob in self.topics)
+
+    def _ledger(self, ledger_id: int) -> bool:
+        return not self.ledgers or any(first <= ledger_id <= last for first, last in self.ledgers)
+
+    def _time(self, copy: LedgerLike) -> bool:
+        created, closed = copy.created_time, copy.closed_time
+        begins_late = self.until is not None and created is not None and created >= self.until
+        ends_early = self.since is not None and closed is not None and closed < self.since
+        return not begins_late and not ends_early
+
+
+def scope_of(options: Options) -> Scope:
+    """The choice that a command line makes; its options are already checked."""
+    ranges = [_RANGE.fullmatch(text) for text in options.ledger or ()]
+    return Scope(
+        options.topic or (),
+        tuple((int(found[1]), int(found[2] or found[1])) for found in ranges if found),
+        parse_instant(options.since) if options.since else None,
+        parse_instant(options.until) if options.until else None,
+    )

@@ -1,0 +1,80 @@
+"""Progress of long work: bytes, rate and time left; a live bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as RichProgress
+
+POLL_SECONDS = 0.5
+LINE_SECONDS = 10.0
+"""How often a line is printed where there is no terminal; work shorter than that prints none."""
+
+
+class Progress:
+    """One piece of work of known size, watched from a thread of its own."""
+
+    def __init__(self, label: str, total_bytes: int, show: Callable[[int], None]) -> None:
+        self.label = label
+        self.total_bytes = total_bytes
+        self._show = show
+        self._before = 0
+
+    @contextmanager
+    def watch(self, done_bytes: Callable[[], int]) -> Iterator[None]:
+        """Show `done_bytes()` while the block runs; blocks one after the other add up."""
+        over = threading.Event()
+
+        def poll() -> None:
+            while not over.wait(POLL_SECONDS):
+                self._show(self._before + done_bytes())
+
+        thread = threading.Thread(target=poll, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._before += done_bytes()
+            self._show(self._before)
+
+
+@contextmanager
+def progress(label: str, total_bytes: int) -> Iterator[Progress]:
+    """Progress on standard error, so that standard output stays the result's."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield Progress(label, total_bytes, _line_printer(label, total_bytes))
+        return
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+    )  # fmt: skip
+    with RichProgress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=total_bytes)
+        yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done))
+
+
+def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:
+    began = last = time.monotonic()
+
+    def show(done: int) -> None:
+        nonlocal last
+        at = time.monotonic()
+        if at - last < LINE_SECONDS or not done:
+            return
+        last = at
+        rate = done / (at - began)
+        left = max(total_bytes - done, 0) / rate
+        print(  # noqa: T201
+            f"{label}: {done / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, {rate / 1e6:,.0f} MB/s, {left:,.0f} s left",
+            file=sys.stderr,
+        )
+
+    return show
