@@ -78,7 +78,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow bench
+.PHONY: check lint test test-airflow test-browser bench
 check: lint test-airflow test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
@@ -94,6 +94,9 @@ test: setup ## All tests but those of Airflow; ARGS="..." goes to pytest
 
 test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
 	.venv-airflow/bin/python -m pytest tests/airflow
+
+test-browser: setup ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
+	$(PY) -m pytest tests/browser/check_report.py
 
 bench: setup ## Speed, as ratios measured in one run
 	$(PY) -m bench $(ARGS)

@@ -41,5 +41,5 @@ SELECT
   stored.last_published,
   stored.cluster
 FROM stored
-LEFT JOIN chunked ON stored.cluster = chunked.cluster AND stored.topic <=> chunked.topic
+LEFT JOIN chunked ON stored.cluster = chunked.cluster AND stored.topic = chunked.topic
 ORDER BY not_whole DESC, stored.cluster, stored.topic

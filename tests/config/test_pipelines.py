@@ -106,9 +106,10 @@ def test_options_are_rendered_in_one_order(tmp_path: Path) -> None:
     ]
 
 
-def test_a_job_gets_only_what_it_takes() -> None:
+@pytest.mark.parametrize("job", ["check_quality", "write_report"])
+def test_a_job_gets_only_what_it_takes(job: str) -> None:
     audit = load_pipelines().get("audit")
-    argv = job_argv(audit, "write_report", {"source": "s", "out": "o", "topic": "x", "fail_on": "never"})
+    argv = job_argv(audit, job, {"source": "s", "out": "o", "topic": "x", "fail_on": "never"})
     assert argv == ["--out", "o", "--cluster", "default", "--fail-on", "never"]
 
 
@@ -124,6 +125,11 @@ def test_source_and_out_are_asked_for(missing: str) -> None:
         job_argv(load_pipelines().get("audit"), "scan_entries", given)
 
 
+def test_times_that_yaml_has_read_are_written_as_iso_again(tmp_path: Path) -> None:
+    argv = argv_of(tmp_path, "defaults: {since: 2026-11-21T10:00:00Z}\n" + SHORTEST)
+    assert argv[argv.index("--since") + 1] == "2026-11-21T10:00:00+00:00"
+
+
 def test_a_job_outside_the_pipeline_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no job 'write_report'; it has scan_entries"):
         argv_of(tmp_path, SHORTEST, "write_report")
@@ -133,6 +139,8 @@ def test_a_job_outside_the_pipeline_is_refused(tmp_path: Path) -> None:
     ("since", "until", "refused"),
     [
         ("2026-11-21T10:00:00Z", "2026-11-21T10:00:01Z", False),
+        # an hour earlier than the text looks
+        ("2026-11-21T12:00:00+02:00", "2026-11-21T10:00:01", False),
         # half-open: nothing lies between an instant and itself
         ("2026-11-21T10:00:00Z", "2026-11-21T10:00:00Z", True),
         # the same instant in two zones; the later text is not the later time
