@@ -10,7 +10,11 @@ from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Publicatio
 
 LENGTH = 1000
 GRACE_MS = 120_000
-MARKS = {"*": {"checksum_state": "mismatch"}, "?": {"checksum_state": "absent"}, "~": {"payload_crc32c": 1}}
+MARKS = {
+    "*": {"checksum_state": "mismatch", "payload_crc32c": 7},
+    "?": {"checksum_state": "absent"},
+    "~": {"payload_crc32c": 1},
+}
 
 
 def row(chunk_id: int | None, entry_id: int, n: int | None = 4, **changes: Any) -> ChunkRow:

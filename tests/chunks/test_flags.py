@@ -62,6 +62,7 @@ def two(first: str, second: str) -> list[ChunkRow]:
         ("0 1", "2 3", True),  # delivered as one message by every client tried
         ("0 1", "2", True),  # joined, though it never completes
         ("0 1 2", "1 2 3", True),  # repeated ids are ignored, the last is appended
+        ("0 1 2", "1 2", False),
         ("0 1", "3", False),  # a gap drops the context
         ("0 1", "0 1 2 3", False),  # chunk 0 starts afresh
         ("0 1 2 3", "2 3", False),  # complete: the context is closed
@@ -81,6 +82,26 @@ def test_interleaved_publications_are_mixed_only_when_joined() -> None:
     assert all("mixed_with_another_publication" in p.flags for p in fold(made).publications)
     third = rows("0 1 2 3", start=9, publish_time_ms=1_000_009)
     assert fold(made + third).publications[2].flags == ("uuid_reused",)
+
+
+def test_a_complete_message_takes_nothing_more_in() -> None:
+    made = rows("0 1", n=2) + rows("2 3", start=2, publish_time_ms=1_000_005)
+    assert all("mixed_with_another_publication" not in p.flags for p in fold(made).publications)
+
+
+def test_copies_without_a_payload_crc_differ_when_their_lengths_do() -> None:
+    made = rows("0 1 2 3 1", payload_crc32c=None)
+    assert "copies_differ" not in only(made).flags
+    assert "copies_differ" in only([*made, row(2, 9, payload_crc32c=None, payload_length=900)]).flags
+
+
+def test_most_rows_decide_what_the_message_is() -> None:
+    publication = only([row(0, 0, uncompressed_size=1, sequence_id=9), *rows("1 2 3", start=1)])
+    assert publication.uncompressed_bytes == 3500
+    assert publication.sequence_id == 9  # the first copy's, as the table says
+    damaged = row(0, 0, producer_name="?", sequence_id=9, checksum_state="mismatch")
+    publication = only([damaged, *rows("1 2 3", start=1)])
+    assert (publication.producer_name, publication.sequence_id) == ("p", 1)
 
 
 def test_a_batch_count_keeps_a_chunk_out_of_every_context() -> None:

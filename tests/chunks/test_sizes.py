@@ -40,6 +40,7 @@ def size_flags(publication: Publication) -> set[str]:
         ([1000, 1000, 500], 2499, {"sizes_lie"}),
         ([1000, 1000, 500], 9000, {"sizes_lie", "size_fault"}),
         ([1000, 1000, 500], 0, {"sizes_lie", "size_fault"}),
+        ([1000, 900, 600], 2600, {"sizes_lie", "size_fault"}),  # first and last alone would fit
         ([1000], 0, {"sizes_lie"}),
         ([1000, 1000, 500], -5, {"sizes_lie", "size_fault"}),
         ([0], 0, {"sizes_lie", "size_fault"}),
@@ -170,6 +171,11 @@ def test_a_count_of_two_billion_costs_nothing() -> None:
     assert "sizes_lie" in publication.flags
 
 
+def test_a_count_larger_than_the_total_lies() -> None:
+    n = 2**31 - 1
+    assert "sizes_lie" in only([row(n - 1, 0, n, total_bytes=1000, payload_length=1000)]).flags
+
+
 def test_lists_of_what_is_missing_are_capped() -> None:
     made = [row(i, i, 9001, total_bytes=9001 * 1000) for i in range(0, 9001, 2)]
     publication = only(made)
@@ -194,3 +200,4 @@ def test_span_and_ledgers() -> None:
     assert only(rows("0 1 2 3", start=5)).span_entries == 4
     assert only(rows("0 1 2 3")).span_ms == 3
     assert only(rows("0 1 2 3", broker_timestamp_ms=None)).span_ms == 0
+    assert only([row(0, 0, 2, broker_timestamp_ms=9), row(1, 1, 2, broker_timestamp_ms=5)]).span_ms == 0

@@ -78,6 +78,14 @@ def test_an_open_ledger_keeps_a_message_in_flight_unless_nobody_is_left_to_write
     assert only(rows("0 1"), producers_gone=True, **seen).state == "orphan_prefix"
     assert only(rows("0 1"), producers_gone=True, end_time_ms=NEWEST_MS, **seen).state == "in_flight"
     assert only(rows("0 1"), producers_gone=False, open_ledgers=frozenset({8})).state == "orphan_prefix"
+    assert only(rows("0 1"), complete_to_end=False, open_ledgers=frozenset({7})).state == "in_flight"
+
+
+def test_a_damaged_newest_copy_is_new_but_does_not_name_its_producer() -> None:
+    made = [*rows("0 1"), *rows("2*", start=2, producer_name="?", broker_timestamp_ms=1_000_000 + GRACE_MS)]
+    end = {"end_time_ms": 1_000_000 + 2 * GRACE_MS}
+    assert only(made, producer_last={}, **end).state == "in_flight"
+    assert only(made, producer_last={"p": (7, 3)}, **end).state == "orphan_prefix"
 
 
 @pytest.mark.parametrize("text", ["0 1 2 3", "0 2 1 3"])

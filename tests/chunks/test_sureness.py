@@ -94,6 +94,8 @@ def test_a_malformed_set_may_still_be_growing() -> None:
     assert only(made).sureness == "certain"
     growing = only(made, end_time_ms=NEWEST_MS, producer_last={})
     assert (growing.state, growing.sureness) == ("malformed", "likely")
+    complete = only(rows("0 1 2 3", num_messages_in_batch=1), end_time_ms=NEWEST_MS, producer_last={})
+    assert (complete.state, complete.sureness) == ("malformed", "certain")
 
 
 def test_a_damaged_entry_of_the_family_may_be_what_is_missing() -> None:
@@ -102,6 +104,7 @@ def test_a_damaged_entry_of_the_family_may_be_what_is_missing() -> None:
     assert (gap.state, gap.sureness) == ("gap", "likely")
     assert "same uuid" in gap.reason
     assert damaged.sureness == "cannot_tell"
+    assert "same uuid" not in damaged.reason
 
 
 def test_all_doubts_are_told_and_the_heaviest_decides() -> None:
