@@ -16,6 +16,7 @@ from pulsar_backlog.report.verdict import judge
 from rich.console import Console
 from sample_extremes import hostile, huge
 from sample_models import clean, empty, lab
+from sample_parts import finding
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
 DOCS = Path(__file__).parents[2] / "docs/result.md"
@@ -74,11 +75,14 @@ def test_lines_fit_and_hold_no_control_characters(make: Callable[[], ReportModel
 
 
 def test_terminal_gets_colours_of_ours_only() -> None:
-    text = printed(replace(hostile(), out="[bold red]markup[/bold red]"), terminal=True)
+    strange = finding("S07", "x", "m") | {"code": "Z99", "name": "[red]name[/red]"}
+    model = replace(hostile(), out="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=())
+    text = printed(model, 400, terminal=True)
     assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\x1b.", text)) <= {
         "\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[0m",
     }  # fmt: skip
-    assert "[bold red]markup[/bold red]" in text
+    assert "pulsar-backlog sql '[bold red]markup[/bold red]'" in text
+    assert "[red]name[/red] (Z99)" in text.splitlines()[0]
 
 
 def test_result_counts_everything_and_lists_a_part() -> None:
@@ -87,6 +91,11 @@ def test_result_counts_everything_and_lists_a_part() -> None:
     assert result["findings"]["listed"] == len(result["findings"]["rows"]) == MAX_FINDINGS  # type: ignore[index]
     assert result["topics"]["total"] == 10_000  # type: ignore[index]
     assert result["topics"]["listed"] == 500  # type: ignore[index]
+
+
+def test_result_is_bounded_whatever_the_model_lists() -> None:
+    rows = result_json(replace(lab(), findings=lab().findings * 300))["findings"]["rows"]  # type: ignore[index]
+    assert len(rows) == MAX_FINDINGS
 
 
 def test_result_of_the_lab() -> None:
