@@ -152,13 +152,14 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) 
 
 
 def run_cli() -> None:
-    """The program's door: a user's mistake is one sentence and exit code 2."""
+    """The program's door: a user's mistake is one sentence and exit code 2.
+
+    Typer itself says what is wrong with the command line, and exits with the code of `typer.Exit`.
+    """
     try:
-        app(standalone_mode=False)
+        app(prog_name="pulsar-backlog")
     except UsageError as error:
         _fail(str(error), EXIT_USAGE)
-    except typer.Exit as done:
-        sys.exit(done.exit_code)
     except (SourceError, DecodeError) as error:
         _fail(str(error), EXIT_INCOMPLETE)
 

@@ -83,7 +83,8 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
     A user's mistake becomes one sentence on standard error, without a traceback.
     """
     try:
-        context = JobContext(start_session(f"pulsar-backlog {job}"), job, parse_options(parser, argv), now())
+        options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
+        context = JobContext(start_session(f"pulsar-backlog {job}"), job, options, now())
         began = time.monotonic()
         result = body(context)
         if not result.changed:

@@ -1,0 +1,35 @@
+"""What tests of all rooms share: one Spark session for the whole run, and one audit of the bundled backlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.auditing import ADMIN, OBJECTS, Audited, run_audit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # PySpark leaves the socket of each collect() to the garbage collector, which runs in whatever test comes next.
+    config.addinivalue_line("filterwarnings", "ignore:unclosed .socket:ResourceWarning")
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session that all jobs of this run find; a run that asks for none starts no JVM."""
+    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415 - imports PySpark
+
+    session = start_session("tests")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def bundled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """The audit of the bundled backlog with its admin JSON: run once, read by many, changed by none."""
+    return run_audit(OBJECTS, tmp_path_factory.mktemp("bundled"), admin=ADMIN, cluster="demo")
