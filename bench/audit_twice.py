@@ -14,7 +14,6 @@ session = start_session("bench")
 session.range(1).count()
 session.stop()
 """
-AUDIT = "import sys; from pulsar_backlog.cli import run; sys.exit(run())"
 ACCEPTED_EXITS = (0, 1, 99)
 
 
@@ -40,7 +39,8 @@ def audit_twice(folder: Path, out: Path) -> SecondAudit:
         RuntimeError: an audit failed.
     """
     start = _seconds("-c", START_ONLY)
-    audit = ("-c", AUDIT, "audit", str(folder), "--out", str(out), "--cluster", "bench", "--fail-on", "never")
+    options = ("--out", str(out), "--cluster", "bench", "--fail-on", "never")
+    audit = ("-m", "pulsar_backlog.cli", "audit", str(folder), *options)
     first = _seconds(*audit)
     before = _commits(out)
     if not before:

@@ -29,7 +29,6 @@ PRODUCERS = 4
 class Shape:
     """What one entry of the cycle is. `chunk` is the chunk id, or None; `messages` is 0 but for batches."""
 
-    unit: int
     producer: int
     keyed: bool = False
     messages: int = 0
@@ -84,7 +83,6 @@ class _Place:
     sequence: int
     last_index: int
     entries: int
-    units: int
     sequences: int
     indexes: int
 
@@ -99,7 +97,7 @@ def build_cycle(spec: Spec, rng: random.Random, entries: int, created_ms: int) -
         if shape.chunk:
             sequence -= 1
         last_index = before + max(shape.messages, 1) - 1
-        place = _Place(entry, sequence, last_index, len(shapes), shapes[-1].unit + 1, sequences, indexes)
+        place = _Place(entry, sequence, last_index, len(shapes), sequences, indexes)
         head = _broker_metadata(shape, place, created_ms) if spec.broker_metadata else Draft()
         body = _message(spec, shape, place, rng, created_ms)
         whole.add(struct.pack(">i", len(head.data) + 6 + len(body.data)))
@@ -128,13 +126,13 @@ def _shapes(spec: Spec, rng: random.Random, entries: int) -> tuple[Shape, ...]:
     kinds = ["chunks"] * groups + ["batch"] * batches + ["keyed"] * keyed + ["plain"] * (singles - keyed)
     rng.shuffle(kinds)
     shapes: list[Shape] = []
-    for unit, kind in enumerate(kinds):
+    for kind in kinds:
         producer = rng.randrange(PRODUCERS)
         if kind == "chunks":
-            shapes += [Shape(unit, producer, chunk=chunk) for chunk in range(spec.chunks)]
+            shapes += [Shape(producer, chunk=chunk) for chunk in range(spec.chunks)]
         else:
             messages = _batch_size(spec) if kind == "batch" else 0
-            shapes.append(Shape(unit, producer, keyed=kind == "keyed", messages=messages))
+            shapes.append(Shape(producer, keyed=kind == "keyed", messages=messages))
     return tuple(shapes)
 
 
@@ -150,7 +148,7 @@ def _batch_size(spec: Spec) -> int:
 def _broker_metadata(shape: Shape, place: _Place, created_ms: int) -> Draft:
     """Part A: magic, size, broker_timestamp = 1, index = 2 (of the last message of the entry)."""
     fields = Draft()
-    fields.number(1, 6, created_ms + shape.unit + 2 + (shape.chunk or 0), place.units)
+    fields.number(1, 6, created_ms + place.entry + 2, place.entries)
     fields.number(2, 5, FIRST_INDEX + place.last_index, place.indexes)
     head = Draft()
     head.add(b"\x0e\x02" + struct.pack(">i", len(fields.data)))
@@ -179,7 +177,8 @@ def _metadata(spec: Spec, shape: Shape, place: _Place, created_ms: int, payload_
     out = Draft()
     out.add(bytes_field(1, producer))
     out.number(2, 4, sequence, place.sequences)
-    out.number(3, 6, created_ms + shape.unit, place.units)
+    publish_ms = created_ms + place.entry - (shape.chunk or 0)  # one entry each millisecond; chunks share theirs
+    out.number(3, 6, publish_ms, place.entries)
     if not shape.messages:
         for number in range(spec.properties):
             out.nest(4, _property(number, place))
@@ -190,7 +189,7 @@ def _metadata(spec: Spec, shape: Shape, place: _Place, created_ms: int, payload_
     if shape.messages:
         out.add(number_field(11, shape.messages))
     if shape.keyed:
-        out.number(12, 6, created_ms + shape.unit - 250, place.units)
+        out.number(12, 6, publish_ms - 250, place.entries)
     out.add(bytes_field(16, (3).to_bytes(8, "big")))
     if shape.messages:
         out.number(24, 4, sequence + shape.messages - 1, place.sequences)

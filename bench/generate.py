@@ -128,7 +128,8 @@ def _write_ledger(path: Path, cycle: Cycle, count: int, first_row: int, spec: Sp
             blocks.append((first, offset))
             offset, first = offset + length, end
     payload_bytes = cycle.offset(count) - 12 * count
-    index = _index_object(offset, blocks, _ledger_metadata(payload_bytes, count, first_row, spec.topic))
+    created_ms = CREATED_MS + first_row * cycle.entries
+    index = _index_object(offset, blocks, _ledger_metadata(payload_bytes, count, created_ms, spec.topic))
     path.with_name(f"{path.name}-index").write_bytes(index)
     return offset
 
@@ -157,7 +158,7 @@ def _index_object(data_bytes: int, blocks: list[tuple[int, int]], metadata: byte
     return b"".join((head, metadata, *parts))
 
 
-def _ledger_metadata(payload_bytes: int, count: int, first_row: int, topic: str) -> bytes:
+def _ledger_metadata(payload_bytes: int, count: int, created_ms: int, topic: str) -> bytes:
     """LedgerMetadataFormat of a closed ledger on one bookie."""
     custom = {
         b"pulsar/managed-ledger": f"bench/scan/persistent/{topic}".encode(),
@@ -174,7 +175,7 @@ def _ledger_metadata(payload_bytes: int, count: int, first_row: int, topic: str)
             bytes_field(6, bytes_field(1, b"bookie:3181") + number_field(2, 0)),
             number_field(7, 3),  # digest CRC32C
             number_field(9, 1),  # ack quorum
-            number_field(10, CREATED_MS + first_row),
+            number_field(10, created_ms),
             *(bytes_field(11, bytes_field(1, key) + bytes_field(2, value)) for key, value in custom.items()),
         )
     )
