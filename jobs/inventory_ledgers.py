@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from pyspark.sql import functions as f
-
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -30,6 +28,7 @@ from pulsar_backlog.storage.delta import replace_slice, schema_of
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pyspark.sql import functions as f
 
 JOB = "inventory_ledgers"
 
@@ -64,7 +63,8 @@ def take(context: JobContext) -> JobResult:
     replace_slice(ledgers, context.out, TABLES["ledgers"], part)
     kept = [finding for finding in findings if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
-        kept.append(Finding("S01", "options", "No ledger in the source is within --topic, --ledger, --since and --until."))
+        words = "No ledger in the source is within --topic, --ledger, --since and --until."
+        kept.append(Finding("S01", "options", words))
     replace_findings(context, findings_frame(context, kept))
     return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
 

@@ -12,9 +12,6 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from pyspark.sql import Row
-from pyspark.sql import functions as f
-
 from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.frames.entry_findings import Origin, findings_of_changed, findings_of_entries, findings_of_scans
 from pulsar_backlog.frames.scan import Accounts, entries_frame, rejects_frame
@@ -28,6 +25,8 @@ from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, w
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
 from pulsar_backlog.tables import TABLES
+from pyspark.sql import Row
+from pyspark.sql import functions as f
 
 JOB = "scan_entries"
 GROUP_BYTES = 64 * 1024**3

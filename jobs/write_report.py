@@ -13,10 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-from rich.console import Console
-
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames import report_rows as queries
 from pulsar_backlog.options import job_parser
@@ -27,6 +23,9 @@ from pulsar_backlog.report.summary import json_lines, print_summary, result_json
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from rich.console import Console
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -82,7 +81,7 @@ def model_of(context: JobContext) -> ReportModel:
     per_topic = build.TopicRows(
         ledgers=rows(queries.only_chosen(queries.ledger_rows(tables, model.MAX_LEDGERS), chosen_frame)),
         buckets=rows(queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)),
-        groups=rows(queries.only_chosen(queries.group_rows(publications), chosen_frame)),
+        groups=rows(queries.only_chosen(queries.group_rows(publications, "topic"), chosen_frame)),
         broken=rows(queries.only_chosen(queries.broken_rows(publications, model.MAX_BROKEN), chosen_frame)),
         findings=rows(queries.only_chosen(queries.finding_rows(findings, model.MAX_TOPIC_FINDINGS), chosen_frame)),
         totals=rows(queries.only_chosen(queries.total_rows(findings, "topic"), chosen_frame)),
@@ -98,7 +97,7 @@ def model_of(context: JobContext) -> ReportModel:
         options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
         exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
         counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
-        groups=tuple(build.group(row) for row in rows(queries.group_rows(publications.drop("topic").withColumn("topic", f.lit(None))))),
+        groups=tuple(build.group(row) for row in rows(queries.group_rows(publications))),
         topics=build.sections(chosen, per_topic),
         more_topics=build.more_topics(topics, chosen),
         findings=tuple(build.finding(row) for row in rows(queries.worst_finding_rows(findings, model.MAX_FINDINGS))),

@@ -46,7 +46,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def about(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="version")] = False,
 ) -> None:
     """Read Apache Pulsar backlogs straight from storage and say exactly what is in them."""
 
@@ -121,7 +121,8 @@ def sql(
 
 def run_pipeline(pipeline: Pipeline, given: Mapping[str, object]) -> int:
     """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new."""
-    lines = {entry.job: job_argv(pipeline, entry.job, {**given, "exit_zero_when_unchanged": None}) for entry in pipeline.jobs}
+    overrides = {**given, "exit_zero_when_unchanged": None}
+    lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
     codes: list[int] = []
     for job, argv in lines.items():
         code = _run_report(argv, codes, given) if job == "write_report" else load_job(job).main(argv)

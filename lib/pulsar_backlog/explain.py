@@ -20,7 +20,7 @@ from pulsar_backlog.report.explain import SECRET_FIELDS, ExplainModel, NamedValu
 from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
 from pulsar_backlog.wire.markers import is_marker, marker_kind
-from pulsar_backlog.wire.metadata import FLAGS, END_OF_TIME_MS, MessageMetadata
+from pulsar_backlog.wire.metadata import END_OF_TIME_MS, FLAGS, MessageMetadata
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
 from pulsar_backlog.wire.rejects import REJECT_CODES
 
@@ -207,12 +207,11 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
 
 def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:
     m = entry.metadata
-    shared = (m.partition_key, m.ordering_key, m.event_time, m.schema_version, tuple(sorted((m.properties or {}).items())))
+    properties = tuple(sorted((m.properties or {}).items()))
+    shared = (m.partition_key, m.ordering_key, m.event_time, m.schema_version, properties)
     return ChunkRow(
         ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
         payload_offset, entry.frame.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
         m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
         hash(shared), entry.broker.broker_timestamp if entry.broker else None,
     )  # fmt: skip
-
-

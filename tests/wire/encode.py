@@ -31,7 +31,9 @@ def pair(key: bytes, value: bytes) -> bytes:
 REQUIRED = run(1, b"p") + number(2, 0) + number(3, 1000)
 
 
-def entry(metadata: bytes = REQUIRED, payload: bytes = b"hi", *, broker: bytes | None = None, checksum: bool = True) -> bytes:
+def entry(
+    metadata: bytes = REQUIRED, payload: bytes = b"hi", *, broker: bytes | None = None, checksum: bool = True
+) -> bytes:
     covered = struct.pack(">I", len(metadata)) + metadata + payload
     head = b"" if broker is None else struct.pack(">HI", 0x0E02, len(broker)) + broker
     if checksum:

@@ -14,5 +14,7 @@ def folder_digest(folder: str | None) -> str | None:
     for path in sorted(Path(folder).rglob("*")):
         if path.is_file():
             state = path.stat()
-            digest.update(f"{path.relative_to(folder)}\0{state.st_size}\0{state.st_mtime_ns}\n".encode(errors="replace"))
+            digest.update(
+                f"{path.relative_to(folder)}\0{state.st_size}\0{state.st_mtime_ns}\n".encode(errors="replace")
+            )
     return digest.hexdigest()

@@ -101,9 +101,7 @@ def _families(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, list[dic
 
 
 def _publication_rows(topic: str, family: list[dict[str, Any]], context: FoldContext) -> Iterator[dict[str, Any]]:
-    ends = {
-        row["producer_name"]: (row["producer_last_ledger_id"], row["producer_last_entry_id"]) for row in family
-    }
+    ends = {row["producer_name"]: (row["producer_last_ledger_id"], row["producer_last_entry_id"]) for row in family}
     edge = replace(context.edges[topic], producer_last=ends)
     fold: FamilyFold = fold_family([ChunkRow(*_chunk_fields(row)) for row in family], edge)
     roles: dict[int, list[dict[str, Any]]] = {}

@@ -18,6 +18,7 @@ from pulsar_backlog.wire.metadata import (
     FLAG_UNKNOWN_FIELDS,
 )
 
+
 @dataclass(frozen=True)
 class Origin:
     """Whose findings: the cluster they are about and the job that makes them."""
@@ -74,22 +75,30 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     missing = f.col("expected_entries") - f.col("frames")
     short = f.col("expected_bytes") - f.col("entry_bytes")
     whole = f.col("complete")
+    promised = "%d of %d entries that the ledger metadata promises are not in the data object."
+    blocks = "%d faults in block headers, entry chains or padding."
     cases = (
-        ("E02", f.col("rejected") > 0, f.col("rejected"), _say("%d of %d entries could not be decoded.", "rejected", "frames"), f.col("entry_evidence")),
-        ("S12", f.col("structure_faults") > 0, f.col("structure_faults"), _say("%d faults in block headers, entry chains or padding.", "structure_faults"), f.col("structure_evidence")),
-        ("S13", whole & (missing > 0), missing, f.format_string("%d of %d entries that the ledger metadata promises are not in the data object.", missing, "expected_entries"), f.col("structure_evidence")),
-        ("S14", whole & (missing == 0) & (short != 0), f.lit(1).cast("bigint"), _say("The entries hold %d bytes; the ledger metadata records %d.", "entry_bytes", "expected_bytes"), none),
-        ("S02", ~whole, f.col("unreadable_units").cast("bigint"), _say("%d of %d parts of the data object could not be read.", "unreadable_units", "units"), none),
+        ("E02", f.col("rejected") > 0, f.col("rejected"), "entry_evidence",
+         f.format_string("%d of %d entries could not be decoded.", "rejected", "frames")),
+        ("S12", f.col("structure_faults") > 0, f.col("structure_faults"), "structure_evidence",
+         f.format_string(blocks, "structure_faults")),
+        ("S13", whole & (missing > 0), missing, "structure_evidence",
+         f.format_string(promised, missing, "expected_entries")),
+        ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
+         f.format_string("The entries hold %d bytes; the metadata records %d.", "entry_bytes", "expected_bytes")),
+        ("S02", ~whole, f.col("unreadable_units"), None,
+         f.format_string("%d of %d parts of the data object could not be read.", "unreadable_units", "units")),
     )  # fmt: skip
     frames = [
         books.filter(when).select(
             *_columns(
                 code, origin, f.concat(f.lit("ledger:"), f.col("ledger_id").cast("string")),
                 ledger_id=f.col("ledger_id"), entry_id=f.col("first_entry") if code == "E02" else f.lit(None),
-                count=count, message=message, evidence=f.coalesce(evidence, none), incomplete=f.lit(code == "S02"),
+                count=count, message=message, incomplete=f.lit(code == "S02"),
+                evidence=f.coalesce(evidence, none) if evidence else none,
             )
         )
-        for code, when, count, message, evidence in cases
+        for code, when, count, evidence, message in cases
     ]  # fmt: skip
     return _together(frames)
 
@@ -113,18 +122,19 @@ def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
 def counted_findings(coded: DataFrame, sentences: dict[str, str], origin: Origin) -> DataFrame:
     """One finding per topic and code of `coded` (topic, code, ledger_id, entry_id, sureness, reason).
 
-    Position, sureness and evidence are those of the first places; where they are not equally sure, the least sure counts.
+    Position and evidence are those of the first places; where they are not equally sure, the least sure counts.
     """
     first = Window.partitionBy("topic", "code").orderBy("ledger_id", "entry_id")
     position = f.concat_ws(":", f.col("ledger_id").cast("string"), f.col("entry_id").cast("string"))
     doubt = f.when(f.col("sureness") == "certain", 0).when(f.col("sureness") == "likely", 1).otherwise(2)
+    place = f.struct("number", position.alias("at"))
     numbered = coded.withColumn("number", f.row_number().over(first))
     grouped = numbered.groupBy("topic", "code").agg(
         f.count("*").alias("count"),
         f.min_by("ledger_id", "number").alias("ledger_id"),
         f.min_by("entry_id", "number").alias("entry_id"),
         f.max(f.struct(doubt.alias("doubt"), "sureness", "reason")).alias("least_sure"),
-        f.array_sort(f.collect_list(f.when(f.col("number") <= MAX_EVIDENCE, f.struct("number", position.alias("at"))))).alias("places"),
+        f.array_sort(f.collect_list(f.when(f.col("number") <= MAX_EVIDENCE, place))).alias("places"),
     )  # fmt: skip
     frames = [
         grouped.filter(f.col("code") == code).select(
@@ -146,10 +156,6 @@ def _code_of_flag(flag: Column) -> Column:
     for name, value in _FLAG_CODES.items():
         code = f.when(flag == name, value).otherwise(code)
     return code
-
-
-def _say(words: str, *columns: str) -> Column:
-    return f.format_string(words, *columns)
 
 
 def _columns(code: str, origin: Origin, subject: Column, **given: Column) -> list[Column]:

@@ -84,13 +84,10 @@ def ledger_rows(tables: Frames, limit: int) -> DataFrame:
     )  # fmt: skip
 
 
-def group_rows(publications: DataFrame) -> DataFrame:
-    """Publications counted by topic and verdict."""
-    return (
-        publications.groupBy("topic", "state", "flags", "rebuildable", "sureness")
-        .agg(f.count("*").alias("publications"))
-        .orderBy("topic", "state", "flags", "rebuildable", "sureness")
-    )
+def group_rows(publications: DataFrame, *by: str) -> DataFrame:
+    """Publications counted by verdict, and by what else is given."""
+    columns = (*by, "state", "flags", "rebuildable", "sureness")
+    return publications.groupBy(*columns).agg(f.count("*").alias("publications")).orderBy(*columns)
 
 
 def broken_rows(publications: DataFrame, limit: int) -> DataFrame:

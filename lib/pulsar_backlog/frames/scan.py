@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -16,6 +17,10 @@ from pulsar_backlog.tables import TABLES
 
 MAX_PACK_UNITS = 256
 """Units of one task at most: thousands of tiny ledgers still spread over the executors."""
+MAX_PACK_BYTES = 512 * 1024 * 1024
+"""Bytes of one task at most: progress comes task by task."""
+TASKS_PER_CORE = 4
+"""Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
 
 UnitKey = tuple[int, str, int]
 Accounts = dict[UnitKey, UnitAccount]
@@ -44,13 +49,15 @@ def unit_bytes(unit: ScanUnit) -> int:
     return sum(block.length for block in unit.blocks)
 
 
-def pack_units(units: Iterable[ScanUnit]) -> list[tuple[ScanUnit, ...]]:
-    """Units bundled for one task each: about `UNIT_BYTES`, at most `MAX_PACK_UNITS`."""
+def pack_units(units: Sequence[ScanUnit], cores: int) -> list[tuple[ScanUnit, ...]]:
+    """Units bundled for one task each: enough tasks for all cores, none smaller than a unit needs to be."""
+    fair_share = sum(map(unit_bytes, units)) // (cores * TASKS_PER_CORE)
+    limit = min(max(fair_share, UNIT_BYTES), MAX_PACK_BYTES)
     packs: list[tuple[ScanUnit, ...]] = []
     pack: list[ScanUnit] = []
     size = 0
     for unit in units:
-        if pack and (size + unit_bytes(unit) > UNIT_BYTES or len(pack) == MAX_PACK_UNITS):
+        if pack and (size + unit_bytes(unit) > limit or len(pack) == MAX_PACK_UNITS):
             packs.append(tuple(pack))
             pack, size = [], 0
         pack.append(unit)
@@ -63,11 +70,13 @@ def entries_frame(
 ) -> tuple[DataFrame, Accumulator[Accounts]]:
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
     accounts = spark.sparkContext.accumulator({}, AccountsParam())
-    packs = spark.sparkContext.broadcast(pack_units(units))
+    packs = spark.sparkContext.broadcast(pack_units(units, spark.sparkContext.defaultParallelism))
     schema = spark_schema(TABLES["entries"].ddl())
     arrow = arrow_schema(TABLES["entries"])
 
     def scan_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # Spark collects garbage after every task; what was imported by now never becomes any.
+        gc.freeze()
         for unit in _units_of(batches, packs.value):
             account = UnitAccount()
             for piece in scan_unit(source, unit, cluster, arrow):
@@ -80,7 +89,7 @@ def entries_frame(
 
 def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:
     """Rows of `rejects` for `units`: those whose account says that there are any are walked again."""
-    packs = spark.sparkContext.broadcast(pack_units(units))
+    packs = spark.sparkContext.broadcast(pack_units(units, spark.sparkContext.defaultParallelism))
     schema = spark_schema(TABLES["rejects"].ddl())
     rejects_arrow = arrow_schema(TABLES["entries"])
     entries_arrow = arrow_schema(TABLES["entries"])

@@ -1,4 +1,4 @@
-"""One row per ledger, per topic and for the whole audit: what quality rules look at. Columns: `quality/summaries.py`."""
+"""One row per ledger, per topic and for the whole audit, as quality rules want them (`quality/summaries.py`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
-
 
 Frames = Mapping[str, DataFrame]
 """The tables of one cluster, by name."""
@@ -71,7 +70,7 @@ def topic_summary(tables: Frames) -> DataFrame:
 
 
 def audit_summary(tables: Frames, present: int, expected: int, run_at: datetime) -> DataFrame:
-    """The whole audit in one row; `present` and `expected` count tables, `run_at` is what freshness is measured from."""
+    """The whole audit in one row; `present` and `expected` count tables, freshness is measured from `run_at`."""
     with_data = f.col("selected") & f.col("data_uri").isNotNull()
     newest_ms = f.max(f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time")))
     parts = (

@@ -74,7 +74,7 @@ class Piece:
 
 
 def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -> Iterator[Piece]:
-    """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account that says so."""
+    """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account saying so."""
     try:
         for frames in walk_unit(source, unit):
             yield _fault_piece(frames.faults, unit, cluster)

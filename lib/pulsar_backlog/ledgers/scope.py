@@ -18,13 +18,20 @@ class LedgerLike(Protocol):
     """A ledger copy, or a row of `ledgers`."""
 
     @property
-    def topic(self) -> str | None: ...
+    def topic(self) -> str | None:
+        """Full topic name."""
+
     @property
-    def ledger_id(self) -> int: ...
+    def ledger_id(self) -> int:
+        """Ledger id."""
+
     @property
-    def created_time(self) -> datetime | None: ...
+    def created_time(self) -> datetime | None:
+        """When it was created, UTC."""
+
     @property
-    def closed_time(self) -> datetime | None: ...
+    def closed_time(self) -> datetime | None:
+        """When it was closed, UTC."""
 
 
 @dataclass(frozen=True)

@@ -61,9 +61,7 @@ def conform(df: DataFrame, table: Table) -> DataFrame:
     faults = [f"missing {name} {kind}" for name, kind in wanted.items() if name not in found]
     faults += [f"unknown {name} {kind}" for name, kind in found.items() if name not in wanted]
     faults += [
-        f"{name} is {found[name]}, not {kind}"
-        for name, kind in wanted.items()
-        if name in found and found[name] != kind
+        f"{name} is {found[name]}, not {kind}" for name, kind in wanted.items() if name in found and found[name] != kind
     ]
     if faults:
         raise ValueError(f"{table.name}: {'; '.join(faults)}")

@@ -1,6 +1,6 @@
 """`rejects`: what could not be decoded, with enough evidence to look at it by hand."""
 
-from pulsar_backlog.tables.contract import CLUSTER, LEDGER_ID, TOPIC, Column, Table, required
+from pulsar_backlog.tables.contract import CLUSTER, LEDGER_ID, TOPIC, Table, required
 
 TABLE = Table(
     name="rejects",

@@ -1,6 +1,6 @@
 """`runs`: what ran, on what, and how it ended."""
 
-from pulsar_backlog.tables.contract import CLUSTER, Column, Table, required
+from pulsar_backlog.tables.contract import CLUSTER, Table, required
 
 TABLE = Table(
     name="runs",

@@ -120,9 +120,7 @@ def decode_entry(data: bytes) -> Entry:
     if frame.broker_offset is not None and frame.broker_length is not None:
         part = data[frame.broker_offset : frame.broker_offset + frame.broker_length]
         broker = decode_broker_metadata(part, frame.broker_offset, flags)
-    metadata = decode_message_metadata(
-        data[frame.metadata_offset : frame.payload_offset], frame.metadata_offset, flags
-    )
+    metadata = decode_message_metadata(data[frame.metadata_offset : frame.payload_offset], frame.metadata_offset, flags)
     return Entry(
         frame=frame,
         checksum_state=checksum_state(data, frame),

@@ -165,7 +165,7 @@ def _metadata(
 
 @compiled
 def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int) -> tuple[int, int, int]:
-    """Read parts A and B into row `i`: bits of `present` (-1 when not plain), where the CRC begins, and where part C ends."""
+    """Read parts A and B into row `i`: bits of `present` (-1: not plain), where the CRC begins, where part C ends."""
     position = start
     present = 0
     if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x02:

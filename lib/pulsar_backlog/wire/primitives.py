@@ -104,6 +104,7 @@ def tag_of(buffer: Any, position: int, end: int) -> tuple[int, int, int]:
 
 @compiled
 def u32(buffer: Any, position: int) -> int:
+    """The unsigned number in the four bytes at `position`, big-endian."""
     return (
         (np.int64(buffer[position]) << 24)
         | (np.int64(buffer[position + 1]) << 16)
@@ -114,6 +115,7 @@ def u32(buffer: Any, position: int) -> int:
 
 @compiled
 def same_bytes(buffer: Any, a: int, b: int, length: int) -> bool:
+    """Whether the `length` bytes at `a` and at `b` are the same."""
     for k in range(length):
         if buffer[a + k] != buffer[b + k]:
             return False
