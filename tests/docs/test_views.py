@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
-
-# PySpark leaves the socket of each collect() to the garbage collector.
-pytestmark = pytest.mark.filterwarnings("ignore:unclosed .socket:ResourceWarning")
 
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -23,11 +18,9 @@ EMPTY = {
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    session = start_session("tests of views").newSession()
-    yield session
-    for name in [*TABLES, *VIEWS]:
-        session.catalog.dropTempView(name)
+def spark(spark: SparkSession) -> SparkSession:
+    """The shared session with temporary views of its own."""
+    return spark.newSession()
 
 
 def ask(spark: SparkSession, view: str, columns: list[str], **given: list[dict[str, object]]) -> list[tuple]:
