@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,9 +23,13 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all jobs of this run find; a run that asks for none starts no JVM."""
-    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415 - imports PySpark
+    from pulsar_backlog.storage.session import start_session
 
-    session = start_session("tests")
+    root = Path(__file__).parents[1]
+    with pytest.MonkeyPatch.context() as patch:
+        # The JVM hands it on to Spark's workers, which do not see what pytest put on this process's path.
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(root / "lib"), str(root)]))
+        session = start_session("tests")
     session.conf.set("spark.sql.shuffle.partitions", "2")
     yield session
     session.stop()

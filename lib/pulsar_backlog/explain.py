@@ -158,8 +158,11 @@ def _notes(entry: Entry) -> Iterator[str]:
 def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
     """Facts about the chunked message, from this ledger and its neighbours of the same topic."""
     uuid = entry.metadata.uuid or ""
-    rows = [row for near in _neighbours(source, copy) for row in _chunk_rows(source, near, uuid)]
-    edge = LogEdge(None, 0, {}, frozenset(), None, False, (), False, False, False)
+    near = _neighbours(source, copy)
+    rows = [row for ledger in near for row in _chunk_rows(source, ledger, uuid)]
+    producer = entry.metadata.producer_name
+    last = next((at for ledger in reversed(near) if (at := _last_of(source, ledger, producer))), (copy.ledger_id, -1))
+    edge = LogEdge(None, 0, {producer: last}, frozenset(), None, False, (), False, False, False)
     publications = fold_family(rows, edge).publications
     mine = next(p for p in publications if p.publish_time_ms == entry.metadata.publish_time)
     missing = ", ".join(str(chunk) for chunk in mine.missing_chunk_ids[:20]) or "none"
@@ -203,6 +206,26 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
                 offset = batch.base + int(batch.offset[at]) + frame.payload_offset
                 yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), offset)
+
+
+def _last_of(source: Source, copy: LedgerCopy, producer: str) -> tuple[int, int] | None:
+    """Position of the producer's last entry in this ledger: whether it went on decides what is still arriving."""
+    last = None
+    for batch in _batches(source, copy):
+        for at in reversed(range(len(batch.entry_id))):
+            data = _bytes(batch, at)
+            if producer.encode() in data and _producer_of(data) == producer:
+                last = (copy.ledger_id, int(batch.entry_id[at]))
+                break
+    return last
+
+
+def _producer_of(data: bytes) -> str | None:
+    try:
+        metadata = decode_entry(data).metadata
+    except DecodeError:
+        return None
+    return None if is_marker(metadata.marker_type) else metadata.producer_name
 
 
 def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:

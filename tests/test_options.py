@@ -1,0 +1,85 @@
+"""The jobs' command lines: what is taken, what is refused and in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pulsar_backlog.config import JOB_OPTIONS, Options
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import HELP, absolute, job_parser, parse_options
+
+PLACES = ["--source", "/s", "--out", "/o"]
+
+
+def parse(*argv: str, job: str = "assemble_chunks") -> Options:
+    return parse_options(job_parser(job, "words"), argv)
+
+
+def test_every_option_of_every_job_has_help() -> None:
+    assert {name for names in JOB_OPTIONS.values() for name in names} == set(HELP)
+
+
+@pytest.mark.parametrize("job", JOB_OPTIONS)
+def test_the_help_of_a_job_names_its_options(job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parse("--help", job=job)
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert all(f"--{name.replace('_', '-')}" in said for name in JOB_OPTIONS[job])
+
+
+def test_defaults() -> None:
+    assert parse(*PLACES).model_dump(exclude_none=True) == {
+        "source": "/s", "out": "/o", "cluster": "default", "fail_on": "error", "grace_seconds": 120,
+        "exit_zero_when_unchanged": False,
+    }  # fmt: skip
+
+
+def test_everything_given() -> None:
+    options = parse(
+        *PLACES, "--endpoint", "http://127.0.0.1:9", "--admin", "/a", "--topic", "x", "--topic", "y", "--ledger", "3",
+        "--ledger", "5-9", "--since", "2026-01-01", "--until", "2026-01-02", "--cluster", "c", "--fail-on", "never",
+        "--exit-zero-when-unchanged", "--grace-seconds", "0",
+    )  # fmt: skip
+    assert options.model_dump() == {
+        "source": "/s", "out": "/o", "endpoint": "http://127.0.0.1:9", "admin": "/a", "topic": ("x", "y"),
+        "ledger": ("3", "5-9"), "since": "2026-01-01", "until": "2026-01-02", "cluster": "c", "fail_on": "never",
+        "exit_zero_when_unchanged": True, "grace_seconds": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (("--ledger", "x"), "--ledger: 'x' is not a ledger id"),
+        (("--ledger", "9-3"), "--ledger: '9-3'"),
+        (("--fail-on", "info"), "--fail-on"),
+        (("--grace-seconds", "-1"), "--grace-seconds"),
+        (("--since", "soon"), "--since: 'soon'"),
+        (("--cluster", ""), "--cluster"),
+        (("--endpoint", "http://me:word@host"), "--endpoint: must not hold credentials"),
+        (("--since", "2026-01-02", "--until", "2026-01-01"), "--since 2026-01-02 is not before --until 2026-01-01"),
+        (("--since", "2026-01-01", "--until", "2026-01-01"), "is not before"),
+        (("--admin", "a\nb"), "--admin"),
+    ],
+)
+def test_a_wrong_value_names_its_option(argv: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse(*PLACES, *argv)
+    assert words in str(caught.value)
+    assert "word@" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "made"),
+    [
+        (None, None),
+        ("s3://bucket/prefix", "s3://bucket/prefix"),
+        ("/a/../b", "/b"),
+        ("rel", str(Path.cwd() / "rel")),
+        ("~/x", str(Path.home() / "x")),
+    ],
+)
+def test_places_are_absolute(place: str | None, made: str | None) -> None:
+    assert absolute("source", place) == made
