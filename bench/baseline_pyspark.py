@@ -19,9 +19,10 @@ from urllib.parse import unquote_plus
 
 import google_crc32c
 import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+
 from pulsar_backlog.tables.entries import TABLE
 from pulsar_backlog.wire.proto import ledger_metadata_pb2, pulsar_messages_pb2
-from pyspark.sql import DataFrame, SparkSession
 
 ROWS_AT_ONCE = 10_000  # Spark's own default for Arrow batches
 COLUMNS = TABLE.column_names()

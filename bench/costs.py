@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from pulsar_backlog.frames.unit_scan import scan_unit
-from pulsar_backlog.ledgers.walk import walk_unit
-from pulsar_backlog.tables.entries import TABLE
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from bench.measuring import Timing
 from bench.subjects import CLUSTER, Backlog
+from pulsar_backlog.frames.unit_scan import scan_unit
+from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.tables.entries import TABLE
 
 
 def core_us_per_entry(backlog: Backlog, to_noop: Timing, to_delta: Timing) -> dict[str, float]:

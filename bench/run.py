@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pulsar_backlog.storage.session import start_session
 from pyspark.sql import SparkSession
 
 from bench import baseline_crc, subjects
@@ -20,6 +19,7 @@ from bench.generate import Spec, write_backlog
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
+from pulsar_backlog.storage.session import start_session
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "bench-data"

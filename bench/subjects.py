@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from bench import baseline_pyspark
 from pulsar_backlog.frames.scan import entries_frame
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.storage.delta import make_table, read_table, table_path, write_entries
 from pulsar_backlog.tables.entries import TABLE
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
-
-from bench import baseline_pyspark
 
 CLUSTER = "bench"
 

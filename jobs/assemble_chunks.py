@@ -14,6 +14,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.frames.chunk_findings import findings_of_chunks
@@ -27,9 +31,6 @@ from pulsar_backlog.storage.delta import read_table, replace_slice, table_versio
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 JOB = "assemble_chunks"
 INPUTS = ("entries", "scans", "ledgers")

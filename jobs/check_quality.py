@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 
 import pandas as pd
+from pyspark.sql import functions as f
+
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.summaries import audit_summary, ledger_summary, topic_summary
@@ -20,7 +22,6 @@ from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.storage.delta import exists, local_out, read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
-from pyspark.sql import functions as f
 
 JOB = "check_quality"
 INPUTS = ("ledgers", "scans", "entries", "rejects", "chunked_messages", "chunks", "findings")

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+from pyspark.sql import functions as f
+
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -28,7 +30,6 @@ from pulsar_backlog.storage.delta import replace_slice, schema_of
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
-from pyspark.sql import functions as f
 
 JOB = "inventory_ledgers"
 

@@ -11,6 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
+from datetime import UTC
+
+from pyspark.sql import Row
+from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.frames.entry_findings import Origin, findings_of_changed, findings_of_entries, findings_of_scans
@@ -25,8 +29,6 @@ from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, w
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
 from pulsar_backlog.tables import TABLES
-from pyspark.sql import Row
-from pyspark.sql import functions as f
 
 JOB = "scan_entries"
 GROUP_BYTES = 64 * 1024**3
@@ -89,8 +91,14 @@ def pending_copies(context: JobContext) -> tuple[list[PlannedCopy], list[Row]]:
     )
     plan = ledgers.join(booked, on="ledger_id", how="left").filter(~same).orderBy("ledger_id").collect()
     scope = scope_of(context.options)
-    rows = [row for row in plan if scope.holds(row)]
+    rows = [row for row in plan if scope.holds(_with_zones(row))]
     return [PlannedCopy.from_row(row.asDict(recursive=True)) for row in rows], [row for row in rows if _changed(row)]
+
+
+def _with_zones(row: Row) -> Row:
+    """The row with times that know their zone: PySpark gives naive ones of this machine's zone."""
+    times = {name: time and time.astimezone(UTC) for name in ("created_time", "closed_time") for time in [row[name]]}
+    return Row(**(row.asDict() | times))
 
 
 def _changed(row: Row) -> bool:

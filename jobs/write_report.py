@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from rich.console import Console
+
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames import report_rows as queries
 from pulsar_backlog.options import job_parser
@@ -23,9 +27,6 @@ from pulsar_backlog.report.summary import json_lines, print_summary, result_json
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-from rich.console import Console
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -66,7 +67,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None]) -> JobResult:
         return JobResult(digest, changed=False)
     _write(page, render(report))
     _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
-    return JobResult(digest)
+    return JobResult(digest, judges_all=True)
 
 
 def model_of(context: JobContext) -> ReportModel:

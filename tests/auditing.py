@@ -49,8 +49,9 @@ class Audited:
 
 def rows_of(out: Path, table: str, *columns: str) -> list[dict[str, Any]]:
     """Rows of a table in `out`, in the order of its key."""
-    from deltalake import DeltaTable  # noqa: PLC0415 - only audits need it
-    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
+    from deltalake import DeltaTable
+
+    from pulsar_backlog.tables import TABLES
 
     key = [(name, "ascending") for name in TABLES[table].key]
     arrow = DeltaTable(out / "tables" / table).to_pyarrow_table().sort_by(key)
@@ -59,14 +60,14 @@ def rows_of(out: Path, table: str, *columns: str) -> list[dict[str, Any]]:
 
 def version_of(out: Path, table: str) -> int:
     """The table's Delta version."""
-    from deltalake import DeltaTable  # noqa: PLC0415
+    from deltalake import DeltaTable
 
     return DeltaTable(out / "tables" / table).version()
 
 
 def run_audit(source: Path | str, out: Path, **options: Any) -> Audited:
     """`pulsar-backlog audit`, without the parsing of its command line."""
-    from pulsar_backlog.cli import run_pipeline  # noqa: PLC0415 - imports PySpark
+    from pulsar_backlog.cli import run_pipeline
 
     given = _given(source, out, options)
     return _heard(lambda: run_pipeline(load_pipelines().get("audit"), given), given)
@@ -74,7 +75,7 @@ def run_audit(source: Path | str, out: Path, **options: Any) -> Audited:
 
 def run_one(job: str, source: Path | str, out: Path, **options: Any) -> Audited:
     """One job of the audit."""
-    from pulsar_backlog.jobfiles import load_job  # noqa: PLC0415
+    from pulsar_backlog.jobfiles import load_job
 
     given = _given(source, out, options)
     argv = job_argv(load_pipelines().get("audit"), job, given)

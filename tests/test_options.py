@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog.config import JOB_OPTIONS, Options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import HELP, absolute, job_parser, parse_options

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from pulsar_backlog import progress as module
 from pulsar_backlog.progress import progress
 

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
+
 from pulsar_backlog.config import Options, Pipeline, home, job_argv, load_pipelines
 
 FROM_VARIABLES = Options(source="{{ var.value.pulsar_backlog_source }}", out="{{ var.value.pulsar_backlog_out }}")
@@ -43,6 +44,8 @@ def build(name: str, pipeline: Pipeline) -> DAG:
                 conf=dict(pipeline.spark),
                 properties_file=str(home() / "conf" / "spark" / "submit.conf"),
                 name=f"pulsar-backlog-{name}-{job.job}",
+                # What one job could not read must not keep the report away; the last job's exit code tells of it.
+                trigger_rule="all_done",
             )
             if previous is not None:
                 previous >> task

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog.config import JOB_OPTIONS, load_pipelines
 
 dagbag = pytest.importorskip(

@@ -15,11 +15,11 @@ from pathlib import Path
 import google_crc32c
 import numpy as np
 import pytest
-from pulsar_backlog.wire.proto import ledger_metadata_pb2, pulsar_messages_pb2
 
 from bench.cycle import build_cycle
 from bench.draft import Draft, big_endian, decimals, varints
 from bench.generate import Spec, main, write_backlog
+from pulsar_backlog.wire.proto import ledger_metadata_pb2, pulsar_messages_pb2
 
 SMALL = Spec(entries=1000, entry_bytes=700, ledgers=3, chunk_share=0.2, chunks=3, batch_share=0.25, block_bytes=100_000)
 

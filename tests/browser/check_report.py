@@ -22,10 +22,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
-from pulsar_backlog.report.html import render
-from pulsar_backlog.report.model import ReportModel
 from sample_extremes import hostile, huge
 from sample_models import clean, lab
+
+from pulsar_backlog.report.html import render
+from pulsar_backlog.report.model import ReportModel
 
 MODELS: dict[str, Callable[[], ReportModel]] = {
     "lab": lab,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pulsar_backlog.chunks.decode import with_decode_result
 
+from pulsar_backlog.chunks.decode import with_decode_result
 from tests.chunks.build import only, rows
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.healthy import fold_healthy, is_healthy
 from pulsar_backlog.chunks.publication import FamilyFacts, fold_publication
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, Publication, position
-
 from tests.chunks.build import edge, row, rows
 
 SMALL = st.integers(0, 3)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pulsar_backlog.chunks.rows import ChunkRow, Publication
 
+from pulsar_backlog.chunks.rows import ChunkRow, Publication
 from tests.chunks.build import entries, fold, only, roles, row, rows
 
 

@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 import pytest
-from pulsar_backlog.chunks.rows import ChunkRow, Publication
 
+from pulsar_backlog.chunks.rows import ChunkRow, Publication
 from tests.chunks.build import fold, only, row, rows
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from pulsar_backlog.chunks.rows import ChunkRow
 
+from pulsar_backlog.chunks.rows import ChunkRow
 from tests.chunks.build import GRACE_MS, fold, only, row, rows
 
 NEWEST_MS = 1_000_001  # broker timestamp of entry 1

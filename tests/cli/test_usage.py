@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog import __version__
 from pulsar_backlog.cli import run_cli
-
 from tests.auditing import OBJECTS
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState, broker_copies
 from pulsar_backlog.errors import UsageError

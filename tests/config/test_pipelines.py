@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog.config import JOB_OPTIONS, given_options, home, job_argv, load_pipelines
 from pulsar_backlog.errors import UsageError
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import google_crc32c
 import pytest
+
 from pulsar_backlog.ledgers.jcloud import decode_block_header, decode_index
 from pulsar_backlog.wire.batch import read_batch
 from pulsar_backlog.wire.codecs import decompress

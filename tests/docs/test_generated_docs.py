@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.rejects import REJECT_CODES

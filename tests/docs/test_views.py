@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from pulsar_backlog.tables import TABLES
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
+
+from pulsar_backlog.tables import TABLES
 
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -10,7 +10,6 @@ from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import UNIT_BYTES, Fault, LedgerCopy
 from pulsar_backlog.ledgers.walk import walk_unit
-
 from tests.ledgers.encoding import UUID, Offloaded
 
 

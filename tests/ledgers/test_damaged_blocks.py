@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from pulsar_backlog.ledgers import walk
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.values import Block, Fault, ScanUnit
-
 from tests.ledgers.encoding import Offloaded, frame, header, offload, padding
 from tests.ledgers.sources import put, see, whole
 

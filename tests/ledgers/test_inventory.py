@@ -7,12 +7,12 @@ import textwrap
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.tables import ledgers as ledgers_table
-
 from tests.ledgers.encoding import OTHER_UUID, UUID, Offloaded, header, index, metadata, offload
 from tests.ledgers.sources import Seen, put, see, whole
 

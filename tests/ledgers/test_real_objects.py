@@ -6,10 +6,10 @@ import pickle
 from pathlib import Path
 
 import pytest
+
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.values import UNIT_BYTES
-
 from tests.ledgers.sources import see
 
 DATA = Path(__file__).parents[1] / "data"

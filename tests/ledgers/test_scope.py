@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from pulsar_backlog.config import given_options
 from pulsar_backlog.ledgers.scope import scope_of
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.walk import walk_unit
-
 from tests.ledgers.conftest import S3Server
 from tests.ledgers.encoding import UUID, offload
 

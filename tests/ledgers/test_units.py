@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy
 

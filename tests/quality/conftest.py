@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from healthy_audit import frame
+
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import Rule, load_rules
 from pulsar_backlog.quality.summaries import COLUMNS

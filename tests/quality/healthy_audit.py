@@ -3,6 +3,7 @@
 from typing import Any
 
 import pandas as pd
+
 from pulsar_backlog.quality.summaries import COLUMNS
 
 HEALTHY: dict[str, dict[str, Any]] = {

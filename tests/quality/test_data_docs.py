@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from healthy_audit import frame
+
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import Rule
 from pulsar_backlog.quality.summaries import COLUMNS

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.quality.rules import load_rules
 

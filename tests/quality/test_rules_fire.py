@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from healthy_audit import frame
+
 from pulsar_backlog.quality.rules import Rule
 from pulsar_backlog.tables.quality_results import TABLE
 

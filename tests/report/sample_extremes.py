@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
+
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.model import (
     Bucket,
@@ -14,7 +16,6 @@ from pulsar_backlog.report.model import (
     ReportModel,
     TableCount,
 )
-from sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
 
 
 def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:

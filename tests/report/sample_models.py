@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sample_parts import MIXED, STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
+
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
@@ -12,7 +14,6 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
-from sample_parts import MIXED, STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
 
 
 def multi_chunk() -> TopicSection:

@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pulsar_backlog.report.explain import ExplainModel, NamedValue, Span, print_explain, rows
 from rich.console import Console
+
+from pulsar_backlog.report.explain import ExplainModel, NamedValue, Span, print_explain, rows
 
 # Bytes of an entry in small: magic, CRC, metadata size, producer "p1", a property map {color: qzx}, payload.
 PROPERTY = b"\x22\x0c\x0a\x05color\x12\x03qzx"

@@ -10,13 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pulsar_backlog.report.model import MAX_FINDINGS, ReportModel
-from pulsar_backlog.report.summary import json_lines, print_summary, result_json
-from pulsar_backlog.report.verdict import judge
 from rich.console import Console
 from sample_extremes import hostile, huge
 from sample_models import clean, empty, lab
 from sample_parts import finding
+
+from pulsar_backlog.report.model import MAX_FINDINGS, ReportModel
+from pulsar_backlog.report.summary import json_lines, print_summary, result_json
+from pulsar_backlog.report.verdict import judge
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
 DOCS = Path(__file__).parents[2] / "docs/result.md"

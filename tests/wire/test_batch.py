@@ -3,11 +3,11 @@ import hashlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.batch import SingleMessage, read_batch
 from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
-
 from tests.wire import golden
 
 CODES = {"batch_bad_count", "batch_member_overruns", "batch_member_undecodable", "batch_trailing_bytes"}

@@ -9,9 +9,9 @@ import cramjam
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.codecs import PIECE_BYTES, DecodeCheck, decoded_size_check, decompress
-
 from tests.wire import golden
 
 LIMIT = 1 << 24

@@ -2,6 +2,7 @@
 
 import pytest
 from encode import REQUIRED, entry, number, pair, run
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.entry import decode_entry, read_frame
 from pulsar_backlog.wire.rejects import ENTRY_CODES

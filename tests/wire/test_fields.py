@@ -3,10 +3,10 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError as ProtobufError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.fields import MAX_DEPTH, FieldSpan, walk_fields
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
-
 from tests.wire import golden
 
 METADATA = pb.MessageMetadata.DESCRIPTOR

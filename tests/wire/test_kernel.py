@@ -11,6 +11,7 @@ from encode import REQUIRED, entry, number, pair, run, varint
 from golden import ENTRIES, FOLDER
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import jit
 from pulsar_backlog.wire.columns import decode_frames

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.ledger_metadata import LedgerMetadata, decode_ledger_metadata
 

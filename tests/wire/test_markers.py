@@ -1,6 +1,6 @@
 import pytest
-from pulsar_backlog.wire.markers import MARKER_KINDS, TXN_ABORT, TXN_COMMIT, is_marker, marker_kind
 
+from pulsar_backlog.wire.markers import MARKER_KINDS, TXN_ABORT, TXN_COMMIT, is_marker, marker_kind
 from tests.wire import golden
 
 # Names and numbers as in PulsarMarkers.proto.

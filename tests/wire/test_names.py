@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from pulsar_backlog.wire.names import managed_ledger_of_topic, topic_of_managed_ledger
 
 # Left: topics made with pulsar-admin 4.0.8. Right: `managedledgername` on the objects the broker offloaded.

@@ -66,12 +66,14 @@ class JobResult:
         changed: False when the same inputs were worked through before.
         rows: rows written, by table.
         bytes_read: bytes read from the source.
+        judges_all: whether the exit code is that of all jobs' findings; so the last job of a pipeline speaks for it.
     """
 
     fingerprint: str
     changed: bool = True
     rows: dict[str, int] = field(default_factory=dict)
     bytes_read: int = 0
+    judges_all: bool = False
 
 
 Body = Callable[[JobContext], JobResult]
@@ -89,7 +91,8 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
         result = body(context)
         if not result.changed:
             return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
-        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, job)
+        whose = None if result.judges_all else job
+        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose)
         _record(context, result, time.monotonic() - began, code)
         return code
     except UsageError as error:
