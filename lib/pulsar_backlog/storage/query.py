@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table as Grid
 
@@ -34,8 +34,8 @@ def run_query(out: str, query: str, console: Console) -> None:
         frame = spark.sql(query)
         rows = frame.limit(MAX_ROWS + 1).collect()
     except PySparkException as error:
-        raise UsageError(str(error).strip().split("\n\nJVM stacktrace")[0]) from error
-    _print(frame, [[_text(value) for value in row] for row in rows[:MAX_ROWS]], console)
+        raise UsageError(_text(str(error).strip().partition("\n")[0])) from error
+    _print([_text(name) for name in frame.columns], [[_text(value) for value in row] for row in rows[:MAX_ROWS]], console)
     if len(rows) > MAX_ROWS:
         console.print(f"... more than {MAX_ROWS} rows; add a LIMIT or write the result elsewhere")
 
@@ -52,12 +52,12 @@ def _text(value: object) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
 
 
-def _print(frame: DataFrame, rows: list[list[str]], console: Console) -> None:
+def _print(columns: list[str], rows: list[list[str]], console: Console) -> None:
     if not console.is_terminal:
-        for line in (frame.columns, *rows):
+        for line in (columns, *rows):
             console.file.write("\t".join(line) + "\n")
         return
-    grid = Grid(*frame.columns)
+    grid = Grid(*columns)
     for line in rows:
         grid.add_row(*line)
     console.print(grid, markup=False)

@@ -1,0 +1,84 @@
+"""What an audit says and leaves behind: JSON lines, result.json, report; and what must never be in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pulsar_backlog.tables import TABLES
+from tests.auditing import EXPECTED, OBJECTS, Audited
+
+DOCS = Path(__file__).parents[2] / "docs" / "result.md"
+
+
+def test_the_exit_code_is_that_of_the_worst_finding(bundled: Audited) -> None:
+    assert all(line.startswith("scan: ") for line in bundled.stderr.splitlines())  # progress, on a slow machine
+    assert bundled.exit_code == 1
+    assert bundled.result["exit_code"] == 1
+
+
+def test_standard_output_is_json_lines_where_it_is_no_terminal(bundled: Audited) -> None:
+    assert bundled.stdout.isascii()
+    first, *others = [json.loads(line) for line in bundled.stdout.splitlines()]
+    assert set(first) == {"type", "schema_version", "cluster", "exit_code", "verdict", "counts", "next"}
+    assert (first["type"], first["exit_code"]) == ("verdict", 1)
+    findings = set(TABLES["findings"].column_names())
+    assert [set(line) for line in others] == [{"type", *findings}] * len(others)
+    assert len(others) == len(bundled.rows("findings"))
+
+
+def test_result_json_has_the_documented_fields(bundled: Audited) -> None:
+    text = DOCS.read_text()
+    table = text.partition("\n## ")[0]
+    documented = {name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    assert set(bundled.result) == documented
+    assert bundled.result["schema_version"] == 1
+    assert bundled.result["counts"]["entries"] == 812
+    assert bundled.result["counts"]["rejected"] == 0
+    assert bundled.result["tables"]["entries"] == 812
+    assert bundled.result["findings"]["total"] == len(bundled.rows("findings"))
+    assert bundled.result["topics"]["total"] == 51
+    counted = text.partition("\n## counts")[2].partition("\n## ")[0].partition("|")[0]
+    assert set(bundled.result["counts"]) == set(re.findall(r"`([a-z_]+)`", counted)) - {"by_outcome:"}
+
+
+def test_the_report_is_one_file_with_every_broken_topic(bundled: Audited) -> None:
+    page = (bundled.out / "report.html").read_text()
+    assert bundled.result["verdict"]["headline"] in page
+    for row in bundled.rows("chunked_messages", "topic", "state"):
+        if row["state"] != "whole":
+            assert row["topic"].rpartition("/")[2] in page
+    assert (bundled.out / "data_docs" / "index.html").exists()
+    assert not re.search(r"""(?:src|href)=["']https?://[^"']*\.(?:js|css|png|woff2?)""", page)
+
+
+@pytest.fixture(scope="module")
+def secrets() -> dict[str, str]:
+    """Known keys, property values and payload bytes of the backlog, each with where it comes from."""
+    found = {}
+    for path in (EXPECTED / "truth").glob("*.java-reader.jsonl"):
+        for line in path.read_text().splitlines():
+            message = json.loads(line)
+            texts = [message.get("key") or "", *message["props"].values()]
+            found |= {text: path.name for text in texts if len(text) > 5 and not text.isdecimal()}  # no mere sizes
+    data = b"".join(path.read_bytes() for path in OBJECTS.iterdir())
+    plain = [match.decode() for match in re.findall(rb"(?:healthy|plain|payload)[ -~]{6,20}", data)[:50]]
+    return found | dict.fromkeys(plain, "payload")
+
+
+def test_no_payload_key_or_property_value_in_what_people_pass_around(bundled: Audited, secrets: dict[str, str]) -> None:
+    passed = [bundled.stdout, bundled.stderr, (bundled.out / "report.html").read_text(), (bundled.out / "result.json").read_text()]
+    passed += [path.read_text(errors="replace") for path in (bundled.out / "data_docs").rglob("*") if path.is_file()]
+    passed += [json.dumps(bundled.rows(name), default=str) for name in ("findings", "quality_results", "chunked_messages", "chunks", "runs")]
+    for text, origin in secrets.items():
+        assert not [place[:60] for place in passed if text in place], (text, origin)
+
+
+def test_every_rule_about_losses_passes_on_the_bundled_backlog(bundled: Audited) -> None:
+    rows = bundled.rows("quality_results")
+    failed = {row["rule"] for row in rows if not row["passed"]}
+    assert failed <= {"audit_no_error_findings"}, failed
+    assert len({row["rule"] for row in rows}) > 25
