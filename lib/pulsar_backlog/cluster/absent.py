@@ -30,7 +30,7 @@ def findings_of_absent(state: ClusterState, stored: Collection[int]) -> Iterator
             continue
         yield from _of_topic(topic, absent)
     if elsewhere:
-        message = f"{len(elsewhere)} topics that the saved admin JSON tells of have no ledger in the source."
+        message = f"Topics in the saved admin JSON without a ledger in the source: {len(elsewhere)}."
         yield Finding(
             "S16", "topics elsewhere", message, count=len(elsewhere), reason=_SAVED, evidence=tuple(sorted(elsewhere))
         )
@@ -44,7 +44,7 @@ def _of_topic(topic: TopicState, absent: list[LedgerRecord]) -> Iterator[Finding
             yield Finding(
                 code,
                 topic.topic,
-                f"{len(ids)} ledgers of this topic that the broker calls {what} are not in the source.",
+                f"Ledgers of this topic that the broker calls {what} and that are not in the source: {len(ids)}.",
                 topic=topic.topic,
                 count=len(ids),
                 reason=_SAVED,

@@ -11,27 +11,27 @@ from pyspark.sql import functions as f
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
 from pulsar_backlog.frames.entry_findings import Origin, counted_findings
 
-SENTENCES = {
-    "C02": "chunked messages with a repeated beginning (stored again before they were complete).",
-    "C03": "chunked messages with overlapping chunks (some stored twice before they were complete).",
-    "C04": "whole chunked messages followed by a rest of themselves.",
-    "C05": "chunked messages that are stored whole more than once.",
-    "C06": "chunked messages begin but never end.",
-    "C07": "chunked messages may still be arriving.",
-    "C08": "chunked messages without their first chunk.",
-    "C09": "chunked messages with chunks missing in the middle.",
-    "C10": "chunked messages are complete but out of order.",
-    "C11": "chunked messages whose chunks contradict each other.",
-    "C12": "chunked messages whose uuid other messages use as well.",
-    "C13": "chunked messages whose sizes or counts contradict their bytes.",
-    "C14": "chunked messages that cannot be decompressed.",
-    "C15": "chunked messages with chunk fields that make no sense.",
-    "C17": "whole chunked messages followed by their own beginning.",
-    "C22": "chunked messages lie in more than one ledger.",
-    "C33": "chunked messages that a client joins with another one.",
-    "C34": "chunked messages with a damaged chunk.",
-    "C35": "chunked messages of which two copies of a chunk differ.",
-    "C36": "chunked messages that are cut unevenly or hold an empty chunk.",
+COUNTED = {
+    "C02": "Chunked messages with a repeated beginning (stored again before they were complete)",
+    "C03": "Chunked messages with overlapping chunks (some stored twice before they were complete)",
+    "C04": "Whole chunked messages followed by a rest of themselves",
+    "C05": "Chunked messages that are stored whole more than once",
+    "C06": "Chunked messages that begin but never end",
+    "C07": "Chunked messages that may still be arriving",
+    "C08": "Chunked messages without their first chunk",
+    "C09": "Chunked messages with chunks missing in the middle",
+    "C10": "Chunked messages that are complete but out of order",
+    "C11": "Chunked messages whose chunks contradict each other",
+    "C12": "Chunked messages whose uuid other messages use as well",
+    "C13": "Chunked messages whose sizes or counts contradict their bytes",
+    "C14": "Chunked messages that cannot be decompressed",
+    "C15": "Chunked messages with chunk fields that make no sense",
+    "C17": "Whole chunked messages followed by their own beginning",
+    "C22": "Chunked messages that lie in more than one ledger",
+    "C33": "Chunked messages that a client joins with another one",
+    "C34": "Chunked messages with a damaged chunk",
+    "C35": "Chunked messages of which two copies of a chunk differ",
+    "C36": "Chunked messages that are cut unevenly or hold an empty chunk",
 }
 
 
@@ -44,7 +44,7 @@ def findings_of_chunks(publications: DataFrame, origin: Origin) -> DataFrame:
         "topic", f.col("first_ledger_id").alias("ledger_id"), f.col("first_entry_id").alias("entry_id"),
         "sureness", "reason", f.explode(codes).alias("code"),
     )  # fmt: skip
-    return counted_findings(coded, SENTENCES, origin)
+    return counted_findings(coded, COUNTED, origin)
 
 
 def _lookup(value: Column, codes: Mapping[Any, str]) -> Column:

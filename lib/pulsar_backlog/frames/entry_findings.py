@@ -35,13 +35,13 @@ _FLAG_CODES = {
     FLAG_REPEATED_PROPERTY: "E07",
     FLAG_UNKNOWN_COMPRESSION: "E07",
 }
-_ENTRY_SENTENCES = {
-    "E01": "entries whose bytes do not agree with their checksum.",
-    "E03": "entries with metadata fields this version does not know.",
-    "E04": "entries with times outside the years 1970 to 9999.",
-    "E05": "entries without a checksum.",
-    "E06": "entries with text that is not UTF-8.",
-    "E07": "entries with odd metadata.",
+_COUNTED = {
+    "E01": "Entries whose bytes do not agree with their checksum",
+    "E03": "Entries with metadata fields this version does not know",
+    "E04": "Entries with times outside the years 1970 to 9999",
+    "E05": "Entries without a checksum",
+    "E06": "Entries with text that is not UTF-8",
+    "E07": "Entries with odd metadata",
 }
 
 
@@ -116,10 +116,10 @@ def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
     odd = entries.filter((f.col("checksum_state") != "valid") | f.col("flags").isNotNull())
     sure = (f.lit("certain").alias("sureness"), f.lit(_READ).alias("reason"))
     coded = odd.select("topic", "ledger_id", "entry_id", *sure, f.explode(codes).alias("code"))
-    return counted_findings(coded, _ENTRY_SENTENCES, origin)
+    return counted_findings(coded, _COUNTED, origin)
 
 
-def counted_findings(coded: DataFrame, sentences: dict[str, str], origin: Origin) -> DataFrame:
+def counted_findings(coded: DataFrame, counted: dict[str, str], origin: Origin) -> DataFrame:
     """One finding per topic and code of `coded` (topic, code, ledger_id, entry_id, sureness, reason).
 
     Position and evidence are those of the first places; where they are not equally sure, the least sure counts.
@@ -141,12 +141,12 @@ def counted_findings(coded: DataFrame, sentences: dict[str, str], origin: Origin
             *_columns(
                 code, origin, f.coalesce("topic", f.lit("topic unknown")), ledger_id=f.col("ledger_id"),
                 entry_id=f.col("entry_id"), count=f.col("count"),
-                message=f.concat_ws(" ", f.col("count").cast("string"), f.lit(sentence)),
+                message=f.format_string(f"{what}: %d.", "count"),
                 sureness=f.col("least_sure.sureness"), reason=f.col("least_sure.reason"),
                 evidence=f.col("places.at"), incomplete=f.lit(False),
             )
         )
-        for code, sentence in sentences.items()
+        for code, what in counted.items()
     ]  # fmt: skip
     return _together(frames)
 
