@@ -91,7 +91,7 @@ def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit]
     """Rows of `rejects` for `units`: those whose account says that there are any are walked again."""
     packs = spark.sparkContext.broadcast(pack_units(units, spark.sparkContext.defaultParallelism))
     schema = spark_schema(TABLES["rejects"].ddl())
-    rejects_arrow = arrow_schema(TABLES["entries"])
+    rejects_arrow = arrow_schema(TABLES["rejects"])
     entries_arrow = arrow_schema(TABLES["entries"])
 
     def reject_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
