@@ -35,7 +35,9 @@ def run_query(out: str, query: str, console: Console) -> None:
         rows = frame.limit(MAX_ROWS + 1).collect()
     except PySparkException as error:
         raise UsageError(_text(str(error).strip().partition("\n")[0])) from error
-    _print([_text(name) for name in frame.columns], [[_text(value) for value in row] for row in rows[:MAX_ROWS]], console)
+    _print(
+        [_text(name) for name in frame.columns], [[_text(value) for value in row] for row in rows[:MAX_ROWS]], console
+    )
     if len(rows) > MAX_ROWS:
         console.print(f"... more than {MAX_ROWS} rows; add a LIMIT or write the result elsewhere")
 
