@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,11 @@ def test_a_chunk_names_its_message() -> None:
 
 def test_an_incomplete_message_names_what_is_missing() -> None:
     found = facts(explain("28:1"))  # brk-orphan-prefix: 0 1 of 4
-    assert (found["state in these ledgers"], found["missing chunks"], found["rebuildable"]) == ("orphan prefix", "2, 3", "no")
+    assert (found["state in these ledgers"], found["missing chunks"], found["rebuildable"]) == (
+        "orphan prefix",
+        "2, 3",
+        "no",
+    )
 
 
 def test_spans_cover_every_byte_in_order() -> None:
@@ -61,7 +66,7 @@ def test_spans_cover_every_byte_in_order() -> None:
     top = [span for span in model.spans if span.depth == 0]
     assert sum(span.end - span.start for span in top) == model.length
     assert [span.label for span in top][-1] == "payload"
-    assert all(one.end <= two.start for one, two in zip(top, top[1:], strict=False))
+    assert all(one.end <= two.start for one, two in itertools.pairwise(top))
 
 
 def test_values_are_withheld_unless_asked_for(tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ PLAIN = [entry(payload=bytes([n]) * 40) for n in range(6)]
 
 def make(folder: Path) -> Path:
     """Fill the folder."""
-    copy_ledgers(folder, [HEALTHY, EMPTY_INDEX, NO_DATA, NO_INDEX, TWICE, TRUNCATED, LENGTHENED, BAD_MAGIC, FLIPPED_PAYLOAD])
+    copy_ledgers(
+        folder, [HEALTHY, EMPTY_INDEX, NO_DATA, NO_INDEX, TWICE, TRUNCATED, LENGTHENED, BAD_MAGIC, FLIPPED_PAYLOAD]
+    )
     _damage_real(folder)
     _write_synthetic(folder)
     (folder / "README.txt").write_text("not a ledger\n")
@@ -71,15 +73,27 @@ def _write_synthetic(folder: Path) -> None:
     flipped = offload(PLAIN)
     at = 128 + 3 * size + 12 + 6 + 4  # the first metadata byte of entry 3: the tag of producer_name
     data = _flip(flipped.data, at)
-    put(folder, type(flipped)(data, flipped.index, flipped.offsets, flipped.first_ids, flipped.entries), FLIPPED_METADATA)
+    put(
+        folder,
+        type(flipped)(data, flipped.index, flipped.offsets, flipped.first_ids, flipped.entries),
+        FLIPPED_METADATA,
+    )
 
     put(folder, offload([PLAIN[0], b"", PLAIN[2]]), ZERO_BYTES)
     put(folder, offload([PLAIN[0], entry(REQUIRED + number(99, 7))]), NEWER)
 
     # what people sent, in entries that are whole, damaged, odd, chunked and undecodable: nothing may pass it on
-    said = REQUIRED + pair(b"colour", b"qzx-value") * 2 + run(6, b"qzx-key") + run(18, b"qzx-order") + pair(b"qzx-name", b"\xff")
+    said = (
+        REQUIRED
+        + pair(b"colour", b"qzx-value") * 2
+        + run(6, b"qzx-key")
+        + run(18, b"qzx-order")
+        + pair(b"qzx-name", b"\xff")
+    )
     plain = entry(said, b"qzx-payload")
     chunk = run(26, b"p-0") + number(27, 3) + number(28, 30) + number(29, 0)
-    put(folder, offload([plain, plain[:-1] + b"!", entry(said + chunk, b"qzx-payload"), plain[:30], b"qzx-payload"]), SECRETS)
-
-
+    put(
+        folder,
+        offload([plain, plain[:-1] + b"!", entry(said + chunk, b"qzx-payload"), plain[:30], b"qzx-payload"]),
+        SECRETS,
+    )

@@ -33,7 +33,12 @@ def test_standard_output_is_json_lines_where_it_is_no_terminal(bundled: Audited)
 def test_result_json_has_the_documented_fields(bundled: Audited) -> None:
     text = DOCS.read_text()
     table = text.partition("\n## ")[0]
-    documented = {name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    documented = {
+        name
+        for line in table.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
     assert set(bundled.result) == documented
     assert bundled.result["schema_version"] == 1
     assert bundled.result["counts"]["entries"] == 812
@@ -70,9 +75,17 @@ def secrets() -> dict[str, str]:
 
 
 def test_no_payload_key_or_property_value_in_what_people_pass_around(bundled: Audited, secrets: dict[str, str]) -> None:
-    passed = [bundled.stdout, bundled.stderr, (bundled.out / "report.html").read_text(), (bundled.out / "result.json").read_text()]
+    passed = [
+        bundled.stdout,
+        bundled.stderr,
+        (bundled.out / "report.html").read_text(),
+        (bundled.out / "result.json").read_text(),
+    ]
     passed += [path.read_text(errors="replace") for path in (bundled.out / "data_docs").rglob("*") if path.is_file()]
-    passed += [json.dumps(bundled.rows(name), default=str) for name in ("findings", "quality_results", "chunked_messages", "chunks", "runs")]
+    passed += [
+        json.dumps(bundled.rows(name), default=str)
+        for name in ("findings", "quality_results", "chunked_messages", "chunks", "runs")
+    ]
     for text, origin in secrets.items():
         assert not [place[:60] for place in passed if text in place], (text, origin)
 

@@ -50,7 +50,9 @@ def test_the_healthy_ledger_is_all_there(audited: Audited, folder: Path) -> None
     held = json.loads((EXPECTED / "entries" / f"{d.HEALTHY}.json").read_text())["entries"]
     data = data_object(folder, d.HEALTHY).read_bytes()
     rows = [row for row in audited.rows("entries") if row["ledger_id"] == d.HEALTHY]
-    assert [hashlib.sha256(data[row["offset"] :][: row["length"]]).hexdigest() for row in rows] == [e["sha256"] for e in held]
+    assert [hashlib.sha256(data[row["offset"] :][: row["length"]]).hexdigest() for row in rows] == [
+        e["sha256"] for e in held
+    ]
     assert codes_of(audited, d.HEALTHY) == set()
     whole = [row for row in audited.rows("chunked_messages") if row["ledgers"] == [d.HEALTHY]]
     assert {row["state"] for row in whole} == {"whole"}
@@ -102,7 +104,10 @@ def test_nothing_that_people_sent_is_passed_on(audited: Audited) -> None:
     files = [audited.out / "report.html", audited.out / "result.json", *(audited.out / "data_docs").rglob("*.*")]
     passed = [path.read_text(errors="replace") for path in files if path.is_file()]
     passed += [audited.stdout, audited.stderr]
-    passed += [str(audited.rows(name)) for name in ("findings", "quality_results", "chunked_messages", "chunks", "runs", "ledgers")]
+    passed += [
+        str(audited.rows(name))
+        for name in ("findings", "quality_results", "chunked_messages", "chunks", "runs", "ledgers")
+    ]
     assert not [text[:60] for text in passed if "qzx" in text]
 
 

@@ -34,7 +34,9 @@ def test_a_bucket_gives_the_same_entries_as_the_folder(
     audited = run_scan("s3://backlog/pre", tmp_path / "out", endpoint=bucket.endpoint)
     assert audited.exit_code == 0, audited.stderr
     assert without_place(audited.rows("entries")) == without_place(bundled.rows("entries"))
-    assert {row["uri"] for row in audited.rows("entries", "uri")} == {row["uri"] for row in bundled.rows("entries", "uri")}
+    assert {row["uri"] for row in audited.rows("entries", "uri")} == {
+        row["uri"] for row in bundled.rows("entries", "uri")
+    }
 
 
 def test_credentials_from_a_profile_file(
@@ -64,9 +66,7 @@ def test_a_bucket_that_is_not_there(
     assert "no-such-bucket" in audited.stderr + json.dumps(audited.codes() if audited.exit_code == 4 else {})
 
 
-def test_an_unreadable_part_of_a_folder_is_exit_4_and_the_rest_is_audited(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_an_unreadable_part_of_a_folder_is_exit_4_and_the_rest_is_audited(spark: SparkSession, tmp_path: Path) -> None:
     import os
 
     source = copy_ledgers(tmp_path / "objects", [292])

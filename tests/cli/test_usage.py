@@ -26,7 +26,9 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.parametrize("command", ["audit", "run", "explain", "sql"])
-def test_help_of_each_command(command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_each_command(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(monkeypatch, command, "--help") == 0
     assert "Usage: pulsar-backlog" in capsys.readouterr().out
 

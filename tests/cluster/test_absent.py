@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from pulsar_backlog.cluster.absent import absent_ledgers, findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 

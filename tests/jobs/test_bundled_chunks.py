@@ -44,7 +44,9 @@ def test_every_chunk_entry_has_one_role_in_one_publication(
     chunks: dict[tuple[int, int], dict[str, Any]],
     publications: dict[tuple[str, str, int], dict[str, Any]],
 ) -> None:
-    stored = bundled.rows("entries", "ledger_id", "entry_id", "uuid", "topic", "publish_time_ms", "chunk_id", "payload_length")
+    stored = bundled.rows(
+        "entries", "ledger_id", "entry_id", "uuid", "topic", "publish_time_ms", "chunk_id", "payload_length"
+    )
     entries = {(row["ledger_id"], row["entry_id"]): row for row in stored if row["uuid"] is not None}
     assert set(chunks) == set(entries)
     copies: Counter[tuple[str, str, int]] = Counter()
@@ -85,7 +87,11 @@ def test_what_does_not_decode_says_so(
         assert row["state"] == "whole"
         assert set(row["flags"]) & {"decode_fault", "sizes_lie"}
         assert DECODE_FAULTS[topic.rpartition("/")[2]] in (None, row["decode_state"])
-    labels = {sent_chunks()[at]["label"] for at, row in chunks.items() if (row["topic"], row["chunk_uuid"], row["publish_time_ms"]) in faulty}
+    labels = {
+        sent_chunks()[at]["label"]
+        for at, row in chunks.items()
+        if (row["topic"], row["chunk_uuid"], row["publish_time_ms"]) in faulty
+    }
     assert all("garbage" in label or "usize" in label or "not-zstd" in label for label in labels)
 
 
@@ -114,8 +120,9 @@ def test_what_java_delivered_whole_is_whole_or_rebuildable_with_its_message_id(
     assert delivered > 80
 
 
-def test_a_manifest_leads_to_the_very_bytes(publications: dict[tuple[str, str, int], dict[str, Any]], bundled: Audited) -> None:
-    import hashlib
+def test_a_manifest_leads_to_the_very_bytes(
+    publications: dict[tuple[str, str, int], dict[str, Any]], bundled: Audited
+) -> None:
 
     paths = {row["ledger_id"]: row["data_uri"] for row in bundled.rows("ledgers", "ledger_id", "data_uri")}
     first = {at: sent for at, sent in sent_chunks().items() if sent["chunk"] == 0 and "full_sha" in sent}
@@ -145,4 +152,6 @@ def test_no_false_alarm_on_a_healthy_topic(bundled: Audited) -> None:
             by_topic[row["topic"]].add(row["code"])
     unexpected = {topic: codes for topic, codes in by_topic.items() if "/brk" not in topic}
     # ledger 257, where the first message of multi-chunk begins, is left out of the bundle
-    assert set(unexpected) <= {"persistent://lab/s3/multi-chunk", "persistent://lab/s3/part-chunk-partition-0"}, unexpected
+    assert set(unexpected) <= {"persistent://lab/s3/multi-chunk", "persistent://lab/s3/part-chunk-partition-0"}, (
+        unexpected
+    )

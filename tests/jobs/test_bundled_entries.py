@@ -36,7 +36,10 @@ def read_by(client: str) -> Iterator[tuple[str, dict[str, Any]]]:
 def test_the_entries_are_those_that_bookkeeper_held(entries: dict[tuple[int, int], dict[str, Any]]) -> None:
     objects = {path.name: path.read_bytes() for path in OBJECTS.iterdir()}
     found = {
-        position: (row["length"], hashlib.sha256(objects[row["uri"]][row["offset"] : row["offset"] + row["length"]]).hexdigest())
+        position: (
+            row["length"],
+            hashlib.sha256(objects[row["uri"]][row["offset"] : row["offset"] + row["length"]]).hexdigest(),
+        )
         for position, row in entries.items()
     }
     held = {}
@@ -98,7 +101,10 @@ def test_a_plain_payload_is_the_very_bytes_that_java_delivered(entries: dict[tup
             continue
         start = row["offset"] + row["payload_offset"]
         payload = (OBJECTS / row["uri"]).read_bytes()[start : start + row["payload_length"]]
-        assert (len(payload), hashlib.sha256(payload).hexdigest()) == (message["size"], message["sha256"] or hashlib.sha256().hexdigest())
+        assert (len(payload), hashlib.sha256(payload).hexdigest()) == (
+            message["size"],
+            message["sha256"] or hashlib.sha256().hexdigest(),
+        )
         compared += 1
     assert compared > 80
 
@@ -110,7 +116,11 @@ def test_broken_sets_are_stored_as_they_were_sent(entries: dict[tuple[int, int],
         row = entries.get(tuple(chunk.get("pos") or ()))
         if row is None or "seq" not in chunk:  # not bundled, or a marker
             continue
-        assert (row["topic"], row["sequence_id"], row["payload_length"]) == (chunk["topic"], chunk["seq"], chunk["psize"])
+        assert (row["topic"], row["sequence_id"], row["payload_length"]) == (
+            chunk["topic"],
+            chunk["seq"],
+            chunk["psize"],
+        )
         assert row["uuid"] == chunk.get("uuid")
         assert (row["chunk_id"], row["num_chunks_from_msg"]) == (chunk.get("chunk"), chunk.get("n"))
         compared += 1

@@ -58,7 +58,9 @@ def test_a_choice_that_holds_nothing_is_told(spark: SparkSession, source: Path, 
 def test_two_clusters_in_one_folder_do_not_touch_each_other(spark: SparkSession, source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run_scan(source, out, cluster="one", ledger=["22"])
-    before = [row for row in run_scan(source, out, cluster="one", ledger=["22"]).rows("entries") if row["cluster"] == "one"]
+    before = [
+        row for row in run_scan(source, out, cluster="one", ledger=["22"]).rows("entries") if row["cluster"] == "one"
+    ]
     both = run_scan(source, out, cluster="two", ledger=["22", "24"])
     assert [row for row in both.rows("entries") if row["cluster"] == "one"] == before
     assert {(row["cluster"], row["ledger_id"]) for row in both.rows("scans")} == {("one", 22), ("two", 22), ("two", 24)}

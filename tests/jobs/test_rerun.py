@@ -50,7 +50,9 @@ def test_a_second_audit_does_nothing_and_a_third_sees_what_changed(out: Path, tm
     assert changed.exit_code == 1
     (finding,) = [row for row in changed.rows("findings") if row["code"] == "S17"]
     assert (finding["ledger_id"], finding["subject"]) == (292, "ledger:292")
-    (scan_run, *_) = sorted((r for r in changed.rows("runs") if r["job"] == "scan_entries"), key=lambda r: r["started"], reverse=True)
+    (scan_run, *_) = sorted(
+        (r for r in changed.rows("runs") if r["job"] == "scan_entries"), key=lambda r: r["started"], reverse=True
+    )
     assert dict(scan_run["rows"])["scans"] == 1  # only the changed ledger was scanned
     assert [row["entry_id"] for row in changed.rows("entries") if row["ledger_id"] == 292] == list(range(10))
     assert {row["entry_id"] for row in changed.rows("entries") if row["ledger_id"] == 267} == others

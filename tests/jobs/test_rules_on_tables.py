@@ -16,7 +16,11 @@ from tests.auditing import Audited, run_one
     ("table", "where", "rules"),
     [
         # the first entry of compact-plain, which is no chunk
-        ("entries", "ledger_id = 267 AND entry_id = 0", {"ledger_decoded_in_entries", "audit_entries_stored", "ledger_entry_ids_unique"}),
+        (
+            "entries",
+            "ledger_id = 267 AND entry_id = 0",
+            {"ledger_decoded_in_entries", "audit_entries_stored", "ledger_entry_ids_unique"},
+        ),
         ("chunks", "ledger_id = 22 AND entry_id = 0", {"topic_chunk_entries_in_chunks", "topic_chunks_in_messages"}),
         ("chunked_messages", "chunk_uuid = 'raw1-1'", {"topic_chunks_in_messages"}),
         ("scans", "ledger_id = 267", {"audit_copies_scanned", "audit_entries_stored"}),

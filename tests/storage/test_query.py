@@ -36,7 +36,9 @@ def test_every_view_answers(bundled: Audited, view: str) -> None:
 
 
 def test_values_cannot_steer_a_terminal(bundled: Audited) -> None:
-    query = "SELECT concat('a', chr(27), '[31m', chr(10), chr(9), '[bold]b') AS hostile, X'0E01' AS bytes, NULL AS nothing"
+    query = (
+        "SELECT concat('a', chr(27), '[31m', chr(10), chr(9), '[bold]b') AS hostile, X'0E01' AS bytes, NULL AS nothing"
+    )
     assert ask(bundled, query) == "hostile\tbytes\tnothing\na\\x1b[31m\\x0a\\x09[bold]b\t0e01\t\n"
     drawn = ask(bundled, query, terminal=True)
     assert "a\\x1b[31m\\x0a\\x09[bold]b" in drawn
