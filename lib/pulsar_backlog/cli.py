@@ -124,7 +124,9 @@ def run_pipeline(pipeline: Pipeline, given: Mapping[str, object]) -> int:
     overrides = {**given, "exit_zero_when_unchanged": None}
     lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
     codes: list[int] = []
-    for job, argv in lines.items():
+    for number, (job, argv) in enumerate(lines.items(), start=1):
+        # On standard error: standard output is the result's.
+        sys.stderr.write(f"[{number}/{len(lines)}] {job}\n")
         code = _run_report(argv, codes, given) if job == "write_report" else load_job(job).main(argv)
         if code in (EXIT_USAGE, EXIT_FAILED):
             return int(code)
