@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.auditing import EXPECTED, OBJECTS, Audited, copy_ledgers, run_audit, run_scan
+from tests.auditing import EXPECTED, OBJECTS, Audited, copy_ledgers, run_audit
 from tests.ledgers.conftest import S3Server, aws, s3_server
 
 __all__ = ["aws", "s3_server"]
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +29,17 @@ def bucket(s3_server: S3Server) -> S3Server:
     return s3_server
 
 
+SCAN = "import sys; from tests.auditing import *; print(run_scan(sys.argv[1], Path(sys.argv[2]), **eval(sys.argv[3])).exit_code)"
+
+
+def scan_in_a_session_of_its_own(source: str, out: Path, **options: Any) -> Audited:
+    """Inventory and scan in a new process: Spark's workers have the credentials of the moment their JVM started."""
+    path = os.pathsep.join([str(ROOT / "lib"), str(ROOT)])
+    command = [sys.executable, "-c", SCAN, source, str(out), repr(options)]
+    done = subprocess.run(command, env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    return Audited(int(done.stdout.split()[-1]), done.stdout, done.stderr, out, source)
+
+
 def without_place(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in ("uri", "cluster")} for row in rows]
 
@@ -31,7 +47,7 @@ def without_place(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_a_bucket_gives_the_same_entries_as_the_folder(
     bucket: S3Server, bundled: Audited, aws: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    audited = run_scan("s3://backlog/pre", tmp_path / "out", endpoint=bucket.endpoint)
+    audited = scan_in_a_session_of_its_own("s3://backlog/pre", tmp_path / "out", endpoint=bucket.endpoint)
     assert audited.exit_code == 0, audited.stderr
     assert without_place(audited.rows("entries")) == without_place(bundled.rows("entries"))
     assert {row["uri"] for row in audited.rows("entries", "uri")} == {
@@ -50,7 +66,7 @@ def test_credentials_from_a_profile_file(
     aws.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     aws.setenv("AWS_PROFILE", "night")
     out = tmp_path / "out"
-    audited = run_scan("s3://backlog/pre", out, endpoint=bucket.endpoint, ledger=["22"])
+    audited = scan_in_a_session_of_its_own("s3://backlog/pre", out, endpoint=bucket.endpoint, ledger=["22"])
     assert audited.exit_code == 0, audited.stderr
     assert len(audited.rows("entries")) == 7
     written = [path for path in out.rglob("*") if path.is_file()]
@@ -67,8 +83,6 @@ def test_a_bucket_that_is_not_there(
 
 
 def test_an_unreadable_part_of_a_folder_is_exit_4_and_the_rest_is_audited(spark: SparkSession, tmp_path: Path) -> None:
-    import os
-
     source = copy_ledgers(tmp_path / "objects", [292])
     locked = tmp_path / "objects" / "locked"
     copy_ledgers(locked, [22])

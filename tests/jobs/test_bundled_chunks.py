@@ -1,4 +1,4 @@
-"""`chunked_messages` and `chunks` of the bundled backlog: what the pure fold's tests expect, through Spark and Delta."""
+"""`chunked_messages` and `chunks` of the bundled backlog: what the fold's tests expect, through Spark and Delta."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_long_answer_is_cut_and_says_so(bundled: Audited) -> None:
 @pytest.mark.parametrize(
     ("query", "named"),
     [
-        ("SELECT", "SELECT"),
+        ("SELECT", "end of input"),
         ("SELEC 1", "SELEC"),
         ("SELECT * FROM no_such_table", "no_such_table"),
         ("SELECT no_such_column FROM entries", "no_such_column"),
