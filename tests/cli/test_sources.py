@@ -29,7 +29,11 @@ def bucket(s3_server: S3Server) -> S3Server:
     return s3_server
 
 
-SCAN = "import sys; from tests.auditing import *; print(run_scan(sys.argv[1], Path(sys.argv[2]), **eval(sys.argv[3])).exit_code)"
+SCAN = """
+import sys
+from tests.auditing import *
+print(run_scan(sys.argv[1], Path(sys.argv[2]), **eval(sys.argv[3])).exit_code)
+"""
 
 
 def scan_in_a_session_of_its_own(source: str, out: Path, **options: Any) -> Audited:
