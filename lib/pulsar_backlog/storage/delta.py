@@ -32,7 +32,7 @@ def schema_of(table: Table) -> StructType:
 
 def exists(spark: SparkSession, out: str, table: Table) -> bool:
     """Whether the table has been made."""
-    return DeltaTable.isDeltaTable(spark, table_path(out, table))
+    return table_version(spark, out, table) >= 0
 
 
 def read_table(spark: SparkSession, out: str, table: Table) -> DataFrame:
@@ -43,11 +43,13 @@ def read_table(spark: SparkSession, out: str, table: Table) -> DataFrame:
 
 
 def table_version(spark: SparkSession, out: str, table: Table) -> int:
-    """The table's Delta version, -1 when it was never written."""
-    if not exists(spark, out, table):
-        return -1
-    history = DeltaTable.forPath(spark, table_path(out, table)).history(1).select("version").first()
-    return -1 if history is None else int(history[0])
+    """The table's Delta version, -1 when it was never written.
+
+    Asked of Delta's log itself: its history is a Spark job, and an audit asks this dozens of times.
+    """
+    java, none = spark._jvm, spark._jvm.scala.Option.empty()  # type: ignore[union-attr]
+    log = java.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, table_path(out, table))  # type: ignore[union-attr]
+    return int(log.update(False, none, none).version())
 
 
 def conform(df: DataFrame, table: Table) -> DataFrame:
