@@ -21,6 +21,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames import report_rows as queries
 from pulsar_backlog.options import job_parser
 from pulsar_backlog.report import build, model
+from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
 from pulsar_backlog.report.summary import json_lines, print_summary, result_json
@@ -40,7 +41,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show))
+    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show, show_again))
 
 
 def show(report: ReportModel) -> None:
@@ -53,18 +54,28 @@ def show(report: ReportModel) -> None:
         sys.stdout.write(line + "\n")
 
 
-def write(context: JobContext, use: Callable[[ReportModel], None]) -> JobResult:
-    """Build the report's model, hand it to `use`, and write the files unless they are there and nothing changed."""
+def show_again(saved: Saved) -> None:
+    """The verdict of the last report, when there was nothing new to do."""
+    console = Console()
+    if console.is_terminal:
+        print_again(saved, console)
+        return
+    sys.stdout.write(json.dumps(saved, ensure_ascii=False) + "\n")
+
+
+def write(context: JobContext, use: Callable[[ReportModel], None], again: Callable[[Saved], None]) -> JobResult:
+    """Hand the report's model to `use` and write the files; if nothing changed, hand `again` the last verdict."""
     folder = local_out(context.out)
     if folder is None:
         raise UsageError(f"--out {context.out}: the report is written to a local folder; give one")
     inputs: dict[str, object] = {name: table_version(context.spark, context.out, TABLES[name]) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
+    page, result = folder / "report.html", folder / "result.json"
+    if page.exists() and result.exists() and is_unchanged(context, digest):
+        again(verdict_again(json.loads(result.read_text(encoding="utf-8")), context.options.fail_on))
+        return JobResult(digest, changed=False)
     report = model_of(context)
     use(report)
-    page, result = folder / "report.html", folder / "result.json"
-    if is_unchanged(context, digest) and page.exists() and result.exists():
-        return JobResult(digest, changed=False)
     _write(page, render(report))
     _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
     return JobResult(digest, judges_all=True)

@@ -15,6 +15,7 @@ from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import HELP, absolute
+from pulsar_backlog.report.again import Saved
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.storage.runs import (
     EXIT_CLEAN,
@@ -146,7 +147,11 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) 
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
     job = load_job("write_report")
     seen: list[ReportModel] = []
-    code = run_job(job.JOB, job.arg_parser(), argv, lambda context: job.write(context, seen.append))
+    saved: list[Saved] = []
+    code = run_job(job.JOB, job.arg_parser(), argv, lambda context: job.write(context, seen.append, saved.append))
+    if saved:
+        job.show_again(saved[0])
+        return int(saved[0]["exit_code"])
     if not seen or code in (EXIT_USAGE, EXIT_FAILED):
         return code
     final = seen[0].exit_code if seen[0].exit_code != EXIT_CLEAN else _worst([*codes, code], given)
