@@ -25,9 +25,9 @@ from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.options import job_parser
 from pulsar_backlog.progress import Progress, progress
-from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, write_entries
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version, write_entries
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "scan_entries"
@@ -50,8 +50,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
     source = open_source(context.options.source or "", context.options.endpoint)
+    digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
+    if exists(context.spark, context.out, TABLES["scans"]) and is_unchanged(context, digest):
+        return JobResult(digest, changed=False)
     pending, changed = pending_copies(context)
-    digest = fingerprint(context.options, {"pending": len(pending)})
     if not pending:
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
