@@ -168,11 +168,7 @@ def test_every_broken_set_gets_what_its_label_says(name: str) -> None:
 
 
 def test_labels_of_the_table_all_exist() -> None:
-    labels = {
-        (name.removeprefix("clients."), label)
-        for name in BROKEN
-        for label in load(name)["labels"] or ()
-    }
+    labels = {(name.removeprefix("clients."), label) for name in BROKEN for label in load(name)["labels"] or ()}
     assert set(EXPECTED) <= labels
 
 

@@ -147,9 +147,7 @@ def test_counts_and_totals_that_disagree(pairs: list[tuple[int, int]], chosen: t
         ([(1, 5, 7777), (0, 3, 9999)], (3, 9999)),  # nothing speaks for either: chunk 0's, wherever it is
     ],
 )
-def test_counts_of_incomplete_sets_that_disagree(
-    told: list[tuple[int, int, int]], chosen: tuple[int, int]
-) -> None:
+def test_counts_of_incomplete_sets_that_disagree(told: list[tuple[int, int, int]], chosen: tuple[int, int]) -> None:
     made = [row(i, place, n, total_bytes=total) for place, (i, n, total) in enumerate(told)]
     publication = only(made)
     assert (publication.num_chunks, publication.total_bytes) == chosen
