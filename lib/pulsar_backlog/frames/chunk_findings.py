@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
-from pulsar_backlog.frames.entry_findings import Origin, counted_findings
+from pulsar_backlog.frames.entry_findings import Origin, code_of, counted_findings
 
 COUNTED = {
     "C02": "Chunked messages with a repeated beginning (stored again before they were complete)",
@@ -37,18 +34,11 @@ COUNTED = {
 
 def findings_of_chunks(publications: DataFrame, origin: Origin) -> DataFrame:
     """One finding per topic and code; positions are those of the first copies."""
-    of_state = _lookup(f.col("state"), STATE_CODES)
-    of_flags = f.transform("flags", lambda flag: _lookup(flag, FLAG_CODES))
+    of_state = code_of(f.col("state"), STATE_CODES)
+    of_flags = f.transform("flags", lambda flag: code_of(flag, FLAG_CODES))
     codes = f.array_distinct(f.array_compact(f.array_append(of_flags, of_state)))
     coded = publications.select(
         "topic", f.col("first_ledger_id").alias("ledger_id"), f.col("first_entry_id").alias("entry_id"),
         "sureness", "reason", f.explode(codes).alias("code"),
     )  # fmt: skip
     return counted_findings(coded, COUNTED, origin)
-
-
-def _lookup(value: Column, codes: Mapping[Any, str]) -> Column:
-    found = f.lit(None).cast("string")
-    for name, code in codes.items():
-        found = f.when(value == name, code).otherwise(found)
-    return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as f
@@ -106,7 +107,10 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
 def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
     """Per topic and code: entries whose checksum is wrong or absent, and entries that are odd but readable."""
     codes = f.array_union(
-        f.transform(f.coalesce("flags", f.array().cast("array<string>")), _code_of_flag),
+        f.transform(
+            f.coalesce("flags", f.array().cast("array<string>")),
+            lambda flag: f.coalesce(code_of(flag, _FLAG_CODES), f.lit("E07")),
+        ),
         f.array_compact(
             f.array(
                 f.when(f.col("checksum_state") == "mismatch", "E01"), f.when(f.col("checksum_state") == "absent", "E05")
@@ -151,11 +155,12 @@ def counted_findings(coded: DataFrame, counted: dict[str, str], origin: Origin) 
     return _together(frames)
 
 
-def _code_of_flag(flag: Column) -> Column:
-    code = f.lit("E07")
-    for name, value in _FLAG_CODES.items():
-        code = f.when(flag == name, value).otherwise(code)
-    return code
+def code_of(value: Column, codes: Mapping[Any, str]) -> Column:
+    """The finding code of a state or flag; null where it has none."""
+    found = f.lit(None).cast("string")
+    for name, code in codes.items():
+        found = f.when(value == name, code).otherwise(found)
+    return found
 
 
 def _columns(code: str, origin: Origin, subject: Column, **given: Column) -> list[Column]:

@@ -8,6 +8,8 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.frames.chunk_rows import is_chunk
+
 Frames = Mapping[str, DataFrame]
 """The tables of one cluster, by name."""
 
@@ -47,7 +49,7 @@ def topic_summary(tables: Frames) -> DataFrame:
     messages = tables["entries"].filter(f.col("topic").isNotNull())
     of_entries = _with_previous(messages).groupBy("topic").agg(
         f.count("*").alias("entries"),
-        _count(_is_chunk()).alias("chunk_entries"),
+        _count(is_chunk()).alias("chunk_entries"),
         f.max(f.abs(f.col("publish_time_ms") - f.col("broker_ms"))).alias("max_publish_skew_ms"),
         _count(f.col("index") <= f.col("index_before")).alias("index_backwards"),
         _count(f.col("broker_ms") < f.col("broker_ms_before")).alias("broker_time_backwards"),
@@ -121,11 +123,6 @@ def _with_previous(entries: DataFrame) -> DataFrame:
         f.lag("broker_ms").over(before).alias("broker_ms_before"),
         f.lag("publish_time_ms").over(before).alias("publish_ms_before"),
     )
-
-
-def _is_chunk() -> Column:
-    fields = ("uuid", "chunk_id", "num_chunks_from_msg")
-    return f.coalesce(*(f.col(name).cast("string") for name in fields)).isNotNull() & f.col("marker_type").isNull()
 
 
 def _count(when: Column) -> Column:
