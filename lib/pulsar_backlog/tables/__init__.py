@@ -1,6 +1,7 @@
 """One module per public table: its columns, key and slice. Everything else reads the contract from here."""
 
 from pulsar_backlog.tables import (
+    ack_ranges,
     chunked_messages,
     chunks,
     entries,
@@ -10,6 +11,8 @@ from pulsar_backlog.tables import (
     rejects,
     runs,
     scans,
+    stalls,
+    subscriptions,
 )
 from pulsar_backlog.tables.contract import Column, Table
 
@@ -22,6 +25,9 @@ TABLES: dict[str, Table] = {
         rejects,
         chunked_messages,
         chunks,
+        subscriptions,
+        ack_ranges,
+        stalls,
         findings,
         quality_results,
         runs,
