@@ -18,6 +18,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.frames.chunk_findings import findings_of_chunks
@@ -26,7 +27,6 @@ from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_
 from pulsar_backlog.frames.entry_findings import Origin
 from pulsar_backlog.frames.log_edges import edge_rows, log_edges
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.options import job_parser
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job

@@ -16,6 +16,7 @@ from datetime import UTC
 from pyspark.sql import Row
 from pyspark.sql import functions as f
 
+from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.frames.entry_findings import Origin, findings_of_changed, findings_of_entries, findings_of_scans
 from pulsar_backlog.frames.scan import Accounts, entries_frame, rejects_frame
@@ -23,7 +24,6 @@ from pulsar_backlog.ledgers.scope import scope_of
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
-from pulsar_backlog.options import job_parser
 from pulsar_backlog.progress import Progress, progress
 from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version, write_entries
 from pulsar_backlog.storage.findings import findings_frame, replace_findings

@@ -67,7 +67,7 @@ def version_of(out: Path, table: str) -> int:
 
 def run_audit(source: Path | str, out: Path, **options: Any) -> Audited:
     """`pulsar-backlog audit`, without the parsing of its command line."""
-    from pulsar_backlog.cli import run_pipeline
+    from pulsar_backlog.commands.audit import run_pipeline
 
     given = _given(source, out, options)
     return _heard(lambda: run_pipeline(load_pipelines().get("audit"), given), given)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.config import JOB_OPTIONS, Options
+from pulsar_backlog.arguments import absolute, job_parser, parse_options
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import HELP, absolute, job_parser, parse_options
+from pulsar_backlog.options import HELP, JOB_OPTIONS, Options
 
 PLACES = ["--source", "/s", "--out", "/o"]
 

@@ -15,7 +15,8 @@ from datetime import UTC, datetime, timedelta
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
-from pulsar_backlog.config import Options, Pipeline, home, job_argv, load_pipelines
+from pulsar_backlog.config import Pipeline, home, job_argv, load_pipelines
+from pulsar_backlog.options import Options
 
 FROM_VARIABLES = Options(source="{{ var.value.pulsar_backlog_source }}", out="{{ var.value.pulsar_backlog_out }}")
 # A task fails on any exit code but 0. Findings are results, not failures; so is "nothing new to do".

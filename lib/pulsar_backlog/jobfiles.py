@@ -6,8 +6,9 @@ import importlib.util
 import sys
 from types import ModuleType
 
-from pulsar_backlog.config import JOB_OPTIONS, home
+from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import JOB_OPTIONS
 
 
 def load_job(name: str) -> ModuleType:

@@ -1,13 +1,29 @@
-"""The jobs' command lines: one parser for every job, made from the options that `config.py` declares."""
+"""Options of jobs and commands: their names, types and words, stated once."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pulsar_backlog.config import JOB_OPTIONS, Options, given_options, parse_instant
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
 from pulsar_backlog.errors import UsageError
+
+_EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_WITH_SOURCE = ("source", "endpoint", "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
+
+JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "inventory_ledgers": _WITH_SOURCE,
+    "scan_entries": _WITH_SOURCE,
+    "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
+    "check_quality": _EVERY_JOB,
+    "write_report": _EVERY_JOB,
+}
+"""Every job in the order of the data's way, with the options it takes, in the order they are written."""
+
 
 HELP: dict[str, str] = {
     "source": "folder or s3://bucket[/prefix] that holds the offloaded ledgers",
@@ -25,51 +41,123 @@ HELP: dict[str, str] = {
 }
 """What each option says of itself, on every command line."""
 
-_REPEATED = ("topic", "ledger")
-_REQUIRED = ("source", "out")
-_DEFAULTS = {"cluster": "default", "fail_on": "error", "grace_seconds": 120}
+REQUIRED = ("source", "out")
+"""Options without which no job that takes them can run."""
 
 
-def job_parser(job: str, description: str) -> argparse.ArgumentParser:
-    """The parser of one job's options."""
-    parser = argparse.ArgumentParser(
-        prog=f"jobs/{job}.py", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for name in JOB_OPTIONS[job]:
-        flag = f"--{name.replace('_', '-')}"
-        if name == "exit_zero_when_unchanged":
-            parser.add_argument(flag, action="store_true", help=HELP[name])
-        elif name in _REPEATED:
-            parser.add_argument(flag, action="append", help=HELP[name])
-        else:
-            default = _DEFAULTS.get(name)
-            parser.add_argument(flag, required=name in _REQUIRED, default=default, help=HELP[name])
-    return parser
+def _as_tuple(value: object) -> object:
+    return value if isinstance(value, list | tuple) else (value,)
 
 
-def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> Options:
-    """The options of a command line, checked, with the folders made absolute.
+def _without_credentials(uri: str) -> str:
+    parts = urlsplit(uri)
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("must not hold credentials; they come from environment, profile or connection")
+    return uri
+
+
+def _ledger_range(value: object) -> str:
+    text = str(value)
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    if match is None or (match[2] is not None and int(match[1]) > int(match[2])):
+        raise ValueError(f"{text!r} is not a ledger id or a range of ids such as 12-20")
+    return text
+
+
+def _instant(value: object) -> str:
+    """ISO 8601 text of a time; YAML reads unquoted times as dates already."""
+    text = value.isoformat() if isinstance(value, date) else str(value)
+    try:
+        parse_instant(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is not an ISO 8601 time such as 2026-11-21T10:00:00Z") from None
+    return text
+
+
+def parse_instant(text: str) -> datetime:
+    """The instant that ISO 8601 text names; UTC where it names no zone."""
+    instant = datetime.fromisoformat(text)
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+Uri = Annotated[str, AfterValidator(_without_credentials)]
+Instant = Annotated[str, BeforeValidator(_instant)]
+LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
+
+
+class Frozen(BaseModel):
+    """A value of configuration: cannot be changed, and refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Options(Frozen):
+    """Options of jobs; None means that this layer does not set it.
+
+    Attributes:
+        source: folder or `s3://bucket[/prefix]` that holds the offloaded ledgers.
+        endpoint: S3 endpoint, where it is not AWS.
+        admin: folder of saved admin JSON.
+        topic: globs on full topic names; any may match.
+        ledger: ledger ids or inclusive ranges `A-B`; any may match.
+        since: first instant, inclusive, ISO 8601, UTC unless it names a zone.
+        until: first instant after the end, exclusive.
+        out: folder of tables and reports.
+        cluster: name of the Pulsar cluster; tables of several clusters may lie in one `out`.
+        fail_on: lowest severity of findings that makes the exit code 1.
+        exit_zero_when_unchanged: exit 0 instead of 99 when there was nothing new to do.
+        grace_seconds: how near the end of the log an incomplete message still counts as in flight.
+    """
+
+    source: Uri | None = None
+    endpoint: Uri | None = None
+    admin: str | None = None
+    topic: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
+    ledger: Annotated[tuple[LedgerRange, ...], BeforeValidator(_as_tuple)] | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    out: Uri | None = None
+    cluster: Annotated[str, Field(min_length=1)] | None = None
+    fail_on: Literal["error", "warning", "never"] | None = None
+    exit_zero_when_unchanged: bool | None = None
+    grace_seconds: Annotated[int, Field(ge=0)] | None = None
+
+    def over(self, below: Options) -> Options:
+        """These options where they are set, those of the layer below where not."""
+        return below.model_copy(update=self.model_dump(exclude_none=True))
+
+
+def in_time_order(options: Options) -> Options:
+    """The same options.
 
     Raises:
-        UsageError: an option's value is wrong; the message names the option and the remedy.
+        UsageError: `since` is not before `until`.
     """
-    given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
-    options = given_options(given)
     if options.since and options.until and parse_instant(options.since) >= parse_instant(options.until):
         raise UsageError(f"--since {options.since} is not before --until {options.until}: swap them")
-    return options.model_copy(
-        update={name: absolute(name, getattr(options, name)) for name in ("source", "out", "admin")}
-    )
+    return options
 
 
-def absolute(name: str, place: str | None) -> str | None:
-    """A local folder as an absolute path; an address or None as it is.
+def given_options(given: Mapping[str, object]) -> Options:
+    """Options as a caller gives them, by name.
 
     Raises:
-        UsageError: the path cannot be the name of a table's folder.
+        UsageError: a name or value is wrong; the message names the flag.
     """
-    if place is None or "://" in place:
-        return place
-    if "`" in place or "\n" in place:
-        raise UsageError(f"--{name} {place!r}: Delta cannot use a path with a backtick or line break: choose another")
-    return str(Path(place).expanduser().resolve())
+    try:
+        return Options.model_validate(dict(given))
+    except ValidationError as error:
+        faults = [f"--{keys[0].replace('_', '-')}: {words}" for keys, words in faults_of(error)]
+        raise UsageError("\n".join(faults)) from error
+
+
+def faults_of(error: ValidationError) -> list[tuple[list[str], str]]:
+    """Where in the document each mistake is, and what is wrong."""
+    words = {"extra_forbidden": "unknown key", "missing": "missing"}
+    return [
+        (
+            [str(part) for part in fault["loc"]],
+            words.get(fault["type"], fault["msg"].removeprefix("Value error, ")),
+        )
+        for fault in error.errors()
+    ]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.config import JOB_OPTIONS, load_pipelines
+from pulsar_backlog.config import load_pipelines
+from pulsar_backlog.options import JOB_OPTIONS
 
 dagbag = pytest.importorskip(
     "airflow.dag_processing.dagbag", reason="Airflow has an environment of its own: make test-airflow"

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.config import JOB_OPTIONS, given_options, home, job_argv, load_pipelines
+from pulsar_backlog.config import home, job_argv, load_pipelines
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import JOB_OPTIONS, given_options
 
 ROOT = Path(__file__).parents[2]
 SHORTEST = "pipelines: {p: {description: d, jobs: [{job: scan_entries}]}}"
@@ -191,7 +192,7 @@ def test_home_is_found_from_code_that_lies_elsewhere(tmp_path: Path) -> None:
     """Executors and drivers may import the package from a zip, which holds no folder."""
     code = tmp_path / "code" / "pulsar_backlog"
     code.mkdir(parents=True)
-    for name in ("__init__", "errors", "config"):
+    for name in ("__init__", "errors", "options", "config"):
         (code / f"{name}.py").write_bytes((ROOT / "lib/pulsar_backlog" / f"{name}.py").read_bytes())
     house = tmp_path / "house"
     (house / "jobs").mkdir(parents=True)

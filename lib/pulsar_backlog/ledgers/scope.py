@@ -8,7 +8,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from pulsar_backlog.config import Options, parse_instant
+from pulsar_backlog.options import Options, parse_instant
 
 _DOMAIN = "persistent://"
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")

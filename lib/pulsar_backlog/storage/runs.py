@@ -23,10 +23,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
-from pulsar_backlog.config import Options
+from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import SEVERITIES
-from pulsar_backlog.options import parse_options
+from pulsar_backlog.options import Options
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES

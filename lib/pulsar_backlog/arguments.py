@@ -1,0 +1,56 @@
+"""The jobs' command lines: one parser for every job, made from the options that `options.py` declares."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order
+
+_REPEATED = ("topic", "ledger")
+_DEFAULTS = {"cluster": "default", "fail_on": "error", "grace_seconds": 120}
+
+
+def job_parser(job: str, description: str) -> argparse.ArgumentParser:
+    """The parser of one job's options."""
+    parser = argparse.ArgumentParser(
+        prog=f"jobs/{job}.py", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for name in JOB_OPTIONS[job]:
+        flag = f"--{name.replace('_', '-')}"
+        if name == "exit_zero_when_unchanged":
+            parser.add_argument(flag, action="store_true", help=HELP[name])
+        elif name in _REPEATED:
+            parser.add_argument(flag, action="append", help=HELP[name])
+        else:
+            default = _DEFAULTS.get(name)
+            parser.add_argument(flag, required=name in REQUIRED, default=default, help=HELP[name])
+    return parser
+
+
+def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> Options:
+    """The options of a command line, checked, with the folders made absolute.
+
+    Raises:
+        UsageError: an option's value is wrong; the message names the option and the remedy.
+    """
+    given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
+    options = in_time_order(given_options(given))
+    return options.model_copy(
+        update={name: absolute(name, getattr(options, name)) for name in ("source", "out", "admin")}
+    )
+
+
+def absolute(name: str, place: str | None) -> str | None:
+    """A local folder as an absolute path; an address or None as it is.
+
+    Raises:
+        UsageError: the path cannot be the name of a table's folder.
+    """
+    if place is None or "://" in place:
+        return place
+    if "`" in place or "\n" in place:
+        raise UsageError(f"--{name} {place!r}: Delta cannot use a path with a backtick or line break: choose another")
+    return str(Path(place).expanduser().resolve())

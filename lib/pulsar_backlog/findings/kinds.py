@@ -1,0 +1,49 @@
+"""What a kind of finding is, and the words that its catalogue entries share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Severity = Literal["error", "warning", "info"]
+Sureness = Literal["certain", "likely", "cannot_tell"]
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""Worst first."""
+
+PULSAR = "https://github.com/apache/pulsar"
+OFFLOADER = (
+    f"{PULSAR}/blob/492eb456/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl"
+)
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """What a code means, in words for someone tired and worried.
+
+    Attributes:
+        code: stable code.
+        name: short name, snake case.
+        severity: how bad it is.
+        meaning: what it means for whom, one sentence.
+        cause: the likely cause.
+        remedy: what to do.
+        command: the next command to type; `OUT`, `SOURCE` and `SUBJECT` stand for the user's own.
+        upstream: where the fact or the fault is documented.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    meaning: str
+    cause: str
+    remedy: str
+    command: str
+    upstream: str
+
+
+SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = SUBJECT"'
+SQL_CHUNKED = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
+SQL_COPIES = 'pulsar-backlog sql OUT "SELECT * FROM ledgers WHERE ledger_id = SUBJECT"'
+EXPLAIN = "pulsar-backlog explain SOURCE LEDGER:ENTRY"
+AUDIT = "pulsar-backlog audit SOURCE --out OUT"
