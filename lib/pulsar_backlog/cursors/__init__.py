@@ -1,0 +1,1 @@
+"""Acknowledgement state: decode it in every form, recover it, encode it, and reckon with sets of positions."""

@@ -1,0 +1,173 @@
+"""Bytes -> cursor state and ledger lists; every form a broker writes or has written.
+
+`PositionInfo` is the entry of a cursor ledger, `ManagedCursorInfo` and `ManagedLedgerInfo` are values of the metadata
+store, in an envelope or not (`envelope.py`). Long states go through the compiled reader, everything it does not
+recognise as plain through the protobuf classes.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable
+
+import numpy as np
+from google.protobuf.message import DecodeError as ProtobufError
+from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
+
+from pulsar_backlog.cursors import kernel
+from pulsar_backlog.cursors.envelope import opened
+from pulsar_backlog.cursors.values import (
+    NO_RANGES,
+    AckState,
+    BatchState,
+    CursorInfo,
+    LedgerInfo,
+    LedgerList,
+    LongList,
+    Longs,
+)
+from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
+
+UNDECODABLE = "cursor_state_undecodable"
+
+
+def decode_position_info(data: bytes) -> AckState:
+    """The state in one `PositionInfo`, not compressed and without a size before it.
+
+    Raises:
+        DecodeError: `cursor_state_undecodable`.
+    """
+    buffer = np.frombuffer(data, dtype=np.uint8)
+    head = np.zeros(10, dtype=np.int64)
+    none, pairs, triples = (np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 3), np.int64))
+    plain = kernel.scan_position_info(buffer, head, NO_RANGES, pairs, none, triples, none, False)
+    if not plain or not head[2] or head[8]:
+        return _position_info_by_protobuf(data)
+    ranges, lists = np.empty((head[3], 4), np.int64), np.empty((head[4], 2), np.int64)
+    words, batches = np.empty(head[5], np.int64), np.empty((head[6], 3), np.int64)
+    batch_words = np.empty(head[7], np.int64)
+    kernel.scan_position_info(buffer, head, ranges, lists, words, batches, batch_words, True)
+    return AckState(
+        mark_delete=(int(head[0]), int(head[1])),
+        ranges=ranges,
+        long_lists=tuple(LongList(int(key), part) for (key, _), part in zip(lists, _parts(words, lists), strict=True)),
+        batches=tuple(
+            BatchState(int(ledger), int(entry), tuple(part.tolist()))
+            for (ledger, entry, _), part in zip(batches, _parts(batch_words, batches), strict=True)
+        ),
+    )
+
+
+def _parts(words: Longs, ends: Longs) -> list[Longs]:
+    """The words of each row, whose last column says where they end."""
+    return np.split(words, ends[:-1, -1]) if len(ends) else []
+
+
+def _position_info_by_protobuf(data: bytes) -> AckState:
+    message = pb.PositionInfo()
+    _parse(message, data)
+    if not (message.HasField("ledger_id") and message.HasField("entry_id")):
+        raise _error("a position", "none")
+    return AckState(
+        mark_delete=(message.ledger_id, message.entry_id),
+        ranges=_ranges(message.ranges),
+        long_lists=tuple(LongList(one.key, np.array(one.values, dtype=np.int64)) for one in message.long_lists),
+        batches=_batches(message.batches),
+        properties={_text(one.name): one.value for one in message.properties},
+        unknown_fields=len(UnknownFieldSet(message)) > 0,
+    )
+
+
+def decode_cursor_info(value: bytes) -> CursorInfo:
+    """The `ManagedCursorInfo` in a value of the metadata store.
+
+    Raises:
+        DecodeError: `cursor_state_undecodable`, or an error of the envelope.
+    """
+    body, compression = opened(value)
+    message = pb.ManagedCursorInfo()
+    _parse(message, body)
+    if not message.HasField("cursors_ledger_id"):
+        raise _error("a cursor ledger id", "none")
+    state = None
+    if message.HasField("mark_delete_ledger_id"):
+        # An absent entry id reads as 0 with the broker's own classes; only damaged values lack it.
+        if not message.HasField("mark_delete_entry_id"):
+            raise _error("a mark-delete entry id beside the ledger id", "none")
+        state = AckState(
+            mark_delete=(message.mark_delete_ledger_id, message.mark_delete_entry_id),
+            ranges=_ranges(message.ranges),
+            batches=_batches(message.batches),
+            properties={_text(one.name): one.value for one in message.properties},
+            unknown_fields=len(UnknownFieldSet(message)) > 0,
+        )
+    return CursorInfo(
+        cursors_ledger_id=message.cursors_ledger_id,
+        state=state,
+        cursor_properties={_text(one.name): _text(one.value) for one in message.cursor_properties},
+        last_active_ms=message.last_active if message.HasField("last_active") else None,
+        compression=compression,
+    )
+
+
+def decode_ledger_list(value: bytes) -> LedgerList:
+    """The `ManagedLedgerInfo` in a value of the metadata store; a new one may have no bytes at all.
+
+    Raises:
+        DecodeError: `cursor_state_undecodable`, or an error of the envelope.
+    """
+    body, compression = opened(value)
+    message = pb.ManagedLedgerInfo()
+    _parse(message, body)
+    if any(not one.HasField("ledger_id") for one in message.ledger_info):
+        raise _error("a ledger id in each ledger", "none")
+    end = message.terminated_position
+    return LedgerList(
+        ledgers=tuple(_ledger(one) for one in message.ledger_info),
+        terminated=(end.ledger_id, end.entry_id) if message.HasField("terminated_position") else None,
+        compression=compression,
+    )
+
+
+def _ledger(message: pb.ManagedLedgerInfo.LedgerInfo) -> LedgerInfo:
+    offload = message.offload_context if message.HasField("offload_context") else None
+    # A context without a UUID is what a broker leaves of one that was cleared.
+    named = offload is not None and (offload.HasField("uid_msb") or offload.HasField("uid_lsb"))
+    return LedgerInfo(
+        ledger_id=message.ledger_id,
+        entries=message.entries or None,
+        size_bytes=message.size or None,
+        timestamp_ms=message.timestamp or None,
+        offload_uuid=_uuid(offload.uid_msb, offload.uid_lsb) if offload is not None and named else None,
+        offload_complete=offload.complete if offload is not None else None,
+    )
+
+
+def _uuid(most: int, least: int) -> str:
+    return str(uuid.UUID(int=(most & (1 << 64) - 1) << 64 | least & (1 << 64) - 1))
+
+
+def _ranges(messages: Iterable[pb.MessageRange]) -> Longs:
+    rows = [(m.lower.ledger_id, m.lower.entry_id, m.upper.ledger_id, m.upper.entry_id) for m in messages]
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+def _batches(messages: Iterable[pb.BatchDeletion]) -> tuple[BatchState, ...]:
+    return tuple(BatchState(m.position.ledger_id, m.position.entry_id, tuple(m.delete_set)) for m in messages)
+
+
+def _parse(message: Message, data: bytes) -> None:
+    try:
+        message.ParseFromString(data)
+    except ProtobufError as error:
+        raise _error(f"a {message.DESCRIPTOR.name}", "bytes that are not one") from error
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _error(expected: str, found: str) -> DecodeError:
+    return DecodeError(UNDECODABLE, offset=0, field="cursor", expected=expected, found=found)
