@@ -95,7 +95,7 @@ def decompress(codec: str, data: BytesLike, uncompressed_size: int, limit_bytes:
         return b""
     pieces: list[BytesLike] = []
     length = 0
-    for piece in _pieces(codec, [data], uncompressed_size, limit_bytes):
+    for piece in decompressed_pieces(codec, [data], uncompressed_size, limit_bytes):
         length += len(piece)
         if length > limit_bytes:
             raise _too_large(codec, limit_bytes, f"more than {limit_bytes} bytes")
@@ -120,7 +120,7 @@ def decoded_size_check(
     bound = max(limit_bytes, uncompressed_size) if streams else limit_bytes
     actual = 0
     try:
-        for piece in _pieces(codec, chunks, uncompressed_size, limit_bytes):
+        for piece in decompressed_pieces(codec, chunks, uncompressed_size, limit_bytes):
             actual += len(piece)
             if actual > bound:
                 detail = f"decompresses to more than {bound} bytes, not {uncompressed_size}"
@@ -137,7 +137,7 @@ def _compared(actual: int, claimed: int) -> DecodeCheck:
     return DecodeCheck("wrong_size", actual, f"decompresses to {actual} bytes, not {claimed}")
 
 
-def _pieces(codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int) -> Iterator[BytesLike]:
+def decompressed_pieces(codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int) -> Iterator[BytesLike]:
     """The output piece by piece, none larger than `PIECE_BYTES` (streams) or `limit_bytes` (blocks)."""
     if codec == "NONE":
         yield from chunks
