@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
 from rich.progress import Progress as RichProgress
 
 POLL_SECONDS = 0.5
@@ -59,6 +66,31 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
     with RichProgress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total_bytes)
         yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done))
+
+
+@contextmanager
+def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
+    """Progress of work whose pieces are counted; what it yields is called after each of them."""
+    console = Console(stderr=True)
+    done = 0
+    if console.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with RichProgress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(label, total=total)
+            yield lambda: bar.advance(task)
+        return
+    began = last = time.monotonic()
+
+    def advance() -> None:
+        nonlocal done, last
+        done += 1
+        at = time.monotonic()
+        if at - last >= LINE_SECONDS:
+            last = at
+            left = (total - done) * (at - began) / done
+            print(f"{label}: {done:,} of {total:,}, {left:,.0f} s left", file=sys.stderr)  # noqa: T201
+
+    yield advance
 
 
 def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:

@@ -129,6 +129,8 @@ def _parse(file: _File, content: bytes) -> None:
         return
     if type(body.get("partitions")) is int:  # how many partitions a topic has
         return
+    if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
+        return
     file.documents = list(documents(Fields(body, file.faults)))
     if not file.documents and not file.faults and "partitions" not in body:
         answer = body.get("reason")

@@ -1,0 +1,205 @@
+"""HTTP to a Pulsar admin service: every failure is one sentence with address, status and remedy."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from urllib.parse import quote, urlencode, urljoin, urlsplit
+
+import urllib3
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
+
+from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access
+from pulsar_backlog.errors import SourceError, UsageError
+
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+"""As much as the reader of saved JSON takes for one file."""
+
+_MAX_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_PASSING = (429, 500, 502, 503, 504)
+"""Answers that another attempt may mend: a topic that just moves to another broker answers 500 or 503."""
+_TRUSTED_SCHEMES = ("http", "https")
+
+
+class AdminError(SourceError):
+    """The admin service did not give what it was asked for.
+
+    Attributes:
+        status: of the answer; None when there was none.
+    """
+
+    def __init__(self, uri: str, reason: str, detail: str, status: int | None = None) -> None:
+        super().__init__(uri, reason, detail)
+        self.status = status
+
+
+class AdminHttp:
+    """One admin service.
+
+    Args:
+        url: `http://host:port` or `https://host:port`, with or without a path before `/admin`.
+        access: token, certificates, limits.
+        sleep: waits between attempts.
+
+    Raises:
+        UsageError: the address or a certificate cannot be used.
+    """
+
+    def __init__(self, url: str, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.url = checked_url(url)
+        self._access = access
+        self._sleep = sleep
+        self._pool = urllib3.PoolManager(
+            maxsize=8,
+            retries=False,
+            timeout=urllib3.Timeout(connect=min(10.0, access.timeout_seconds), read=access.timeout_seconds),
+            ssl_context=_ssl_context(access) if self.url.startswith("https:") else None,
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.clear()
+
+    def request(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> bytes:
+        """The body of a good answer. Only GET is tried again.
+
+        Raises:
+            AdminError: there was none.
+        """
+        url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
+        attempts = self._access.attempts if method == "GET" else 1
+        for attempt in range(1, attempts + 1):
+            try:
+                return self._once(method, url, body)
+            except AdminError as error:
+                passing = error.reason in ("unreachable", "interrupted") or error.status in _PASSING
+                if attempt == attempts or not passing:
+                    raise
+            self._sleep(0.5 * 2 ** (attempt - 1))
+        raise AssertionError("no attempt was made")
+
+    def _once(self, method: str, url: str, body: bytes | None) -> bytes:
+        for _ in range(_MAX_REDIRECTS):
+            status, target, content, is_html = self._exchange(method, url, body)
+            if status not in _REDIRECTS or target is None:
+                if is_html and status < 400:
+                    raise AdminError(url, "failed", _HTML, status)
+                if status >= 300:
+                    raise _refusal(url, status, content, is_html, self._access)
+                return content
+            target = urljoin(url, target)
+            # The owner of a topic is another broker, so the token must follow; but never in the clear.
+            if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
+                raise AdminError(
+                    url, "failed", f"redirects from https to {target!r}; refused, to keep the token secret"
+                )
+            url = target
+        raise AdminError(url, "failed", f"more than {_MAX_REDIRECTS} redirects: brokers disagree on who owns the topic")
+
+    def _exchange(self, method: str, url: str, body: bytes | None) -> tuple[int, str | None, bytes, bool]:
+        headers = {"Accept": "application/json"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if self._access.token is not None:
+            headers["Authorization"] = f"Bearer {self._access.token}"
+        try:
+            answer = self._pool.request(method, url, headers=headers, body=body, redirect=False, preload_content=False)
+            try:
+                content = answer.read(MAX_ANSWER_BYTES + 1, decode_content=True)
+            finally:
+                answer.release_conn()
+        except HTTPError as error:
+            raise _no_answer(url, error, self._access) from None
+        if len(content) > MAX_ANSWER_BYTES:
+            raise AdminError(url, "failed", f"more than {MAX_ANSWER_BYTES} bytes: not an answer about one topic")
+        is_html = "html" in answer.headers.get("Content-Type", "").lower() or content.lstrip()[:1] == b"<"
+        return answer.status, answer.headers.get("Location"), content, is_html
+
+
+def checked_url(url: str) -> str:
+    """The address without a slash at its end.
+
+    Raises:
+        UsageError: it is not the address of a web service.
+    """
+    parts = urlsplit(url)
+    if parts.username is not None or parts.password is not None:
+        raise UsageError("--admin-url must not hold credentials; give a token with --token-file")
+    if parts.scheme in ("pulsar", "pulsar+ssl"):
+        raise UsageError(
+            f"--admin-url {url}: this is the service URL; the admin API is a web service, such as http://broker:8080"
+        )
+    if parts.scheme not in _TRUSTED_SCHEMES or not parts.hostname or parts.query or parts.fragment:
+        raise UsageError(f"--admin-url {url}: expected http://host:port or https://host:port")
+    return url.rstrip("/")
+
+
+def segment(text: str) -> str:
+    """One part of a path: everything percent-encoded, also the dots that would mean a folder."""
+    encoded = quote(text, safe="")
+    return encoded.replace(".", "%2E") if text in (".", "..") else encoded
+
+
+_HTML = (
+    "answered an HTML page, not JSON: this is a proxy or another web server; --admin-url must be the broker's "
+    "web service, such as http://broker:8080"
+)
+
+
+def _ssl_context(access: Access) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=access.ca_file)
+        if access.cert_file:
+            context.load_cert_chain(access.cert_file, access.key_file)
+    except (ssl.SSLError, OSError) as error:
+        files = ", ".join(str(path) for path in (access.ca_file, access.cert_file, access.key_file) if path)
+        raise UsageError(
+            f"the certificates cannot be used ({files}): {_words(error)}; PEM files are expected"
+        ) from None
+    return context
+
+
+def _no_answer(url: str, error: HTTPError, access: Access) -> AdminError:
+    if isinstance(error, SSLError):
+        detail = f"no TLS ({_words(error)}): give the authority's certificate with --ca-file, or look at the address"
+        return AdminError(url, "failed", detail)
+    if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
+        detail = f"no answer within {access.timeout_seconds:g} s: try later, or give more time with --timeout-seconds"
+        return AdminError(url, "unreachable", detail)
+    if isinstance(error, NewConnectionError):
+        detail = "no connection: see that --admin-url is right and the broker runs"
+        return AdminError(url, "unreachable", detail)
+    detail = f"the connection broke ({_words(error)}): try again; with TLS the address begins with https://"
+    return AdminError(url, "interrupted", detail)
+
+
+def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Access) -> AdminError:
+    if status == 401 and access.token is None and access.cert_file is None:
+        detail = f"asks who we are (401): give a token with --token-file or {TOKEN_VARIABLE}"
+    elif status == 401:
+        detail = (
+            "does not accept the token or certificate, or its role may not do this (401): give one of a role that may"
+        )
+    elif status == 403:
+        detail = "the role of the token or certificate may not do this (403): use one that administers the tenant"
+    elif status == 404:
+        detail = "there is no such thing (404)"
+    elif is_html:
+        return AdminError(url, "failed", _HTML, status)
+    else:
+        detail = f"status {status}"
+    reason = {401: "permission_denied", 403: "permission_denied", 404: "not_found"}.get(status, "failed")
+    said = "" if is_html else " ".join(content[:200].decode(errors="replace").split())
+    said = "".join(c if c.isprintable() else "?" for c in said)
+    return AdminError(url, reason, f"{detail}; it said {said!r}" if said else detail, status)
+
+
+def _words(error: BaseException) -> str:
+    """The innermost reason, without addresses of Python objects."""
+    inner = error.args[-1] if error.args else error
+    text = str(inner.args[-1] if isinstance(inner, BaseException) and inner.args else inner)
+    return " ".join(text.split())[:200]

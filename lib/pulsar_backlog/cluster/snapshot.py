@@ -1,0 +1,133 @@
+"""A snapshot of a live cluster: admin JSON of each topic in one folder, as `audit --admin` reads it.
+
+```
+DIR/.snapshot.jsonl                              what is done; the rest of a killed snapshot is made by starting again
+DIR/cluster.json                                 version and settings of the broker that answered
+DIR/<tenant>__<namespace>.namespace.json         policies of a namespace
+DIR/<tenant>__<namespace>__<topic>.<kind>.json   internalStats (with ledger metadata), internal-info, stats, policies
+```
+Parts of file names are percent-encoded. A name that no file system takes, or that differs from another one only in the
+case of letters, is replaced by a digest, and the file then names its topic as the JSON of partitioned topics does.
+
+It only reads. Nothing that could be a secret is saved: of settings and policies, those that decide what an audit says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from pulsar_backlog.cluster.admin_http import AdminError
+from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic
+from pulsar_backlog.cluster.snapshot_index import Entry, SnapshotIndex, write_file
+from pulsar_backlog.cluster.snapshot_policies import broker_settings, namespace_policies, topic_policies
+
+_DOCUMENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("internalStats", {"metadata": "true"}),
+    ("internal-info", {}),
+    ("stats", {"getPreciseBacklog": "true", "subscriptionBacklogSize": "true"}),
+)
+_MAX_NAME_BYTES = 220
+"""File systems take 255 bytes; the kind and the suffix of an unfinished file need some."""
+
+
+@dataclass(frozen=True)
+class TopicFiles:
+    """A topic and how its files are named.
+
+    Attributes:
+        stem: file name up to the kind.
+        is_plain: whether the stem names the topic; otherwise each document says it itself.
+    """
+
+    topic: str
+    stem: str
+    is_plain: bool
+
+    def wrapped(self, content: bytes) -> bytes:
+        """The document as it is saved."""
+        if self.is_plain:
+            return content
+        return json.dumps({"partitions": {self.topic: json.loads(content)}}).encode()
+
+
+def named_files(topics: Iterable[str]) -> list[TopicFiles]:
+    """A stem for each topic, no two of which are the same on a file system that ignores case."""
+    taken: set[str] = set()
+    files = []
+    for topic in topics:
+        name = parse_topic(topic)
+        tenant, namespace, *rest = [*name.namespace.split("/", 2), name.local]
+        parts = [
+            _encoded(tenant).replace("_", "%5F"),
+            _encoded(namespace).replace("_", "%5F"),
+            _encoded("/".join(rest)),
+        ]
+        stem = "__".join(parts)
+        is_plain = len(stem.encode()) <= _MAX_NAME_BYTES and stem.casefold() not in taken
+        if not is_plain:
+            stem = f"topic-{hashlib.sha256(topic.encode()).hexdigest()[:24]}"
+        taken.add(stem.casefold())
+        files.append(TopicFiles(topic, stem, is_plain))
+    return files
+
+
+def _encoded(text: str) -> str:
+    encoded = quote(text, safe="", errors="surrogatepass")
+    return f"%2E{encoded[1:]}" if encoded.startswith(".") else encoded  # hidden files are not read
+
+
+def save_cluster(rest: AdminRest, folder: Path, namespaces: Iterable[str]) -> list[str]:
+    """Save what is not about one topic; what could not be had, in a sentence each: an audit can do without."""
+    missing: list[str] = []
+    write_file(folder / "cluster.json", _json({"snapshotKind": "cluster", **broker_settings(rest, missing)}))
+    for namespace in namespaces:
+        policies = namespace_policies(rest, namespace, missing)
+        name = "__".join(_encoded(part).replace("_", "%5F") for part in namespace.split("/"))
+        body = {"snapshotKind": "namespace", "namespace": namespace, **policies}
+        write_file(folder / f"{name}.namespace.json", _json(body))
+    return missing
+
+
+def save_topics(
+    rest: AdminRest,
+    folder: Path,
+    index: SnapshotIndex,
+    files: Iterable[TopicFiles],
+    parallel: int,
+    now_ms: Callable[[], int],
+) -> Iterator[Entry]:
+    """Save topics, several at a time; yields each when it is saved, gone or failed, and noted in the index."""
+    with ThreadPoolExecutor(max_workers=parallel) as pool:
+        # One batch at a time: a cluster has more topics than a list of futures should hold.
+        waiting = list(files)
+        for start in range(0, len(waiting), parallel * 8):
+            batch = waiting[start : start + parallel * 8]
+            for entry in pool.map(lambda file: _save_topic(rest, folder, file, now_ms), batch):
+                index.add(entry)
+                yield entry
+
+
+def _save_topic(rest: AdminRest, folder: Path, file: TopicFiles, now_ms: Callable[[], int]) -> Entry:
+    at_ms = now_ms()
+    try:
+        contents = {kind: rest.document(file.topic, kind, query) for kind, query in _DOCUMENTS}
+        policies = topic_policies(rest, file.topic)
+    except AdminError as error:
+        return Entry(file.topic, "gone" if error.reason == "not_found" else "failed", at_ms, note=str(error))
+    names = []
+    for kind, content in contents.items():
+        names.append(f"{file.stem}.{kind}.json")
+        write_file(folder / names[-1], file.wrapped(content))
+    names.append(f"{file.stem}.policies.json")
+    write_file(folder / names[-1], _json({"snapshotKind": "policies", "topic": file.topic, **policies}))
+    return Entry(file.topic, "saved", at_ms, tuple(names))
+
+
+def _json(body: Mapping[str, object]) -> bytes:
+    return json.dumps(body, indent=1, sort_keys=True).encode()

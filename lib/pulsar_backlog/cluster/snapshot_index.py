@@ -1,0 +1,151 @@
+"""What of a snapshot is done: one line of JSON per topic, appended and flushed to disk when its files are there.
+
+The first line says what was asked for. A line that a kill cut short is dropped; the topic is then saved again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pulsar_backlog.errors import UsageError
+
+INDEX_NAME = ".snapshot.jsonl"
+_VERSION = 1
+
+Status = Literal["saved", "gone", "failed"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What became of one topic.
+
+    Attributes:
+        topic: full name.
+        status: `gone` is a topic that was deleted between listing and reading.
+        at_ms: when reading it began; everything saved is at least as new.
+        files: names in the folder.
+        note: why it failed, or is gone.
+    """
+
+    topic: str
+    status: Status
+    at_ms: int
+    files: tuple[str, ...] = ()
+    note: str | None = None
+
+
+class SnapshotIndex:
+    """The index of one snapshot folder.
+
+    Attributes:
+        begun_ms: when the snapshot was begun.
+        finished_ms: when all topics had been tried; None until then.
+        entries: the newest of each topic.
+    """
+
+    def __init__(self, path: Path, begun_ms: int) -> None:
+        self.begun_ms = begun_ms
+        self.finished_ms: int | None = None
+        self.entries: dict[str, Entry] = {}
+        self._path = path
+
+    def is_done(self, topic: str) -> bool:
+        """Whether nothing is left to do for a topic: it is gone, or its files are there."""
+        entry = self.entries.get(topic)
+        if entry is None or entry.status == "failed":
+            return False
+        return all((self._path.parent / name).is_file() for name in entry.files)
+
+    @property
+    def failed(self) -> list[Entry]:
+        """Topics that could not be saved."""
+        return [entry for entry in self.entries.values() if entry.status == "failed"]
+
+    def add(self, entry: Entry) -> None:
+        """Note what became of a topic."""
+        self._append(asdict(entry))
+        self.entries[entry.topic] = entry
+
+    def finish(self, at_ms: int) -> None:
+        """Note that every topic was tried."""
+        self._append({"finished_ms": at_ms})
+        self.finished_ms = at_ms
+
+    def _append(self, line: Mapping[str, object]) -> None:
+        with self._path.open("ab") as stream:
+            stream.write(json.dumps(line).encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def open_index(folder: Path, admin_url: str, globs: tuple[str, ...], now_ms: int) -> SnapshotIndex:
+    """The index of a new snapshot, or that of one that was begun before and asked for the same.
+
+    Raises:
+        UsageError: the folder holds something else, or a snapshot of something else.
+    """
+    asked = {"version": _VERSION, "admin_url": admin_url, "topics": sorted(globs)}
+    path = folder / INDEX_NAME
+    if path.is_file() and (lines := _lines(path)):
+        return _continued(path, lines, asked)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        occupied = any(found.name != INDEX_NAME for found in folder.iterdir())
+    except OSError as error:
+        raise UsageError(f"--out {folder}: {error.strerror}") from None
+    if occupied:
+        raise UsageError(
+            f"--out {folder} holds other files: choose an empty folder, so that none of them is taken for new"
+        )
+    index = SnapshotIndex(path, now_ms)
+    index._append({**asked, "begun_ms": now_ms})
+    return index
+
+
+def _continued(path: Path, lines: list[dict[str, Any]], asked: Mapping[str, object]) -> SnapshotIndex:
+    head = lines[0]
+    begun_ms = head.pop("begun_ms", None)
+    if head != asked or not isinstance(begun_ms, int):
+        raise UsageError(
+            f"--out {path.parent} holds a snapshot of {head.get('topics')} from {head.get('admin_url')}: "
+            "choose another folder, or ask for the same"
+        )
+    index = SnapshotIndex(path, begun_ms)
+    for line in lines[1:]:
+        if "finished_ms" in line:
+            index.finished_ms = int(line["finished_ms"])
+        else:
+            entry = Entry(**{**line, "files": tuple(line["files"])})
+            index.entries[entry.topic] = entry
+    return index
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """The whole lines; what a kill left behind the last of them is cut off, so that the next one is whole too."""
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if whole != content:
+        os.truncate(path, len(whole))
+    try:
+        return [json.loads(line) for line in whole.splitlines()]
+    except ValueError:
+        raise UsageError(f"{path} is not the index of a snapshot: delete the folder and begin anew") from None
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file that is there as a whole or not at all.
+
+    Raises:
+        UsageError: the disk does not take it.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None

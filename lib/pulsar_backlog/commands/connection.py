@@ -1,0 +1,21 @@
+"""Options of every command that speaks to a live cluster. Secrets come from files and environment, never from here."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pulsar_backlog.cluster.access import TOKEN_VARIABLE
+
+AdminUrlOption = Annotated[
+    str, typer.Option("--admin-url", help="web service of a broker, such as http://broker:8080", show_default=False)
+]
+TokenFileOption = Annotated[
+    Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
+]
+CaFileOption = Annotated[
+    Path | None, typer.Option("--ca-file", help="certificates (PEM) that the server's must descend from")
+]
+CertFileOption = Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")]
+KeyFileOption = Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")]
+TimeoutOption = Annotated[float, typer.Option("--timeout-seconds", help="how long one answer may take")]

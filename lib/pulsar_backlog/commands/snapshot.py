@@ -1,0 +1,114 @@
+"""`snapshot`: what a live cluster says about its topics, saved for `audit --admin`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from pulsar_backlog.arguments import absolute
+from pulsar_backlog.cluster.access import read_access
+from pulsar_backlog.cluster.admin_http import AdminHttp
+from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_topics
+from pulsar_backlog.cluster.snapshot import TopicFiles, named_files, save_cluster, save_topics
+from pulsar_backlog.cluster.snapshot_index import SnapshotIndex, open_index
+from pulsar_backlog.commands.connection import (
+    AdminUrlOption,
+    CaFileOption,
+    CertFileOption,
+    KeyFileOption,
+    TimeoutOption,
+    TokenFileOption,
+)
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.progress import counting
+from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+_SHOWN = 10
+
+
+def snapshot(
+    admin_url: AdminUrlOption,
+    out: Annotated[Path, typer.Option(help="folder of the snapshot", show_default=False)],
+    topic: Annotated[list[str] | None, typer.Option(help="only topics that match this glob; may be repeated")] = None,
+    token_file: TokenFileOption = None,
+    ca_file: CaFileOption = None,
+    cert_file: CertFileOption = None,
+    key_file: KeyFileOption = None,
+    timeout_seconds: TimeoutOption = 30.0,
+    parallel: Annotated[int, typer.Option(min=1, max=32, help="topics that are read at the same time")] = 4,
+) -> None:
+    """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
+    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    folder = Path(absolute("out", str(out)) or "")
+    globs = tuple(topic or ("*",))
+    with closing(AdminHttp(admin_url, access)) as http:
+        rest = AdminRest(http)
+        topics = wanted_topics(rest, globs)
+        if not topics:
+            raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
+        index = open_index(folder, http.url, globs, _now_ms())
+        todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
+        if not todo and index.finished_ms is not None:
+            _show(index, folder, [], 0)
+            raise typer.Exit(EXIT_UNCHANGED)
+        missing = _save(rest, folder, index, todo, topics, parallel)
+    _show(index, folder, missing, len(todo))
+    raise typer.Exit(EXIT_INCOMPLETE if index.failed else EXIT_CLEAN)
+
+
+def _save(
+    rest: AdminRest, folder: Path, index: SnapshotIndex, todo: list[TopicFiles], topics: list[str], parallel: int
+) -> list[str]:
+    missing = save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
+    with counting("Saving topics", len(todo)) as advance:
+        for _ in save_topics(rest, folder, index, todo, parallel, _now_ms):
+            advance()
+    index.finish(_now_ms())
+    return missing
+
+
+def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> None:
+    """The verdict first; JSON where no one looks."""
+    counts = Counter(entry.status for entry in index.entries.values())
+    console = Console()
+    if not console.is_terminal:
+        body = {
+            "snapshot": str(folder),
+            "begun": _utc(index.begun_ms),
+            **{status: counts[status] for status in ("saved", "gone", "failed")},
+            "new": new,
+            "not_saved": {entry.topic: entry.note for entry in index.entries.values() if entry.status != "saved"},
+            "unknown": missing,
+        }
+        sys.stdout.write(json.dumps(body) + "\n")
+        return
+    verdict = f"Saved {counts['saved']:,} topics" if new else "Nothing to do: this snapshot is complete"
+    console.print(f"[bold]{verdict}[/]; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}.")
+    console.print(
+        f"Begun {_utc(index.begun_ms)}. Next: pulsar-backlog audit SOURCE --admin {escape(str(folder))} --out DIR"
+    )
+    for entry in index.failed[:_SHOWN]:
+        console.print(f"Not saved: {escape(entry.note or entry.topic)}", highlight=False)
+    if len(index.failed) > _SHOWN:
+        console.print(f"... and {len(index.failed) - _SHOWN:,} more; start the same command again to try only these.")
+    for sentence in missing[:_SHOWN]:
+        console.print(f"Left out: {escape(sentence)}", highlight=False)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _utc(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="seconds")
