@@ -1,0 +1,263 @@
+"""A consumer at work: broker, clock, application and client together, one entry after the other.
+
+The application acknowledges every message it gets. The log is offered in position order; nothing is kept of it but what
+the cursor keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pulsar_backlog.chunks.clients.cpp import CppClient
+from pulsar_backlog.chunks.clients.dispatch import SharedDispatch
+from pulsar_backlog.chunks.clients.events import (
+    NEVER,
+    AckReason,
+    BrokenClientError,
+    Client,
+    Content,
+    Cursor,
+    DamageKind,
+    HoleReason,
+    Inbox,
+    LogEntry,
+    Position,
+)  # fmt: skip
+from pulsar_backlog.chunks.clients.golang import GoClient
+from pulsar_backlog.chunks.clients.java import JavaClient
+from pulsar_backlog.chunks.clients.permits import Permits
+from pulsar_backlog.chunks.clients.settings import ClientSettings, Family
+from pulsar_backlog.chunks.clients.sql import SqlReader
+
+RECONNECT_MS = 140
+"""How soon a Java client that lost its connection to an exception of its own is back: about 7 times a second."""
+
+_CLIENTS: dict[Family, Callable[[ClientSettings, Inbox], Client]] = {
+    "java": JavaClient,
+    "cpp": CppClient,
+    "go": GoClient,
+    "sql": SqlReader,
+}
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What the log does to the client.
+
+    Attributes:
+        kind: what happens.
+        position: the entry at which it happens; for stalls the first that does not come.
+        uuid: chunked message it belongs to; empty when it is none.
+        publish_time_ms: publish time of that message.
+        why: the cause in words.
+    """
+
+    kind: DamageKind
+    position: Position
+    uuid: str
+    publish_time_ms: int
+    why: str
+
+
+class Session:
+    """One consumer reading one topic partition.
+
+    Attributes:
+        damage: what the log does to the client, once it did.
+        peak_open_contexts: most chunked messages under assembly at one time.
+        peak_buffered_bytes: most bytes they claimed at one time.
+        permits_kept: permits the client did not give back, over all connections.
+    """
+
+    def __init__(self, settings: ClientSettings, cursor: Cursor, connected_ms: int = 0) -> None:
+        """Connect.
+
+        Args:
+            settings: whose behaviour.
+            cursor: what keeps the account.
+            connected_ms: when the consumer connects. A live one takes each entry when it is stored, if that is
+                later; one that catches up takes all of them now.
+        """
+        self._settings = settings
+        self._cursor = cursor
+        self._connected_ms = connected_ms
+        self._live = settings.live
+        self._client = _CLIENTS[settings.family](settings, self)
+        self._shared = SharedDispatch(settings) if settings.subscription == "Shared" else None
+        self._permits = Permits(settings.receiver_queue)
+        self._timeout_ms = None if settings.family in ("go", "sql") else settings.ack_timeout_ms
+        self._redeliver_ms = NEVER
+        self._reconnects = sorted(settings.reconnect_after)
+        self._now_ms = connected_ms
+        self.damage: Damage | None = None
+        self.peak_open_contexts = 0
+        self.peak_buffered_bytes = 0
+        self.permits_kept = 0
+
+    def offer(self, entry: LogEntry, plain_before: int = 0) -> None:
+        """The next entry of the log.
+
+        Args:
+            entry: the entry; positions ascend.
+            plain_before: entries that lie between the one offered before and this one, and are no chunks.
+        """
+        if self._settings.start is not None and entry.position < self._settings.start:
+            return
+        while self._reconnects and entry.position > self._reconnects[0]:
+            self._reconnects.pop(0)
+            self._reconnect()
+        if self.damage is None:
+            self._move_clock(max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms)
+            self._permits.pass_messages(plain_before)
+            if self._permits.exhausted:
+                self._break("permit_stall", entry, "the client kept the permits of dropped last chunks")
+        if self.damage is not None:
+            self._cursor.block(entry)
+        elif entry.marker:
+            self._cursor.dispatch(entry)
+            self._cursor.acknowledge((entry,), "marker")
+        else:
+            self._dispatch(entry, plain_before)
+
+    def finish(self, until_ms: int) -> None:
+        """The log ends; the consumer stays connected until then."""
+        if self._shared is not None and self.damage is None:
+            self._end_batch(None)
+        self._move_clock(until_ms)
+        if self.damage is not None and self.damage.kind == "reconnect_loop":
+            self._loop()
+
+    def _dispatch(self, entry: LogEntry, plain_before: int) -> None:
+        shared = self._shared
+        if shared is None:
+            self._cursor.dispatch(entry)
+            self._send(entry)
+            return
+        if shared.admits(entry):
+            self._cursor.dispatch(entry)
+            self._send(entry)
+        elif self._settings.acks_headless:
+            self._cursor.dispatch(entry)
+            self._cursor.acknowledge((entry,), "headless")
+        else:
+            shared.waiting.append(entry)
+        if shared.fill(1 + plain_before):
+            self._end_batch(entry)
+
+    def _end_batch(self, entry: LogEntry | None) -> None:
+        """The broker tries again what had no consumer; while that does not go, it reads nothing new."""
+        shared = self._shared
+        if shared is None:
+            return
+        while self.damage is None and (again := shared.retry()):
+            for waiting in again:
+                self._cursor.dispatch(waiting)
+                self._send(waiting)
+        if shared.waiting and self.damage is None:
+            self._break("dispatch_stall", entry or shared.waiting[0], "a chunk without its first chunk has no consumer")
+        if self.damage is not None:
+            for waiting in shared.waiting:
+                self._cursor.block(waiting)
+            shared.waiting.clear()
+
+    def _send(self, entry: LogEntry) -> None:
+        """The client gets the entry, and the log may break it."""
+        self._permits.pass_messages(1)
+        try:
+            self._client.receive(entry, self._now_ms)
+        except BrokenClientError as damaged:
+            self._break(damaged.kind, damaged.entry, damaged.why)
+            if damaged.kind == "reconnect_loop":
+                self._loop()
+        self.peak_open_contexts = max(self.peak_open_contexts, self._client.open_contexts)
+        self.peak_buffered_bytes = max(self.peak_buffered_bytes, self._client.buffered_bytes)
+
+    def _break(self, kind: DamageKind, entry: LogEntry, why: str) -> None:
+        self.damage = Damage(kind, entry.position, entry.uuid, entry.publish_time_ms, why)
+
+    def _loop(self) -> None:
+        """The connection is lost and comes back, until a round gets past the entry or nothing changes any more.
+
+        Counters and the age of chunks change from round to round, so a few rounds without progress are needed. No
+        context grows older than a round, because each round begins it anew.
+        """
+        idle_rounds = 0
+        while idle_rounds < (self._settings.pending_limit or 0) + 3:
+            before = self._cursor.acknowledgements
+            if self._redeliver_all():
+                self.damage = None
+                return
+            self._now_ms += RECONNECT_MS
+            if self._now_ms >= self._client.next_timer_ms:
+                self._client.run_timers(self._now_ms)
+            idle_rounds = 0 if self._cursor.acknowledgements > before else idle_rounds + 1
+
+    def _redeliver_all(self) -> bool:
+        """The client gets everything again that is not acknowledged; false where the log breaks it."""
+        self._permits = Permits(self._settings.receiver_queue)
+        for entry in self._cursor.unacknowledged():
+            try:
+                self._permits.pass_messages(1)
+                self._client.receive(entry, self._now_ms)
+            except BrokenClientError:
+                return False
+        return True
+
+    def _reconnect(self) -> None:
+        """The connection is lost once: contexts survive, what was dispatched and not acknowledged comes again."""
+        if self.damage is not None and self.damage.kind not in ("permit_stall", "dispatch_stall"):
+            return
+        self.damage = None
+        for entry in self._begin_connection():
+            self._send(entry)
+            if self.damage is not None:
+                return
+
+    def _begin_connection(self) -> Sequence[LogEntry]:
+        self._permits = Permits(self._settings.receiver_queue)
+        if self._shared is not None:
+            self._shared = SharedDispatch(self._settings)
+            return [entry for entry in self._cursor.unacknowledged() if self._shared.admits(entry)]
+        return self._cursor.unacknowledged()
+
+    def _move_clock(self, now_ms: int) -> None:
+        """Let time pass: timers of the client, and redeliveries after an ack timeout."""
+        while self._redeliver_ms <= now_ms and self.damage is None:
+            before = self._cursor.acknowledgements
+            self._pass_time(self._redeliver_ms)
+            self._redeliver_ms = NEVER
+            for entry in self._begin_connection():
+                self._send(entry)
+                if self.damage is not None:
+                    return
+            if self._cursor.acknowledgements == before and now_ms - self._now_ms > 1000 * (self._timeout_ms or 1):
+                self._redeliver_ms = NEVER  # long idle: every further round is like this one
+        self._pass_time(now_ms)
+
+    def _pass_time(self, now_ms: int) -> None:
+        if now_ms >= self._client.next_timer_ms and (self.damage is None or self.damage.kind.endswith("_stall")):
+            self._client.run_timers(now_ms)
+        self._now_ms = max(self._now_ms, now_ms)
+
+    # What the client tells goes to the cursor; permits and ack timeouts are noticed on the way.
+
+    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
+        """See `Inbox`."""
+        self._cursor.deliver(entries, content)
+
+    def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
+        """See `Inbox`."""
+        self._cursor.acknowledge(entries, reason)
+
+    def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
+        """See `Inbox`."""
+        if tracked and self._timeout_ms is not None and self._redeliver_ms == NEVER:
+            self._redeliver_ms = self._now_ms + self._timeout_ms
+        self._cursor.leave(entries, reason, tracked=tracked)
+
+    def keep_permit(self, entry: LogEntry) -> None:
+        """See `Inbox`."""
+        self._permits.keep()
+        self.permits_kept += 1
+        self._cursor.keep_permit(entry)
