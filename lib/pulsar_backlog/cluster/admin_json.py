@@ -1,4 +1,4 @@
-"""A folder of saved admin JSON -> what the broker knew about each topic.
+"""A folder of saved admin JSON and raw cursor state -> what the broker knew about each topic.
 
 Files may have any name and lie in any folder; what they are is read from their content. A document that does not
 name its topic gets it, in this order, from: the ledger metadata in it, the ledgers that it lists, and the name of
@@ -18,6 +18,15 @@ from urllib.parse import unquote
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
 from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.cluster.merge import disputes, merged
+from pulsar_backlog.cluster.stored_values import (
+    SavedCursorLedger,
+    StoredValue,
+    cursor_ledger_of,
+    is_cursor_ledger,
+    is_store_dump,
+    value_of_tree,
+    values_of_dump,
+)
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import Finding
@@ -39,6 +48,8 @@ class _File:
     path: str
     documents: list[Document] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    stored_values: list[StoredValue] = field(default_factory=list)
+    cursor_ledgers: list[SavedCursorLedger] = field(default_factory=list)
     unusable: str | None = None
     unreadable: bool = False
 
@@ -76,9 +87,11 @@ def read_cluster_state(
     topics = merged(_named(files, topics_of_ledgers))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
-    if not topics and not findings:
+    values = tuple(value for file in files for value in file.stored_values)
+    ledgers = tuple(ledger for file in files for ledger in file.cursor_ledgers)
+    if not topics and not findings and not values and not ledgers:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
-    return ClusterState(topics, disputed, tuple(findings))
+    return ClusterState(topics, disputed, tuple(findings), values, ledgers)
 
 
 def _files(folder: Path, max_file_bytes: int) -> Iterator[_File]:
@@ -109,7 +122,12 @@ def _read(file: _File, path: Path, max_file_bytes: int) -> None:
         if size > max_file_bytes:
             file.unusable = f"{size} bytes are more than admin JSON ever has"
             return
-        _parse(file, head + stream.read(max_file_bytes))
+        content = head + stream.read(max_file_bytes)
+    of_tree = value_of_tree(file.path, content)
+    if of_tree is not None:
+        file.stored_values.append(of_tree)
+    else:
+        _parse(file, content)
 
 
 def _parse(file: _File, content: bytes) -> None:
@@ -131,7 +149,14 @@ def _parse(file: _File, content: bytes) -> None:
         return
     if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
         return
-    file.documents = list(documents(Fields(body, file.faults)))
+    if is_store_dump(body):
+        file.stored_values += values_of_dump(Fields(body, file.faults), body, file.path)
+        return
+    if is_cursor_ledger(body):
+        ledger = cursor_ledger_of(Fields(body, file.faults), body, file.path)
+        file.cursor_ledgers += [ledger] if ledger else []
+        return
+    file.documents = list(documents(Fields(body, file.faults), file.path))
     if not file.documents and not file.faults and "partitions" not in body:
         answer = body.get("reason")
         said = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""

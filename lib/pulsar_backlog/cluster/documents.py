@@ -22,7 +22,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.fields import Fields
+from pulsar_backlog.cluster.saved_cursors import (
+    SavedCursor,
+    SavedSubscription,
+    cursors_of_internal_info,
+    cursors_of_internal_stats,
+    subscriptions_of_stats,
+)
 from pulsar_backlog.wire.names import managed_ledger_of_topic, topic_of_managed_ledger
 
 Kind = Literal["internalStats", "internal-info", "stats"]
@@ -52,6 +59,8 @@ class Document:
         kind: which document it is.
         topic: named by the document itself; None when it names none.
         offloaded_ledger_id: a ledger of the topic that `stats` mentions; its only trace of a ledger.
+        cursors: as this document shows them.
+        compacted_ledger_id: ledger of the compacted topic; None when there is none.
 
     The others are as in `TopicState`; None also when the document does not say.
     """
@@ -63,34 +72,37 @@ class Document:
     last_ledger_created_ms: int | None = None
     known_until_ms: int | None = None
     publishers: int | None = None
-    subscriptions: Mapping[str, str | None] | None = None
+    subscriptions: Mapping[str, SavedSubscription] | None = None
     state: str | None = None
     terminated: bool | None = None
+    deduplicated: bool | None = None
     offloaded_ledger_id: int | None = None
+    cursors: tuple[SavedCursor, ...] = ()
+    compacted_ledger_id: int | None = None
 
 
-def documents(file: Fields) -> Iterator[Document]:
+def documents(file: Fields, path: str = "") -> Iterator[Document]:
     """The documents of one file; none when it is of another kind."""
     if not file.has("partitions"):
-        yield from _document(file, None)
+        yield from _document(file, None, path)
         return
     for name, partition in file.members("partitions"):
         if is_topic(name):
-            yield from _document(partition, name)
+            yield from _document(partition, name, path)
         else:
             file.fault(f"partitions.{name}")
 
 
-def _document(body: Fields, topic: str | None) -> Iterator[Document]:
+def _document(body: Fields, topic: str | None, path: str) -> Iterator[Document]:
     if body.has("ledgers", "lastConfirmedEntry"):
-        yield _internal_stats(body, topic)
+        yield _internal_stats(body, topic, path)
     elif body.has("ledgers", "cursors"):
-        yield _internal_info(body, topic)
+        yield _internal_info(body, topic, path)
     elif body.has("publishers", "subscriptions"):
         yield _stats(body, topic)
 
 
-def _internal_stats(body: Fields, topic: str | None) -> Document:
+def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
     ledgers = []
     for ledger in body.children("ledgers"):
         topic = topic or _topic_in_metadata(ledger)
@@ -108,21 +120,27 @@ def _internal_stats(body: Fields, topic: str | None) -> Document:
             )
         )
     created_ms = body.time_ms("lastLedgerCreatedTimestamp")
-    switched_ms = [c.time_ms("lastLedgerSwitchTimestamp") for _, c in body.members("cursors")]
+    cursors = list(body.members("cursors"))
+    switched_ms = [cursor.time_ms("lastLedgerSwitchTimestamp") for _, cursor in cursors]
     state = body.text("state")
+    known_until_ms = max((t for t in [created_ms, *switched_ms] if t is not None), default=None)
+    compacted = body.child("compactedLedger")
+    compacted_id = compacted.signed("ledgerId") if compacted else None
     return Document(
         kind="internalStats",
         topic=topic,
         ledgers=tuple(ledgers),
         last_confirmed=_position(body, "lastConfirmedEntry"),
         last_ledger_created_ms=created_ms,
-        known_until_ms=max((t for t in [created_ms, *switched_ms] if t is not None), default=None),
+        known_until_ms=known_until_ms,
         state=state,
         terminated=None if state is None else state == "Terminated",
+        cursors=cursors_of_internal_stats(cursors, path, known_until_ms),
+        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id >= 0 else None,
     )
 
 
-def _internal_info(body: Fields, topic: str | None) -> Document:
+def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
     ledgers = []
     for ledger in body.children("ledgers"):
         ledger_id = _ledger_id(ledger)
@@ -147,17 +165,19 @@ def _internal_info(body: Fields, topic: str | None) -> Document:
         ledgers=tuple(ledgers),
         known_until_ms=body.time_ms("modificationDate"),
         terminated=body.child("terminatedPosition") is not None,
+        cursors=cursors_of_internal_info(body, path),
     )
 
 
 def _stats(body: Fields, topic: str | None) -> Document:
-    # Unlike cursor names in internalStats, subscription names are not encoded here.
-    types = {storable(name): s.text("type") for name, s in body.members("subscriptions")}
+    deduplication = body.text("deduplicationStatus")
     return Document(
         kind="stats",
         topic=topic,
         publishers=body.count("publishers"),
-        subscriptions={name: None if type_ == "None" else type_ for name, type_ in types.items()},
+        subscriptions={one.name: one for one in subscriptions_of_stats(body)},
+        # Enabled, Disabled, or on the way to one of them, as Initialized and Recovering are.
+        deduplicated=None if deduplication is None else deduplication == "Enabled",
         offloaded_ledger_id=body.integer("lastOffloadLedgerId") or None,  # 0 where nothing was ever offloaded
     )
 

@@ -36,6 +36,18 @@ class Fields:
         self.fault(name)
         return None
 
+    def signed(self, name: str) -> int | None:
+        """A Java long."""
+        value = self._typed(name, int)
+        if value is None or -_MAX_LONG - 1 <= value <= _MAX_LONG:
+            return value
+        self.fault(name)
+        return None
+
+    def names(self) -> list[str]:
+        """Names of all fields."""
+        return list(self._body)
+
     def flag(self, name: str) -> bool | None:
         """A boolean."""
         return self._typed(name, bool)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
+from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.findings import Finding
 
 
@@ -43,9 +45,12 @@ class TopicState:
         known_until_ms: no entry followed `last_confirmed` before this time; without `last_confirmed`, no
             ledger followed the last one. A lower bound: nothing in a snapshot says when it was taken.
         publishers: producers that were connected.
-        subscriptions: name -> type; the type is None when no consumer was connected.
+        subscriptions: by name, as the newest stats say.
         state: of the managed ledger, such as `LedgerOpened`.
         terminated: whether nothing can be published any more; None when that was not saved.
+        cursors: of all documents about the topic; one cursor may be there several times.
+        compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
+        deduplicated: whether the broker dropped duplicates then; None when that was not saved.
     """
 
     topic: str
@@ -54,9 +59,12 @@ class TopicState:
     last_ledger_created_ms: int | None = None
     known_until_ms: int | None = None
     publishers: int | None = None
-    subscriptions: Mapping[str, str | None] | None = None
+    subscriptions: Mapping[str, SavedSubscription] | None = None
     state: str | None = None
     terminated: bool | None = None
+    deduplicated: bool | None = None
+    cursors: tuple[SavedCursor, ...] = ()
+    compacted_ledger_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,11 +75,15 @@ class ClusterState:
         topics: by full name.
         disputed: ledger ids that two topics claim; nothing that is said of them can be relied on.
         findings: files that could not be used (S19) and claims that contradict each other (S20).
+        stored_values: values of the metadata store.
+        cursor_ledgers: entries of cursor ledgers.
     """
 
     topics: Mapping[str, TopicState]
     disputed: frozenset[int]
     findings: tuple[Finding, ...]
+    stored_values: tuple[StoredValue, ...] = ()
+    cursor_ledgers: tuple[SavedCursorLedger, ...] = ()
 
 
 def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:

@@ -136,7 +136,9 @@ def acked_set(state: AckState, ledger_lengths: Mapping[int, int | None] | None =
     partly = {
         (b.ledger_id, b.entry_id): b.words
         for b in state.batches
-        if any(b.words) and (b.ledger_id, b.entry_id) > state.mark_delete and b.entry_id not in kept.get(b.ledger_id, ())
+        if any(b.words)
+        and (b.ledger_id, b.entry_id) > state.mark_delete
+        and b.entry_id not in kept.get(b.ledger_id, ())
     }
     return AckedSet(state.mark_delete, kept, partly)
 

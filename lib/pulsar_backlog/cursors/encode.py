@@ -118,7 +118,12 @@ def position_info_bytes(state: AckState) -> int:
     """How long `encode_position_info` is, without making it."""
     lengths = np.empty(len(state.ranges), dtype=np.int64)
     lists = sum(_long_list_bytes(one) for one in state.long_lists)
-    return len(_head(state)) + int(kernel.range_lengths(state.ranges, lengths)) + lists + len(_properties_and_batches(state))
+    return (
+        len(_head(state))
+        + int(kernel.range_lengths(state.ranges, lengths))
+        + lists
+        + len(_properties_and_batches(state))
+    )
 
 
 def _long_list_bytes(one: LongList) -> int:

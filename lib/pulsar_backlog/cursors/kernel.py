@@ -18,6 +18,7 @@ import numpy as np
 from pulsar_backlog.wire.jit import compiled
 from pulsar_backlog.wire.primitives import tag_of, varint, window
 
+
 @compiled
 def _nested(buffer: Any, position: int, end: int) -> tuple[int, int, int]:
     """Ledger and entry of a plain NestedPosition that fills `buffer[position:end]`, and 1; or 0 when not plain."""

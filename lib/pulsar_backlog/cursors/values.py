@@ -130,5 +130,3 @@ class LedgerList:
     ledgers: tuple[LedgerInfo, ...]
     terminated: Position | None = None
     compression: str | None = None
-
-
