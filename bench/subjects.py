@@ -9,10 +9,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bench import baseline_pyspark
+from jobs.scan_entries import JOB, store_entries
 from pulsar_backlog.frames.scan import entries_frame
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
-from pulsar_backlog.storage.delta import make_table, read_table, table_path, write_entries
+from pulsar_backlog.options import Options
+from pulsar_backlog.progress import Progress
+from pulsar_backlog.storage.delta import make_table, read_table, replace_slice, table_path
+from pulsar_backlog.storage.runs import JobContext, now
 from pulsar_backlog.tables.entries import TABLE
 
 CLUSTER = "bench"
@@ -64,10 +68,16 @@ def to_nothing(df: DataFrame) -> None:
 
 
 def write_ours(spark: SparkSession, backlog: Backlog, out: str) -> None:
-    """Scan into `entries` through the project's own door."""
-    ledgers = {unit.ledger_id for unit in backlog.units()}
-    part = (f.col("cluster") == CLUSTER) & f.col("ledger_id").isin(*ledgers)
-    write_entries(scan(spark, backlog), out, TABLE, part)
+    """Scan into `entries` through the job's own door."""
+    units = backlog.units()
+    part = (f.col("cluster") == CLUSTER) & f.col("ledger_id").isin(*{unit.ledger_id for unit in units})
+    context = JobContext(spark, JOB, Options(out=out, cluster=CLUSTER), now())
+    store_entries(context, backlog.source, units, part, Progress("", 0, lambda _done: None))
+
+
+def write_by_spark(spark: SparkSession, backlog: Backlog, out: str) -> None:
+    """Scan into `entries` with Spark's Delta writer, as on a cluster."""
+    replace_slice(scan(spark, backlog), out, TABLE, f.col("cluster") == CLUSTER)
 
 
 def write_plain(spark: SparkSession, backlog: Backlog, out: str) -> None:

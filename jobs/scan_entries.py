@@ -13,19 +13,21 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC
 
-from pyspark.sql import Row
+from pyspark.sql import Column, Row
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
-from pulsar_backlog.frames.entry_findings import Origin, findings_of_changed, findings_of_entries, findings_of_scans
-from pulsar_backlog.frames.scan import Accounts, entries_frame, rejects_frame
+from pulsar_backlog.frames.entry_findings import findings_of_changed, findings_of_entries, findings_of_scans
+from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.scan import Accounts, entries_frame, entry_files, rejects_frame
 from pulsar_backlog.ledgers.scope import scope_of
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress, progress
-from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version, write_entries
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.files import direct_write
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -128,10 +130,7 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
     units = [unit for copy in group for unit in units_of(copy)]
     ids = f.col("ledger_id").isin([copy.ledger_id for copy in group])
     part = (f.col("cluster") == context.cluster) & ids
-    frame, accumulator = entries_frame(context.spark, source, units, context.cluster)
-    with show.watch(lambda: accumulated_bytes(accumulator.value)):
-        write_entries(frame, context.out, TABLES["entries"], part)
-    accounts: Accounts = accumulator.value
+    accounts = store_entries(context, source, units, part, show)
     damaged: list[ScanUnit] = damaged_units(units, accounts)
     rejects = rejects_frame(context.spark, source, damaged, context.cluster)
     replace_slice(rejects, context.out, TABLES["rejects"], part)
@@ -144,6 +143,25 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
         "entries": sum(account.decoded for account in totals),
         "rejects": sum(account.rejected + account.faults for account in totals),
     }
+
+
+def store_entries(context: JobContext, source: Source, units: list[ScanUnit], part: Column, show: Progress) -> Accounts:
+    """Write the entries of `units`, which are the slice `part`; the accounts of what was scanned.
+
+    The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
+    """
+    spark, out, cluster, table = context.spark, context.out, context.cluster, TABLES["entries"]
+    with direct_write(spark, out, table, part) as direct:
+        if direct is None:
+            frame, accumulator = entries_frame(spark, source, units, cluster)
+        else:
+            frame, accumulator = entry_files(spark, source, units, cluster, direct.folder, direct.prefix)
+        with show.watch(lambda: accumulated_bytes(accumulator.value)):
+            if direct is None:
+                replace_slice(frame, out, table, part)
+            else:
+                direct.commit(frame.collect())
+    return accumulator.value
 
 
 def accumulated_bytes(accounts: Accounts) -> int:

@@ -105,7 +105,7 @@ def scan_job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return job
 
 
-@pytest.mark.parametrize("step", ["write_entries", "rejects_frame", "scan_rows"])
+@pytest.mark.parametrize("step", ["store_entries", "rejects_frame", "scan_rows"])
 def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
     step: str, out: Path, tmp_path: Path, scan_job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from uuid import uuid4
+from zipimport import zipimporter
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
+from pulsar_backlog.frames.data_files import DataFileWriter
 from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
 from pulsar_backlog.frames.unit_scan import UnitAccount, scan_unit
 from pulsar_backlog.ledgers.store import Source
@@ -21,6 +27,9 @@ MAX_PACK_BYTES = 512 * 1024 * 1024
 """Bytes of one task at most: progress comes task by task."""
 TASKS_PER_CORE = 4
 """Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
+
+FILES_DDL = "name string not null, size_bytes bigint not null, stats string not null"
+"""Files that tasks wrote, see `DataFile`."""
 
 UnitKey = tuple[int, str, int]
 Accounts = dict[UnitKey, UnitAccount]
@@ -69,22 +78,70 @@ def entries_frame(
     spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str
 ) -> tuple[DataFrame, Accumulator[Accounts]]:
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
-    accounts = spark.sparkContext.accumulator({}, AccountsParam())
-    packs = spark.sparkContext.broadcast(pack_units(units, spark.sparkContext.defaultParallelism))
+    scan = _Scan(spark, source, units, cluster)
     schema = spark_schema(TABLES["entries"].ddl())
-    arrow = arrow_schema(TABLES["entries"])
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(scan.batches, schema), scan.accounts
 
-    def scan_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        # Spark collects garbage after every task; what was imported by now never becomes any.
-        gc.freeze()
-        for unit in _units_of(batches, packs.value):
+
+def entry_files(
+    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, folder: Path, prefix: str
+) -> tuple[DataFrame, Accumulator[Accounts]]:
+    """The same rows, written by the tasks into Parquet files: a row of `FILES_DDL` for each file.
+
+    Args:
+        spark: session whose tasks share a disk with this process.
+        source: where the ledgers lie.
+        units: what to scan.
+        cluster: name of the cluster.
+        folder: of the `entries` table.
+        prefix: how the files' names begin.
+    """
+    scan = _Scan(spark, source, units, cluster)
+
+    def write_file(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        writer = DataFileWriter(folder / f"{prefix}{uuid4()}.zstd.parquet", scan.schema, TABLES["entries"])
+        for batch in scan.batches(batches):
+            writer.add(batch)
+        file = writer.close()
+        if file is not None:
+            yield pa.RecordBatch.from_pylist([asdict(file)])
+
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(write_file, FILES_DDL), scan.accounts
+
+
+class _Scan:
+    """What a task of either kind does: units in, batches of `entries` out, accounts on the side."""
+
+    def __init__(self, spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> None:
+        packs = pack_units(units, spark.sparkContext.defaultParallelism)
+        self.accounts = spark.sparkContext.accumulator({}, AccountsParam())
+        self.schema = arrow_schema(TABLES["entries"])
+        self.packs = len(packs)
+        self._units = spark.sparkContext.broadcast(packs)
+        self._source, self._cluster = source, cluster
+
+    def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The entries of the packs whose numbers come in."""
+        _quiet_worker()
+        for unit in _units_of(numbers, self._units.value):
             account = UnitAccount()
-            for piece in scan_unit(source, unit, cluster, arrow):
+            for piece in scan_unit(self._source, unit, self._cluster, self.schema):
                 account += piece.account
                 yield from piece.batches
-            accounts.add({unit_key(unit): account})
+            self.accounts.add({unit_key(unit): account})
 
-    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(scan_packs, schema), accounts
+
+def _quiet_worker() -> None:
+    """Spare this worker what Spark does before and after every task, about 0.1 s each time.
+
+    Spark collects garbage after every task: what was imported by now never becomes any. And it drops the caches of
+    all importers before every task, whereupon those of zip files read their archives again; without their cache
+    entries they do so only when something new is imported.
+    """
+    gc.freeze()
+    for place, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            del sys.path_importer_cache[place]
 
 
 def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:

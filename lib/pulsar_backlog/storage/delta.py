@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from delta.tables import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -47,9 +47,14 @@ def table_version(spark: SparkSession, out: str, table: Table) -> int:
 
     Asked of Delta's log itself: its history is a Spark job, and an audit asks this dozens of times.
     """
-    java, none = spark._jvm, spark._jvm.scala.Option.empty()  # type: ignore[union-attr]
-    log = java.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, table_path(out, table))  # type: ignore[union-attr]
-    return int(log.update(False, none, none).version())
+    none = spark._jvm.scala.Option.empty()  # type: ignore[union-attr]
+    return int(delta_log(spark, out, table).update(False, none, none).version())
+
+
+def delta_log(spark: SparkSession, out: str, table: Table) -> Any:
+    """Delta's own log of the table, a Java object."""
+    delta = spark._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
+    return delta.DeltaLog.forTable(spark._jsparkSession, table_path(out, table))
 
 
 def conform(df: DataFrame, table: Table) -> DataFrame:
@@ -79,11 +84,6 @@ def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
     spark = df.sparkSession
     make_table(spark, out, table)
     conform(df, table).writeTo(f"delta.`{_quoted(table_path(out, table))}`").overwrite(part)
-
-
-def write_entries(df: DataFrame, out: str, table: Table, part: Column) -> None:
-    """Write scanned entries: the one door to `entries`, because Spark's row-wise Parquet writer bounds the scan."""
-    replace_slice(df, out, table, part)
 
 
 def make_table(spark: SparkSession, out: str, table: Table) -> None:

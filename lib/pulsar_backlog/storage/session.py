@@ -11,11 +11,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.jars import delta_jars
-
-_UNIQUE_COLUMNS = (
-    "entry_id", "offset", "checksum", "payload_crc32c", "index", "broker_timestamp", "publish_time",
-    "publish_time_ms", "sequence_id", "uuid",
-)  # fmt: skip
+from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -27,7 +23,7 @@ REQUIRED_SETTINGS: dict[str, str] = {
     # Spark's row-wise Parquet writer bounds the scan. Level 1 gives files of the same size here, and a dictionary
     # of values that hardly repeat is built only to be thrown away: together a third less time to write `entries`.
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
-    **{f"spark.hadoop.parquet.enable.dictionary#{column}": "false" for column in _UNIQUE_COLUMNS},
+    **{f"spark.hadoop.parquet.enable.dictionary#{column}": "false" for column in TABLES["entries"].unique},
 }
 """Settings a cluster must have too; `conf/spark/` holds them for spark-submit."""
 

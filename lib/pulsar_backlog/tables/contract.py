@@ -33,6 +33,7 @@ class Table:
         key: columns that identify a row; never null, unique in the table.
         slice_columns: columns whose values name the part that one write replaces.
         statistics: columns Delta keeps minimum and maximum of (what people filter by).
+        unique: columns whose values hardly repeat: a dictionary of them is built only to be thrown away.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Table:
     key: tuple[str, ...]
     slice_columns: tuple[str, ...]
     statistics: tuple[str, ...] = ()
+    unique: tuple[str, ...] = ()
 
     def ddl(self) -> str:
         """Columns as a Spark DDL string, without comments."""
