@@ -1,8 +1,8 @@
-"""A chunked message that a client is putting together."""
+"""Chunked messages that a client is putting together."""
 
 from __future__ import annotations
 
-from pulsar_backlog.chunks.clients.events import LogEntry
+from pulsar_backlog.chunks.clients.events import HoleReason, LogEntry
 
 
 class Context:
@@ -33,3 +33,43 @@ class Context:
         """Take the next chunk."""
         self.chunks.append(entry)
         self.stored_bytes += entry.slice_bytes
+
+
+class Contexts:
+    """All that one client has open, by uuid, in order of their beginning.
+
+    Attributes:
+        by_uuid: the open ones.
+        buffered_bytes: what they claim together.
+        peak_open: most that were open at one time.
+        peak_buffered_bytes: most they claimed at one time.
+    """
+
+    __slots__ = ("buffered_bytes", "by_uuid", "peak_buffered_bytes", "peak_open")
+
+    def __init__(self) -> None:
+        self.by_uuid: dict[str, Context] = {}
+        self.buffered_bytes = 0
+        self.peak_open = 0
+        self.peak_buffered_bytes = 0
+
+    def open(self, head: LogEntry, now_ms: int) -> Context:
+        """Begin a message under a uuid that is not open; nothing is taken yet."""
+        context = self.by_uuid[head.uuid] = Context(head, now_ms)
+        self.buffered_bytes += head.total_bytes
+        self.peak_buffered_bytes = max(self.peak_buffered_bytes, self.buffered_bytes)
+        self.peak_open = max(self.peak_open, len(self.by_uuid))
+        return context
+
+    def close(self, uuid: str) -> Context:
+        """End a message, complete or not."""
+        context = self.by_uuid.pop(uuid)
+        self.buffered_bytes -= context.total_bytes
+        return context
+
+
+def place_of(chunk_id: int, context: Context | None) -> HoleReason:
+    """Why a chunk is not the next one of its context."""
+    if context is None:
+        return "headless"
+    return "gap" if chunk_id > len(context.chunks) else "out_of_place"

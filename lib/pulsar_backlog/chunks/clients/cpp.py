@@ -19,7 +19,7 @@ Source: ConsumerImpl::processMessageChunk of apache/pulsar-client-cpp, 3.0, 4.0,
 
 from __future__ import annotations
 
-from pulsar_backlog.chunks.clients.context import Context
+from pulsar_backlog.chunks.clients.context import Context, Contexts, place_of
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
@@ -36,14 +36,9 @@ class CppClient:
         self._expires = settings.expiry_ms > 0 and settings.profile != "C-300"
         self._new = settings.profile == "C-NEW"
         self._inbox = inbox
-        self._contexts: dict[str, Context] = {}  # in order of their beginning
+        self.contexts = Contexts()
+        self._open = self.contexts.by_uuid
         self.next_timer_ms = NEVER
-        self.buffered_bytes = 0
-
-    @property
-    def open_contexts(self) -> int:
-        """Chunked messages it is putting together now."""
-        return len(self._contexts)
 
     def receive(self, entry: LogEntry, now_ms: int) -> None:
         """Take one dispatched entry."""
@@ -59,15 +54,15 @@ class CppClient:
     def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
         if self._expires and self.next_timer_ms == NEVER:
             self.next_timer_ms = now_ms + self._expiry_ms
-        context = self._contexts.get(entry.uuid)
+        context = self._open.get(entry.uuid)
         if chunk_id == 0:
             if context is not None and self._new:
                 if not context.holds(entry):
                     self._inbox.acknowledge(context.chunks, "restarted")
-                self._forget(entry.uuid)
+                self.contexts.close(entry.uuid)
                 context = None
             if context is None:
-                context = self._open(entry, now_ms)
+                context = self._begin(entry, now_ms)
         if context is None or chunk_id != len(context.chunks):
             self._unexpected(entry, chunk_id, context, now_ms)
             return
@@ -80,15 +75,10 @@ class CppClient:
         if len(context.chunks) == context.num_chunks:
             self._complete(entry, context)
 
-    def _open(self, entry: LogEntry, now_ms: int) -> Context:
-        while self._limit is not None and len(self._contexts) >= self._limit:
+    def _begin(self, entry: LogEntry, now_ms: int) -> Context:
+        while self._limit is not None and len(self._open) >= self._limit:
             self._evict(entry)
-        context = self._contexts[entry.uuid] = Context(entry, now_ms)
-        self.buffered_bytes += entry.total_bytes
-        return context
-
-    def _forget(self, uuid: str) -> None:
-        self.buffered_bytes -= self._contexts.pop(uuid).total_bytes
+        return self.contexts.open(entry, now_ms)
 
     def _unexpected(self, entry: LogEntry, chunk_id: int, context: Context | None, now_ms: int) -> None:
         """A chunk that is not the next one."""
@@ -97,20 +87,18 @@ class CppClient:
                 self._inbox.acknowledge((entry,), "duplicate")
             return
         if context is not None:
-            self._forget(entry.uuid)
+            self.contexts.close(entry.uuid)
             self._inbox.leave(context.chunks, "given_up")
         if self._new and 0 < self._expiry_ms < now_ms - entry.publish_time_ms:
             self._inbox.acknowledge((entry,), "too_old")
             return
-        in_place = context is None or chunk_id > len(context.chunks)
-        reason = "headless" if context is None else "gap"
-        self._inbox.leave((entry,), reason if in_place else "out_of_place", tracked=True)
+        self._inbox.leave((entry,), place_of(chunk_id, context), tracked=True)
 
     def _complete(self, entry: LogEntry, context: Context) -> None:
         outcome = decompressed("cpp", context.chunks)
         if outcome == "dies":
             raise BrokenClientError("process_death", entry, "the payload is larger than the metadata says")
-        self._forget(entry.uuid)
+        self.contexts.close(entry.uuid)
         if outcome == "refused":
             self._inbox.acknowledge((entry,), "undecodable")
             self._inbox.leave(context.chunks[:-1], "undecodable")
@@ -119,9 +107,7 @@ class CppClient:
 
     def _evict(self, incoming: LogEntry) -> None:
         """Give up the oldest context."""
-        uuid = next(iter(self._contexts))
-        context = self._contexts[uuid]
-        self._forget(uuid)
+        context = self.contexts.close(next(iter(self._open)))
         if not self._auto_ack:
             self._inbox.leave(context.chunks, "evicted", tracked=True)
         elif self._acks_incoming:
@@ -137,9 +123,9 @@ class CppClient:
             return
         tick_ms = self.next_timer_ms + late_by * self._expiry_ms
         self.next_timer_ms = tick_ms + self._expiry_ms
-        while self._contexts:
-            uuid, context = next(iter(self._contexts.items()))
+        while self._open:
+            uuid, context = next(iter(self._open.items()))
             if tick_ms <= context.touched_ms + self._expiry_ms:
                 return
-            self._forget(uuid)
+            self.contexts.close(uuid)
             self._inbox.acknowledge(context.chunks, "expired")

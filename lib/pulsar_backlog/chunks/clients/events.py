@@ -116,30 +116,6 @@ class BrokenClientError(Exception):
         self.why = why
 
 
-class Client(Protocol):
-    """A consumer's side of the wire.
-
-    Attributes:
-        next_timer_ms: when its next timer is due; `NEVER` while there is none.
-        open_contexts: chunked messages it is putting together now.
-        buffered_bytes: sum of the sizes they claim.
-    """
-
-    next_timer_ms: int
-    open_contexts: int
-    buffered_bytes: int
-
-    def receive(self, entry: LogEntry, now_ms: int) -> None:
-        """Take one dispatched entry.
-
-        Raises:
-            BrokenClientError: the entry breaks the client.
-        """
-
-    def run_timers(self, now_ms: int) -> None:
-        """Do what is due up to now."""
-
-
 class Cursor(Inbox, Protocol):
     """The subscription: what was dispatched, what of it is acknowledged, and what the application got."""
 

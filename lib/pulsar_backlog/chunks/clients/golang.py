@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import deque
 from contextlib import suppress
 
-from pulsar_backlog.chunks.clients.context import Context
+from pulsar_backlog.chunks.clients.context import Context, Contexts, place_of
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
@@ -40,20 +40,15 @@ class GoClient:
         self._expiry_ms = settings.expiry_ms
         self._old = settings.profile == "G-OLD"
         self._inbox = inbox
-        self._contexts: dict[str, Context] = {}
+        self.contexts = Contexts()
+        self._open = self.contexts.by_uuid
         self._queue: deque[str] = deque()  # an evicted uuid stays, and may be there twice
         self._timers: deque[tuple[int, str]] = deque()
-        self.buffered_bytes = 0
 
     @property
     def next_timer_ms(self) -> int:
         """When the first of the contexts' timers is due."""
         return self._timers[0][0] if self._timers else NEVER
-
-    @property
-    def open_contexts(self) -> int:
-        """Chunked messages it is putting together now."""
-        return len(self._contexts)
 
     def receive(self, entry: LogEntry, now_ms: int) -> None:
         """Take one dispatched entry."""
@@ -65,7 +60,7 @@ class GoClient:
             self._receive_chunk(entry, entry.chunk_id or 0, now_ms)
 
     def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
-        context = self._contexts.get(entry.uuid)
+        context = self._open.get(entry.uuid)
         if chunk_id == 0:
             if context is not None and not self._old:
                 if not context.holds(entry):
@@ -73,10 +68,10 @@ class GoClient:
                 self._forget(entry.uuid)
                 context = None
             if context is None:
-                context = self._open(entry, now_ms)
+                context = self._begin(entry, now_ms)
             if self._limit is not None and len(self._queue) > self._limit:
                 self._evict()
-                context = self._contexts.get(entry.uuid)
+                context = self._open.get(entry.uuid)
         if context is None or chunk_id != len(context.chunks):
             self._unexpected(entry, chunk_id, context)
             return
@@ -86,19 +81,17 @@ class GoClient:
         if chunk_id + 1 == entry.num_chunks:
             self._complete(entry, context)
 
-    def _open(self, entry: LogEntry, now_ms: int) -> Context:
-        context = self._contexts[entry.uuid] = Context(entry, now_ms)
-        self.buffered_bytes += entry.total_bytes
+    def _begin(self, entry: LogEntry, now_ms: int) -> Context:
+        context = self.contexts.open(entry, now_ms)
         self._queue.append(entry.uuid)
         self._timers.append((now_ms + self._expiry_ms, entry.uuid))
-        if len(self._timers) > MAX_REMEMBERED and self._timers[0][1] not in self._contexts:
+        if len(self._timers) > MAX_REMEMBERED and self._timers[0][1] not in self._open:
             self._timers.popleft()
         return context
 
     def _forget(self, uuid: str) -> None:
-        context = self._contexts.pop(uuid, None)
-        if context is not None:
-            self.buffered_bytes -= context.total_bytes
+        if uuid in self._open:
+            self.contexts.close(uuid)
         with suppress(ValueError):
             self._queue.remove(uuid)
 
@@ -115,10 +108,8 @@ class GoClient:
             self._inbox.leave(context.chunks, "given_up")
         if self._auto_ack and not self._old:
             self._inbox.acknowledge((entry,), "headless" if context is None else "incomplete")
-        elif context is None:
-            self._inbox.leave((entry,), "headless")
         else:
-            self._inbox.leave((entry,), "gap" if chunk_id > len(context.chunks) else "out_of_place")
+            self._inbox.leave((entry,), place_of(chunk_id, context))
 
     def _complete(self, entry: LogEntry, context: Context) -> None:
         outcome = decompressed("go", context.chunks)
@@ -132,10 +123,9 @@ class GoClient:
 
     def _evict(self) -> None:
         """Give up the context at the head of the queue, if it has one, and leave its uuid there."""
-        context = self._contexts.pop(self._queue[0], None)
-        if context is None:
+        if self._queue[0] not in self._open:
             return
-        self.buffered_bytes -= context.total_bytes
+        context = self.contexts.close(self._queue[0])
         if self._auto_ack:
             self._inbox.acknowledge(context.chunks, "evicted")
         else:
@@ -145,7 +135,7 @@ class GoClient:
         """Every context's own timer: it acknowledges whatever is open under the uuid by then."""
         while self._timers and self._timers[0][0] <= now_ms:
             _due, uuid = self._timers.popleft()
-            context = self._contexts.get(uuid)
+            context = self._open.get(uuid)
             if context is not None:
                 self._forget(uuid)
                 self._inbox.acknowledge(context.chunks, "expired")

@@ -20,7 +20,7 @@ Source: ConsumerImpl.messageReceived and processMessageChunk of apache/pulsar, 4
 
 from __future__ import annotations
 
-from pulsar_backlog.chunks.clients.context import Context
+from pulsar_backlog.chunks.clients.context import Context, Contexts
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
@@ -36,16 +36,11 @@ class JavaClient:
         self._expiry_ms = settings.expiry_ms
         self._old = settings.profile == "J-OLD"
         self._inbox = inbox
-        self._contexts: dict[str, Context] = {}
-        self._queue = UuidQueue(self._contexts)
+        self.contexts = Contexts()
+        self._open = self.contexts.by_uuid
+        self._queue = UuidQueue(self._open)
         self._counter = 0
         self.next_timer_ms = NEVER
-        self.buffered_bytes = 0
-
-    @property
-    def open_contexts(self) -> int:
-        """Chunked messages it is putting together now."""
-        return len(self._contexts)
 
     def receive(self, entry: LogEntry, now_ms: int) -> None:
         """Take one dispatched entry."""
@@ -63,7 +58,7 @@ class JavaClient:
     def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
         if self.next_timer_ms == NEVER and self._expiry_ms > 0:
             self.next_timer_ms = now_ms + self._expiry_ms
-        context = self._contexts.get(entry.uuid)
+        context = self._open.get(entry.uuid)
         if chunk_id == 0:
             context = self._begin_old(entry, context, now_ms) if self._old else self._begin(entry, context, now_ms)
         if context is None or chunk_id != len(context.chunks):
@@ -83,31 +78,22 @@ class JavaClient:
         if context is not None:
             if not context.holds(entry):
                 self._inbox.acknowledge(context.chunks, "restarted")
-            self._forget(entry.uuid)
+            self.contexts.close(entry.uuid)
         self._counter += 1
         if self._limit is not None and self._counter > self._limit:
             self._evict()
-        return self._open(entry, now_ms)
+        self._queue.push(entry.uuid)
+        return self.contexts.open(entry, now_ms)
 
     def _begin_old(self, entry: LogEntry, context: Context | None, now_ms: int) -> Context | None:
         """J-OLD: chunk 0 of what is open already does not fit, and eviction comes after the opening."""
         if context is None:
-            self._contexts[entry.uuid] = Context(entry, now_ms)
-            self.buffered_bytes += entry.total_bytes
+            self.contexts.open(entry, now_ms)
         self._counter += 1
         if self._limit is not None and self._counter > self._limit:
             self._evict()
         self._queue.push(entry.uuid)
-        return self._contexts.get(entry.uuid)
-
-    def _open(self, entry: LogEntry, now_ms: int) -> Context:
-        context = self._contexts[entry.uuid] = Context(entry, now_ms)
-        self.buffered_bytes += entry.total_bytes
-        self._queue.push(entry.uuid)
-        return context
-
-    def _forget(self, uuid: str) -> None:
-        self.buffered_bytes -= self._contexts.pop(uuid).total_bytes
+        return self._open.get(entry.uuid)
 
     def _unexpected(self, entry: LogEntry, chunk_id: int, context: Context | None, now_ms: int) -> None:
         """A chunk that is not the next one."""
@@ -118,7 +104,7 @@ class JavaClient:
                 self._inbox.acknowledge((entry,), "duplicate")
             return
         if context is not None:
-            self._forget(entry.uuid)
+            self.contexts.close(entry.uuid)
             self._inbox.leave(context.chunks, "given_up")
         if 0 < self._expiry_ms < now_ms - entry.publish_time_ms:
             self._inbox.acknowledge((entry,), "too_old")
@@ -133,10 +119,10 @@ class JavaClient:
             self._inbox.acknowledge((entry,), "undecodable")
             if self._old:
                 self._counter -= 1
-                self._forget(entry.uuid)
+                self.contexts.close(entry.uuid)
                 self._inbox.leave(context.chunks[:-1], "undecodable")
             return  # J-NEW keeps the context until it expires or begins anew
-        self._forget(entry.uuid)
+        self.contexts.close(entry.uuid)
         if context.num_chunks > len(context.chunks):
             raise BrokenClientError("reconnect_loop", entry, "fewer chunks than the first one says")
         self._counter -= 1
@@ -147,8 +133,7 @@ class JavaClient:
         uuid = self._queue.pop_live()
         if uuid is None:
             return
-        context = self._contexts[uuid]
-        self._forget(uuid)
+        context = self.contexts.close(uuid)
         self._counter -= 1
         if self._auto_ack:
             self._inbox.acknowledge(context.chunks, "evicted")
@@ -164,10 +149,10 @@ class JavaClient:
 
     def _expire(self, now_ms: int) -> None:
         while (uuid := self._queue.head_if_live()) is not None:
-            context = self._contexts[uuid]
+            context = self._open[uuid]
             if now_ms <= context.touched_ms + self._expiry_ms:
                 return
             self._queue.pop_head()
-            self._forget(uuid)
+            self.contexts.close(uuid)
             self._counter -= 1
             self._inbox.acknowledge(context.chunks, "expired")

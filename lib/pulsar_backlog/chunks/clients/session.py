@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from pulsar_backlog.chunks.clients.context import Contexts
 from pulsar_backlog.chunks.clients.cpp import CppClient
 from pulsar_backlog.chunks.clients.dispatch import SharedDispatch
 from pulsar_backlog.chunks.clients.events import (
     NEVER,
     AckReason,
     BrokenClientError,
-    Client,
     Content,
     Cursor,
     DamageKind,
@@ -32,6 +33,27 @@ from pulsar_backlog.chunks.clients.sql import SqlReader
 
 RECONNECT_MS = 140
 """How soon a Java client that lost its connection to an exception of its own is back: about 7 times a second."""
+
+
+class Client(Protocol):
+    """A consumer's side of the wire: one of the state machines."""
+
+    contexts: Contexts
+
+    @property
+    def next_timer_ms(self) -> int:
+        """When its next timer is due; `NEVER` while there is none."""
+
+    def receive(self, entry: LogEntry, now_ms: int) -> None:
+        """Take one dispatched entry.
+
+        Raises:
+            BrokenClientError: the entry breaks the client.
+        """
+
+    def run_timers(self, now_ms: int) -> None:
+        """Do what is due up to now."""
+
 
 _CLIENTS: dict[Family, Callable[[ClientSettings, Inbox], Client]] = {
     "java": JavaClient,
@@ -65,8 +87,6 @@ class Session:
 
     Attributes:
         damage: what the log does to the client, once it did.
-        peak_open_contexts: most chunked messages under assembly at one time.
-        peak_buffered_bytes: most bytes they claimed at one time.
         permits_kept: permits the client did not give back, over all connections.
     """
 
@@ -91,9 +111,12 @@ class Session:
         self._reconnects = sorted(settings.reconnect_after)
         self._now_ms = connected_ms
         self.damage: Damage | None = None
-        self.peak_open_contexts = 0
-        self.peak_buffered_bytes = 0
         self.permits_kept = 0
+
+    @property
+    def contexts(self) -> Contexts:
+        """What the client is putting together, with its peaks."""
+        return self._client.contexts
 
     def offer(self, entry: LogEntry, plain_before: int = 0) -> None:
         """The next entry of the log.
@@ -170,8 +193,6 @@ class Session:
             self._break(damaged.kind, damaged.entry, damaged.why)
             if damaged.kind == "reconnect_loop":
                 self._loop()
-        self.peak_open_contexts = max(self.peak_open_contexts, self._client.open_contexts)
-        self.peak_buffered_bytes = max(self.peak_buffered_bytes, self._client.buffered_bytes)
 
     def _break(self, kind: DamageKind, entry: LogEntry, why: str) -> None:
         self.damage = Damage(kind, entry.position, entry.uuid, entry.publish_time_ms, why)

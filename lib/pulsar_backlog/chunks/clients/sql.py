@@ -12,7 +12,7 @@ Source: PulsarRecordCursor.processChunkedMessages of apache/pulsar, pulsar-sql, 
 
 from __future__ import annotations
 
-from pulsar_backlog.chunks.clients.context import Context
+from pulsar_backlog.chunks.clients.context import Context, Contexts
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
@@ -25,13 +25,8 @@ class SqlReader:
 
     def __init__(self, settings: ClientSettings, inbox: Inbox) -> None:
         self._inbox = inbox
-        self._contexts: dict[str, Context] = {}
-        self.buffered_bytes = 0
-
-    @property
-    def open_contexts(self) -> int:
-        """Chunked messages it is putting together now."""
-        return len(self._contexts)
+        self.contexts = Contexts()
+        self._open = self.contexts.by_uuid
 
     def receive(self, entry: LogEntry, now_ms: int) -> None:
         """Take the next entry of the range."""
@@ -39,13 +34,12 @@ class SqlReader:
             self._inbox.deliver((entry,), "right")
             return
         chunk_id = entry.chunk_id or 0
-        context = self._contexts.get(entry.uuid)
+        context = self._open.get(entry.uuid)
         if chunk_id == 0 and context is None:
-            context = self._contexts[entry.uuid] = Context(entry, now_ms)
-            self.buffered_bytes += entry.total_bytes
+            context = self.contexts.open(entry, now_ms)
         if context is None or chunk_id != len(context.chunks) or chunk_id >= (entry.num_chunks or 0):
             if context is not None:
-                self._forget(entry.uuid)
+                self.contexts.close(entry.uuid)
                 self._inbox.leave(context.chunks, "given_up")
             self._inbox.leave((entry,), "headless" if context is None else "gap")
             return
@@ -59,11 +53,8 @@ class SqlReader:
         outcome = decompressed("sql", context.chunks)
         if outcome in ("throws", "refused"):
             raise BrokenClientError("query_failure", entry, "the payload does not decompress as the metadata says")
-        self._forget(entry.uuid)
+        self.contexts.close(entry.uuid)
         self._inbox.deliver(context.chunks, content_of(context.chunks, outcome))
-
-    def _forget(self, uuid: str) -> None:
-        self.buffered_bytes -= self._contexts.pop(uuid).total_bytes
 
     def run_timers(self, now_ms: int) -> None:
         """There are none."""
