@@ -2,7 +2,8 @@
 
 Reads: `entries`, `scans`, `ledgers`; admin JSON when given; the payloads of compressed messages that can be rebuilt,
 to see that they decompress.
-Writes: `chunked_messages`, `chunks` and its `findings`.
+Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
+made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
 runs are one. Payload bytes are never shuffled.
 """
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyspark import StorageLevel
@@ -19,13 +20,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.frames.chunk_context import Known, codes_in_context
 from pulsar_backlog.frames.chunk_findings import findings_of_chunks
 from pulsar_backlog.frames.chunk_fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_producer_ends
-from pulsar_backlog.frames.entry_findings import Origin
+from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log_edges import edge_rows, log_edges
+from pulsar_backlog.frames.log_order import ledger_orders
+from pulsar_backlog.frames.order_findings import findings_of_order
+from pulsar_backlog.frames.producer_facts import producer_facts
+from pulsar_backlog.frames.topic_stats import topic_stats
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
@@ -47,39 +55,63 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def assemble(context: JobContext) -> JobResult:
-    """Fold all chunks of the cluster's topics, write publications, roles and findings."""
+    """Fold all chunks of the cluster's topics, write publications, roles, statistics and findings."""
     spark, out, admin = context.spark, context.out, context.options.admin
     inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    folded = fold(context).persist(StorageLevel.MEMORY_AND_DISK)
-    mine = f.col("cluster") == context.cluster
-    replace_slice(folded.drop("roles"), out, TABLES["chunked_messages"], mine)
+    entries, scans, ledgers = (_mine(context, name) for name in INPUTS)
+    # Small, and asked for again and again: ends of the log, statistics, findings.
+    producers = producer_facts(entries).persist(StorageLevel.MEMORY_AND_DISK)
+    state = _state(admin, ledgers)
+    edges = log_edges(edge_rows(producers, scans, ledgers), state, (context.options.grace_seconds or 0) * 1000)
+    folded = _folded(context, entries, producers, ledgers, edges).persist(StorageLevel.MEMORY_AND_DISK)
+    publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
+    replace_slice(publications, out, TABLES["chunked_messages"], mine)
     replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
-    replace_findings(context, findings_of_chunks(folded, Origin(context.cluster, JOB)))
-    rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count()}
+    replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
+    origin = Origin(context.cluster, JOB)
+    in_context = codes_in_context(publications, producers, entries, _known(edges, state))
+    absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
+    in_order = findings_of_order(ledger_orders(entries), producers, ledgers, absent, origin)
+    replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
+    rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count(), "topic_stats": len(edges)}
     folded.unpersist()
+    producers.unpersist()
     return JobResult(digest, rows=rows)
 
 
-def fold(context: JobContext) -> DataFrame:
+def _folded(
+    context: JobContext, entries: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
+) -> DataFrame:
     """The publications of the cluster, with their roles."""
-    options = context.options
-    entries, scans, ledgers = (_mine(context, name) for name in INPUTS)
-    stored = {row["ledger_id"]: row["topic"] for row in ledgers.select("ledger_id", "topic").toLocalIterator()}
-    known = {ledger_id: topic for ledger_id, topic in stored.items() if topic is not None}
-    state = read_cluster_state(Path(options.admin), known) if options.admin else None
     paths = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull()).select("ledger_id", "data_uri")
     fold_context = FoldContext(
         cluster=context.cluster,
-        edges=log_edges(edge_rows(entries, scans, ledgers), state, (options.grace_seconds or 0) * 1000),
+        edges=edges,
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
-        source=open_source(options.source or "", options.endpoint),
+        source=open_source(context.options.source or "", context.options.endpoint),
     )
-    chunks = with_producer_ends(select_chunks(entries), producer_ends(entries))
+    chunks = with_producer_ends(select_chunks(entries), producer_ends(producers))
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     return fold_chunks(chunks, fold_context, partitions)
+
+
+def _state(admin: str | None, ledgers: DataFrame) -> ClusterState | None:
+    """What saved admin JSON says; which topic a ledger belongs to is known from the source too."""
+    if admin is None:
+        return None
+    rows = ledgers.filter(f.col("topic").isNotNull()).select("ledger_id", "topic")
+    return read_cluster_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows.toLocalIterator()})
+
+
+def _known(edges: Mapping[str, LogEdge], state: ClusterState | None) -> Known:
+    topics = state.topics.values() if state else ()
+    return Known(
+        deduplicated=[topic.topic for topic in topics if topic.deduplicated],
+        seen_to_end=[topic for topic, edge in edges.items() if edge.complete_to_end],
+    )
 
 
 def _mine(context: JobContext, name: str) -> DataFrame:

@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
-from pulsar_backlog.frames.entry_findings import Origin, code_of, counted_findings
+from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
 
 COUNTED = {
+    "C01": "Chunked messages that are stored whole, in order and undamaged",
     "C02": "Chunked messages with a repeated beginning (stored again before they were complete)",
     "C03": "Chunked messages with overlapping chunks (some stored twice before they were complete)",
     "C04": "Whole chunked messages followed by a rest of themselves",
@@ -23,8 +24,13 @@ COUNTED = {
     "C13": "Chunked messages whose sizes or counts contradict their bytes",
     "C14": "Chunked messages that cannot be decompressed",
     "C15": "Chunked messages with chunk fields that make no sense",
+    "C16": "Chunked messages of which deduplication dropped chunks",
     "C17": "Whole chunked messages followed by their own beginning",
+    "C18": "Chunked messages that ended in another order than their producer numbered them",
     "C22": "Chunked messages that lie in more than one ledger",
+    "C27": "Chunked messages that end the topic and are never delivered",
+    "C30": "Chunked messages that a transaction hides",
+    "C31": "Producers whose chunks leave no room for their header",
     "C33": "Chunked messages that a client joins with another one",
     "C34": "Chunked messages with a damaged chunk",
     "C35": "Chunked messages of which two copies of a chunk differ",
@@ -32,13 +38,20 @@ COUNTED = {
 }
 
 
-def findings_of_chunks(publications: DataFrame, origin: Origin) -> DataFrame:
-    """One finding per topic and code; positions are those of the first copies."""
-    of_state = code_of(f.col("state"), STATE_CODES)
+def findings_of_chunks(publications: DataFrame, in_context: DataFrame, origin: Origin) -> DataFrame:
+    """One finding per topic and code; positions are those of the first copies.
+
+    Args:
+        publications: rows of `chunked_messages`.
+        in_context: codes that need more than one row of it, as `codes_in_context` makes them.
+        origin: whose findings.
+    """
     of_flags = f.transform("flags", lambda flag: code_of(flag, FLAG_CODES))
-    codes = f.array_distinct(f.array_compact(f.array_append(of_flags, of_state)))
+    flawless = (f.col("state") == "whole") & (f.size(f.array_remove("flags", "ledger_span")) == 0)
+    others = f.array(code_of(f.col("state"), STATE_CODES), f.when(flawless, "C01"))
+    codes = f.array_distinct(f.array_compact(f.concat(of_flags, others)))
     coded = publications.select(
         "topic", f.col("first_ledger_id").alias("ledger_id"), f.col("first_entry_id").alias("entry_id"),
         "sureness", "reason", f.explode(codes).alias("code"),
     )  # fmt: skip
-    return counted_findings(coded, COUNTED, origin)
+    return counted_findings(coded.unionByName(in_context), COUNTED, origin)

@@ -50,38 +50,23 @@ def select_chunks(entries: DataFrame) -> DataFrame:
     return entries.filter(is_chunk()).select(*columns)
 
 
-def producer_ends(entries: DataFrame) -> DataFrame:
-    """Position of each producer's last stored entry of any kind, per topic that holds chunks at all."""
-    place = f.max(f.struct("ledger_id", "entry_id")).alias("last")
-    return (
-        entries.filter(f.col("topic").isNotNull() & f.col("marker_type").isNull())
-        .groupBy("topic", "producer_name")
-        .agg(place)
-        .select(
-            "topic",
-            "producer_name",
-            f.col("last.ledger_id").alias("producer_last_ledger_id"),
-            f.col("last.entry_id").alias("producer_last_entry_id"),
-        )
+def producer_ends(producers: DataFrame) -> DataFrame:
+    """Position of each producer's last stored message entry, per topic; `producers` as `producer_facts` makes them."""
+    return producers.filter(f.col("last").isNotNull()).select(
+        "topic",
+        "producer_name",
+        f.col("last.ledger_id").alias("producer_last_ledger_id"),
+        f.col("last.entry_id").alias("producer_last_entry_id"),
     )
 
 
-def topic_ends(entries: DataFrame) -> DataFrame:
+def topic_ends(producers: DataFrame) -> DataFrame:
     """Per topic: latest time an entry was stored (broker's clock, else the producer's), first and last position.
 
     `begins_at_start` is true where the first entry's index (PIP-70) is that of the topic's very first message.
     """
-    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
-    place = f.struct("ledger_id", "entry_id")
-    first_index = f.col("index") - f.coalesce("num_messages_in_batch", f.lit(1)) + 1
-    ends = (
-        entries.filter(f.col("topic").isNotNull())
-        .groupBy("topic")
-        .agg(
-            f.max(stored_ms).alias("end_time_ms"),
-            f.max(place).alias("last"),
-            f.min(f.struct("ledger_id", "entry_id", first_index.alias("index"))).alias("first"),
-        )
+    ends = producers.groupBy("topic").agg(
+        f.max("last_ms").alias("end_time_ms"), f.max("last_entry").alias("last"), f.min("first").alias("first")
     )
     return ends.select(
         "topic",

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as f
 
-from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE, Finding
-from pulsar_backlog.tables import TABLES
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, counted_findings
 from pulsar_backlog.wire.metadata import (
     FLAG_NOT_UTF8,
     FLAG_REPEATED_PROPERTY,
@@ -18,15 +17,6 @@ from pulsar_backlog.wire.metadata import (
     FLAG_UNKNOWN_COMPRESSION,
     FLAG_UNKNOWN_FIELDS,
 )
-
-
-@dataclass(frozen=True)
-class Origin:
-    """Whose findings: the cluster they are about and the job that makes them."""
-
-    cluster: str
-    job: str
-
 
 _READ = "read from the stored bytes"
 _FLAG_CODES = {
@@ -92,16 +82,15 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     )  # fmt: skip
     frames = [
         books.filter(when).select(
-            *_columns(
-                code, origin, f.concat(f.lit("ledger:"), f.col("ledger_id").cast("string")),
-                ledger_id=f.col("ledger_id"), entry_id=f.col("first_entry") if code == "E02" else f.lit(None),
-                count=count, message=message, incomplete=f.lit(code == "S02"),
-                evidence=f.coalesce(evidence, none) if evidence else none,
-            )
+            f.lit(code).alias("code"), f.concat(f.lit("ledger:"), f.col("ledger_id").cast("string")).alias("subject"),
+            "topic", "ledger_id", (f.col("first_entry") if code == "E02" else f.lit(None)).alias("entry_id"),
+            count.alias("count"), f.lit("certain").alias("sureness"), f.lit(_READ).alias("reason"),
+            message.alias("message"), (f.coalesce(evidence, none) if evidence else none).alias("evidence"),
+            f.lit(code == "S02").alias("incomplete"),
         )
         for code, when, count, evidence, message in cases
     ]  # fmt: skip
-    return _together(frames)
+    return as_findings(reduce(DataFrame.unionByName, frames), origin)
 
 
 def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
@@ -121,68 +110,3 @@ def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
     sure = (f.lit("certain").alias("sureness"), f.lit(_READ).alias("reason"))
     coded = odd.select("topic", "ledger_id", "entry_id", *sure, f.explode(codes).alias("code"))
     return counted_findings(coded, _COUNTED, origin)
-
-
-def counted_findings(coded: DataFrame, counted: dict[str, str], origin: Origin) -> DataFrame:
-    """One finding per topic and code of `coded` (topic, code, ledger_id, entry_id, sureness, reason).
-
-    Position and evidence are those of the first places; where they are not equally sure, the least sure counts.
-    """
-    first = Window.partitionBy("topic", "code").orderBy("ledger_id", "entry_id")
-    position = f.concat_ws(":", f.col("ledger_id").cast("string"), f.col("entry_id").cast("string"))
-    doubt = f.when(f.col("sureness") == "certain", 0).when(f.col("sureness") == "likely", 1).otherwise(2)
-    place = f.struct("number", position.alias("at"))
-    numbered = coded.withColumn("number", f.row_number().over(first))
-    grouped = numbered.groupBy("topic", "code").agg(
-        f.count("*").alias("count"),
-        f.min_by("ledger_id", "number").alias("ledger_id"),
-        f.min_by("entry_id", "number").alias("entry_id"),
-        f.max(f.struct(doubt.alias("doubt"), "sureness", "reason")).alias("least_sure"),
-        f.array_sort(f.collect_list(f.when(f.col("number") <= MAX_EVIDENCE, place))).alias("places"),
-    )  # fmt: skip
-    frames = [
-        grouped.filter(f.col("code") == code).select(
-            *_columns(
-                code, origin, f.coalesce("topic", f.lit("topic unknown")), ledger_id=f.col("ledger_id"),
-                entry_id=f.col("entry_id"), count=f.col("count"),
-                message=f.format_string(f"{what}: %d.", "count"),
-                sureness=f.col("least_sure.sureness"), reason=f.col("least_sure.reason"),
-                evidence=f.col("places.at"), incomplete=f.lit(False),
-            )
-        )
-        for code, what in counted.items()
-    ]  # fmt: skip
-    return _together(frames)
-
-
-def code_of(value: Column, codes: Mapping[Any, str]) -> Column:
-    """The finding code of a state or flag; null where it has none."""
-    found = f.lit(None).cast("string")
-    for name, code in codes.items():
-        found = f.when(value == name, code).otherwise(found)
-    return found
-
-
-def _columns(code: str, origin: Origin, subject: Column, **given: Column) -> list[Column]:
-    """The columns of `findings` in order; `topic` comes from the frame."""
-    kind = CATALOGUE[code]
-    values = {
-        "cluster": f.lit(origin.cluster),
-        "job": f.lit(origin.job),
-        "code": f.lit(code),
-        "name": f.lit(kind.name),
-        "severity": f.lit(kind.severity),
-        "subject": subject,
-        "topic": f.col("topic"),
-        "sureness": f.lit("certain"),
-        "reason": f.lit(_READ),
-    } | given
-    schema = {column.name: column.type for column in TABLES["findings"].columns}
-    return [values[name].cast(schema[name]).alias(name) for name in schema]
-
-
-def _together(frames: list[DataFrame]) -> DataFrame:
-    first, *others = frames
-    for frame in others:
-        first = first.unionByName(frame)
-    return first

@@ -19,8 +19,8 @@ EDGE_COLUMNS = (
 )  # fmt: skip
 
 
-def edge_rows(entries: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
-    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids."""
+def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
+    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producer_facts`."""
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete"))
     books = scans.groupBy("topic").agg(lost.alias("has_rejects"))
     still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
@@ -29,7 +29,7 @@ def edge_rows(entries: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataF
         f.collect_set("ledger_id").alias("ledger_ids"),
         f.unix_millis(f.max("closed_time")).alias("closed_ms"),
     )
-    joined = topic_ends(entries).join(books, on="topic", how="left").join(stored, on="topic", how="left")
+    joined = topic_ends(producers).join(books, on="topic", how="left").join(stored, on="topic", how="left")
     return joined.withColumn("end_time_ms", f.greatest("end_time_ms", "closed_ms")).select(*EDGE_COLUMNS)
 
 

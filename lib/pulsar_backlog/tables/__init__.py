@@ -13,6 +13,7 @@ from pulsar_backlog.tables import (
     scans,
     stalls,
     subscriptions,
+    topic_stats,
 )
 from pulsar_backlog.tables.contract import Column, Table
 
@@ -25,6 +26,7 @@ TABLES: dict[str, Table] = {
         rejects,
         chunked_messages,
         chunks,
+        topic_stats,
         subscriptions,
         ack_ranges,
         stalls,

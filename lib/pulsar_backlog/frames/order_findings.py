@@ -1,0 +1,183 @@
+"""Findings about the order of each topic's log (`B`): indexes, broker metadata, clocks, and the times of ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+
+from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, least_sure, subject
+from pulsar_backlog.frames.log_order import PUBLISH_TOLERANCE_MS, STEPS
+
+CLOCK_TOLERANCE_MS = 60_000
+"""How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
+
+_MESSAGES = {
+    "B01": "Places where the index jumps: {count}; indexes that no stored message has: {extent}.",
+    "B02": "Entries whose index was given out before: {count}.",
+    "B03": "Places where broker metadata begins or ends: {count}.",
+    "B04": "Steps back of the broker's clock: {count}, the largest {extent} ms.",
+    "B05": "Producers whose clock is over a minute off the broker's: {count}, the farthest {extent} ms.",
+    "B06": (
+        "Entries published over a second before one that is stored before them: {count}; a seek by publish time is "
+        "ambiguous within {extent} ms."
+    ),
+    "B07": "Ledgers with entries from over a minute before or after their time: {count}, at most {extent} ms.",
+}
+_SEEN = dict.fromkeys((*STEPS, "B05"), "read from the stored bytes") | {
+    "B07": "stored times against the closing times that the broker recorded"
+}
+_NEXT_TO_UNSEEN = "a ledger that is not here may lie between"
+
+
+def findings_of_order(
+    orders: DataFrame, producers: DataFrame, ledgers: DataFrame, absent: Mapping[str, Collection[int]], origin: Origin
+) -> DataFrame:
+    """One finding per topic and code.
+
+    Args:
+        orders: as `ledger_orders` makes them.
+        producers: as `producer_facts` makes them.
+        ledgers: rows of the table `ledgers`.
+        absent: topic -> ledgers that hold entries and were not scanned.
+        origin: whose findings.
+    """
+    seams = _with_previous(_in_line(orders, ledgers, absent))
+    noticed = _steps_within(orders).unionByName(_steps_at(seams)).unionByName(_beyond_ledger(seams))
+    return as_findings(_per_topic(noticed.unionByName(_clocks(producers))), origin)
+
+
+def _in_line(orders: DataFrame, ledgers: DataFrame, absent: Mapping[str, Collection[int]]) -> DataFrame:
+    """The topic's ledgers that hold entries, in order; those that were not scanned have nulls."""
+    stored = ledgers.filter(f.col("selected") & f.col("topic").isNotNull()).select(
+        "topic", "ledger_id", "expected_entries", f.unix_millis("closed_time").alias("closed_ms")
+    )
+    rows = [(topic, ledger_id, None, None) for topic, ids in absent.items() for ledger_id in ids]
+    known = stored
+    if rows:
+        known = stored.unionByName(orders.sparkSession.createDataFrame(rows, stored.schema))
+    holding = known.filter(f.coalesce(f.col("expected_entries") > 0, f.lit(True)))
+    once = holding.groupBy("topic", "ledger_id").agg(
+        f.max("expected_entries").alias("expected_entries"), f.max("closed_ms").alias("closed_ms")
+    )
+    return once.join(orders, on=["topic", "ledger_id"], how="left")
+
+
+def _with_previous(line: DataFrame) -> DataFrame:
+    """Each ledger with what the one before it ended with, and what all before it reached."""
+    order = Window.partitionBy("topic").orderBy("ledger_id")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    whole = f.col("last_entry_id") == f.col("expected_entries") - 1
+    return line.select(
+        "*",
+        f.lag("last_index").over(order).alias("index_before"),
+        (f.lag(f.coalesce(whole, f.lit(True))).over(order) & (f.col("first_entry_id") == 0)).alias("adjoins"),
+        f.lag("last_has_metadata").over(order).alias("metadata_before"),
+        f.last("last_broker_ms", ignorenulls=True).over(before).alias("broker_ms_before"),
+        f.last("last_index", ignorenulls=True).over(before).alias("last_index_before"),
+        f.max("newest_publish_ms").over(before).alias("newest_publish_before"),
+        f.lag("closed_ms").over(order).alias("began_ms"),
+    )
+
+
+def _steps_within(orders: DataFrame) -> DataFrame:
+    steps = orders.select("topic", "ledger_id", f.explode("steps").alias("step"))
+    return _noticed(
+        steps, f.col("step.code"), f.col("step.entry_ids"), f.col("step.count"), f.col("step.extent"), f.lit("certain")
+    )
+
+
+def _steps_at(seams: DataFrame) -> DataFrame:
+    """Steps of a ledger's first entry against the end of the ledgers before it; of publish times, of its oldest."""
+    skipped = f.col("first_index") - f.col("index_before") - f.col("first_messages")
+    again = f.coalesce("first_messages", f.lit(1)) - (f.col("first_index") - f.col("last_index_before"))
+    differs = f.col("first_has_metadata") != f.col("metadata_before")
+    back_ms = f.col("broker_ms_before") - f.col("first_broker_ms")
+    late_ms = f.col("newest_publish_before") - f.col("oldest_publish.publish_ms")
+    at_first = f.col("first_entry_id")
+    steps = (
+        ("B01", f.col("adjoins") & (skipped > 0), skipped, at_first, "likely"),
+        ("B02", again > 0, again, at_first, "certain"),
+        ("B03", differs, f.lit(0), at_first, "certain"),
+        ("B04", back_ms > 0, back_ms, at_first, "certain"),
+        ("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, f.col("oldest_publish.entry_id"), "certain"),
+    )
+    return _exploded(seams, steps)
+
+
+def _beyond_ledger(seams: DataFrame) -> DataFrame:
+    """Ledgers whose entries say other times than the broker closed them, and the one before them, at."""
+    after_ms = f.col("latest.seek_ms") - f.col("closed_ms")
+    before_ms = f.col("began_ms") - f.col("earliest.seek_ms")
+    farther = f.coalesce(after_ms, f.lit(0)) >= f.coalesce(before_ms, f.lit(0))
+    extent = f.greatest(after_ms, before_ms)
+    place = f.when(farther, f.col("latest.entry_id")).otherwise(f.col("earliest.entry_id"))
+    return _exploded(seams, (("B07", extent > CLOCK_TOLERANCE_MS, extent, place, "certain"),))
+
+
+def _clocks(producers: DataFrame) -> DataFrame:
+    """Producers whose fastest message is too old, or newer than the broker's clock allows."""
+    ahead_ms = f.col("clock_ahead.ms")
+    off = producers.filter(f.abs(ahead_ms) > CLOCK_TOLERANCE_MS).withColumn("ledger_id", f.col("clock_ahead.ledger_id"))
+    # A message that waited in a queue looks as if its producer's clock were slow; the other way round nothing does.
+    sureness = f.when(ahead_ms > 0, "certain").otherwise("likely")
+    places = f.array(f.col("clock_ahead.entry_id"))
+    return _noticed(off, f.lit("B05"), places, f.lit(1), ahead_ms, sureness)
+
+
+def _exploded(seams: DataFrame, steps: tuple[tuple[str, Column, Column, Column, str], ...]) -> DataFrame:
+    """A row for each step of each ledger that holds: code, when, extent, entry id, sureness."""
+    shown = [
+        f.when(
+            when,
+            f.struct(
+                f.lit(code).alias("code"), extent.cast("bigint").alias("extent"), place.alias("entry_id"),
+                f.lit(sureness).alias("sureness"),
+            ),
+        )
+        for code, when, extent, place, sureness in steps
+    ]  # fmt: skip
+    rows = seams.select("topic", "ledger_id", f.explode(f.array_compact(f.array(*shown))).alias("step"))
+    places = f.array(f.col("step.entry_id"))
+    return _noticed(rows, f.col("step.code"), places, f.lit(1), f.col("step.extent"), f.col("step.sureness"))
+
+
+def _noticed(
+    rows: DataFrame, code: Column, entry_ids: Column, count: Column, extent: Column, sureness: Column
+) -> DataFrame:
+    return rows.select(
+        "topic", "ledger_id", code.alias("code"), entry_ids.alias("entry_ids"), count.cast("bigint").alias("count"),
+        extent.cast("bigint").alias("extent"), sureness.alias("sureness"),
+    )  # fmt: skip
+
+
+def _per_topic(noticed: DataFrame) -> DataFrame:
+    """One row per topic and code, as `as_findings` takes them; grows with ledgers, never with entries."""
+    code = f.col("code")
+    text = f.transform("entry_ids", lambda entry_id: f.concat_ws(":", "ledger_id", entry_id.cast("string")))
+    doubtful = (code == "B01") & (f.col("sureness") == "likely")
+    slow = (code == "B05") & (f.col("sureness") == "likely")
+    reason = f.when(doubtful, _NEXT_TO_UNSEEN).when(slow, "its messages may have waited before they were sent")
+    grouped = (
+        noticed.withColumn("reason", reason.otherwise(code_of(code, _SEEN)))
+        .groupBy("topic", "code")
+        .agg(
+            f.sum("count").alias("count"),
+            f.when(code == "B01", f.sum("extent")).otherwise(f.max_by("extent", f.abs("extent"))).alias("extent"),
+            least_sure().alias("least_sure"),
+            f.array_sort(f.collect_list(f.struct("ledger_id", "entry_ids", text.alias("places")))).alias("found"),
+        )
+    )
+    message = f.replace(
+        f.replace(code_of(code, _MESSAGES), f.lit("{count}"), f.col("count").cast("string")),
+        f.lit("{extent}"),
+        f.col("extent").cast("string"),
+    )
+    return grouped.select(
+        "code", subject().alias("subject"), "topic", f.col("found")[0]["ledger_id"].alias("ledger_id"),
+        f.col("found")[0]["entry_ids"][0].alias("entry_id"), "count", f.col("least_sure.sureness").alias("sureness"),
+        f.col("least_sure.reason").alias("reason"), message.alias("message"),
+        f.slice(f.flatten("found.places"), 1, MAX_EVIDENCE).alias("evidence"), f.lit(False).alias("incomplete"),
+    )  # fmt: skip
