@@ -10,7 +10,9 @@ from pulsar_backlog.chunks.rows import DecodeState, Flag, Publication
 _FLAG_OF_FAILURE: dict[DecodeState, Flag] = {"fault": "decode_fault", "wrong_size": "sizes_lie"}
 
 
-def with_decode_result(publication: Publication, decode_state: DecodeState, detail: str) -> Publication:
+def with_decode_result(
+    publication: Publication, decode_state: DecodeState, detail: str, decoded_bytes: int | None = None
+) -> Publication:
     """The publication with what decompressing its joined payload showed.
 
     A failure takes `rebuildable` and the manifest away and sets a flag; state and sureness stay.
@@ -19,6 +21,7 @@ def with_decode_result(publication: Publication, decode_state: DecodeState, deta
         publication: as folded.
         decode_state: outcome of the check.
         detail: words for the reason; empty adds nothing.
+        decoded_bytes: bytes it decompresses to; None where that was not found out.
 
     Raises:
         ValueError: if the outcome is not a known one.
@@ -28,10 +31,11 @@ def with_decode_result(publication: Publication, decode_state: DecodeState, deta
     reason = f"{publication.reason}; {detail}" if detail else publication.reason
     flag = _FLAG_OF_FAILURE.get(decode_state)
     if flag is None:
-        return replace(publication, decode_state=decode_state, reason=reason)
+        return replace(publication, decode_state=decode_state, decoded_bytes=decoded_bytes, reason=reason)
     return replace(
         publication,
         decode_state=decode_state,
+        decoded_bytes=decoded_bytes,
         reason=reason,
         flags=tuple(sorted({*publication.flags, flag})),
         rebuildable=False,

@@ -154,6 +154,7 @@ class Publication:
     ledgers: tuple[int, ...]
     manifest: tuple[tuple[int, int, int, int, int], ...]
     decode_state: DecodeState
+    decoded_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

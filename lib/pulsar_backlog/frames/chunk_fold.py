@@ -131,7 +131,7 @@ def check_payload(publication: Publication, context: FoldContext) -> Publication
         )
     except SourceError as error:
         return with_decode_result(publication, "not_checked", f"its bytes could not be read ({error.reason})")
-    return with_decode_result(publication, check.state, check.detail)
+    return with_decode_result(publication, check.state, check.detail, check.actual_bytes)
 
 
 def _row(publication: Publication, topic: str, cluster: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ TABLE = Table(
         required("ledgers", "array<bigint>", "Ledgers that hold its copies, ascending."),
         required("manifest", MANIFEST_TYPE, "Where to read each chunk of the message, in order; empty unless rebuildable."),
         required("decode_state", "string", "What decompressing the joined payload showed: `ok`, `fault`, `wrong_size`, `not_needed` (uncompressed), `encrypted`, `not_checked` (with the reason in `reason`)."),
+        Column("decoded_bytes", "bigint", "Bytes the joined payload decompresses to; null where that was not found out."),
     ),
     key=("cluster", "topic", "chunk_uuid", "publish_time_ms"),
     slice_columns=("cluster", "topic"),
