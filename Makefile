@@ -78,8 +78,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-browser bench
-check: lint test-airflow test ## Everything CI runs, in the same order
+.PHONY: check lint test test-airflow test-broker test-browser bench
+check: lint test-airflow test-broker test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check
@@ -94,6 +94,10 @@ test: setup ## All tests but those of Airflow; ARGS="..." goes to pytest
 
 test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
 	.venv-airflow/bin/python -m pytest tests/airflow
+
+test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (240 MB) and started on loopback
+	$(PY) -m tests.broker.distribution
+	PULSAR_BACKLOG_TEST_BROKER=1 $(PY) -m pytest tests/broker $(ARGS)
 
 test-browser: setup ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
 	$(PY) -m pytest tests/browser/check_report.py

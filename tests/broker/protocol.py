@@ -106,9 +106,7 @@ class Producer:
         head = metadata.SerializeToString()
         rest = struct.pack(">i", len(head)) + head + payload
         body = _field(1, self._number) + _field(2, metadata.sequence_id)
-        receipt = self._connection.ask(
-            SEND, SEND_RECEIPT, body, b"\x0e\x01" + struct.pack(">I", crc32c(rest)) + rest
-        )
+        receipt = self._connection.ask(SEND, SEND_RECEIPT, body, b"\x0e\x01" + struct.pack(">I", crc32c(rest)) + rest)
         position = receipt[3][0]
         assert isinstance(position, bytes)
         fields = _parse(position)

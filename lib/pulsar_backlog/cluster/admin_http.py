@@ -167,11 +167,11 @@ def _no_answer(url: str, error: HTTPError, access: Access) -> AdminError:
     if isinstance(error, SSLError):
         detail = f"no TLS ({_words(error)}): give the authority's certificate with --ca-file, or look at the address"
         return AdminError(url, "failed", detail)
-    if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
-        detail = f"no answer within {access.timeout_seconds:g} s: try later, or give more time with --timeout-seconds"
-        return AdminError(url, "unreachable", detail)
     if isinstance(error, NewConnectionError):
         detail = "no connection: see that --admin-url is right and the broker runs"
+        return AdminError(url, "unreachable", detail)
+    if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
+        detail = f"no answer within {access.timeout_seconds:g} s: try later, or give more time with --timeout-seconds"
         return AdminError(url, "unreachable", detail)
     detail = f"the connection broke ({_words(error)}): try again; with TLS the address begins with https://"
     return AdminError(url, "interrupted", detail)

@@ -69,7 +69,7 @@ def topic_policies(rest: AdminRest, topic: str) -> dict[str, object]:
     """Policies in force for a topic, null where none is set; `unknown` lists those that our role may not know.
 
     Raises:
-        AdminError: the topic is gone or the service does not answer.
+        AdminError: the service does not answer.
     """
     policies: dict[str, object] = {}
     unknown = []
@@ -77,9 +77,9 @@ def topic_policies(rest: AdminRest, topic: str) -> dict[str, object]:
         try:
             policies[kind] = without_secrets(rest.policy(topic, kind))
         except AdminError as error:
-            if error.status is None or error.status == 404 or error.status >= 500:
+            if error.status is None or error.status >= 500:
                 raise
-            unknown.append(kind)  # 401, 403; 405 where topic policies are off
+            unknown.append(kind)  # 401, 403; 404 for V1 topics, whose API has none; 405 where topic policies are off
     return {**policies, "unknown": unknown}
 
 
