@@ -12,6 +12,7 @@ PUBLISH_TOLERANCE_MS = 1000
 
 STEPS = ("B01", "B02", "B03", "B04", "B06")
 """Codes of what one entry shows against those before it."""
+STEPS_TYPE = "array<struct<code:string,count:bigint,extent:bigint,entry_ids:array<bigint>>>"
 
 
 def ledger_orders(entries: DataFrame) -> DataFrame:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, least_sure, subject
-from pulsar_backlog.frames.log_order import PUBLISH_TOLERANCE_MS, STEPS
+from pulsar_backlog.frames.log_order import PUBLISH_TOLERANCE_MS, STEPS, STEPS_TYPE
 
 CLOCK_TOLERANCE_MS = 60_000
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
@@ -29,6 +29,7 @@ _MESSAGES = {
 _SEEN = dict.fromkeys((*STEPS, "B05"), "read from the stored bytes") | {
     "B07": "stored times against the closing times that the broker recorded"
 }
+_NOTICED = ("code", "entry_ids", "count", "extent", "sureness")
 _NEXT_TO_UNSEEN = "a ledger that is not here may lie between"
 
 
@@ -45,8 +46,7 @@ def findings_of_order(
         origin: whose findings.
     """
     seams = _with_previous(_in_line(orders, ledgers, absent))
-    noticed = _steps_within(orders).unionByName(_steps_at(seams)).unionByName(_beyond_ledger(seams))
-    return as_findings(_per_topic(noticed.unionByName(_clocks(producers))), origin)
+    return as_findings(_per_topic(_steps(seams).unionByName(_clocks(producers))), origin)
 
 
 def _in_line(orders: DataFrame, ledgers: DataFrame, absent: Mapping[str, Collection[int]]) -> DataFrame:
@@ -62,7 +62,7 @@ def _in_line(orders: DataFrame, ledgers: DataFrame, absent: Mapping[str, Collect
     once = holding.groupBy("topic", "ledger_id").agg(
         f.max("expected_entries").alias("expected_entries"), f.max("closed_ms").alias("closed_ms")
     )
-    return once.join(orders, on=["topic", "ledger_id"], how="left")
+    return once.join(orders, on=["topic", "ledger_id"], how="full")
 
 
 def _with_previous(line: DataFrame) -> DataFrame:
@@ -82,14 +82,18 @@ def _with_previous(line: DataFrame) -> DataFrame:
     )
 
 
-def _steps_within(orders: DataFrame) -> DataFrame:
-    steps = orders.select("topic", "ledger_id", f.explode("steps").alias("step"))
-    return _noticed(
-        steps, f.col("step.code"), f.col("step.entry_ids"), f.col("step.count"), f.col("step.extent"), f.lit("certain")
+def _steps(seams: DataFrame) -> DataFrame:
+    """A row for each ledger and code: steps within the ledger, at its seam to the ones before, and beyond its time."""
+    within = f.transform(
+        f.coalesce("steps", f.array().cast(STEPS_TYPE)),
+        lambda step: f.struct(*(step[name].alias(name) for name in _NOTICED[:4]), f.lit("certain").alias("sureness")),
     )
+    found = f.array_compact(f.array(*_steps_at_seam(), _beyond_time()))
+    rows = seams.select("topic", "ledger_id", f.inline(f.concat(found, within)))
+    return rows.select("topic", "ledger_id", *_NOTICED)
 
 
-def _steps_at(seams: DataFrame) -> DataFrame:
+def _steps_at_seam() -> Iterator[Column]:
     """Steps of a ledger's first entry against the end of the ledgers before it; of publish times, of its oldest."""
     skipped = f.col("first_index") - f.col("index_before") - f.col("first_messages")
     again = f.coalesce("first_messages", f.lit(1)) - (f.col("first_index") - f.col("last_index_before"))
@@ -97,24 +101,26 @@ def _steps_at(seams: DataFrame) -> DataFrame:
     back_ms = f.col("broker_ms_before") - f.col("first_broker_ms")
     late_ms = f.col("newest_publish_before") - f.col("oldest_publish.publish_ms")
     at_first = f.col("first_entry_id")
-    steps = (
-        ("B01", f.col("adjoins") & (skipped > 0), skipped, at_first, "likely"),
-        ("B02", again > 0, again, at_first, "certain"),
-        ("B03", differs, f.lit(0), at_first, "certain"),
-        ("B04", back_ms > 0, back_ms, at_first, "certain"),
-        ("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, f.col("oldest_publish.entry_id"), "certain"),
-    )
-    return _exploded(seams, steps)
+    yield _step("B01", f.col("adjoins") & (skipped > 0), skipped, at_first, "likely")
+    yield _step("B02", again > 0, again, at_first)
+    yield _step("B03", differs, f.lit(0), at_first)
+    yield _step("B04", back_ms > 0, back_ms, at_first)
+    yield _step("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, f.col("oldest_publish.entry_id"))
 
 
-def _beyond_ledger(seams: DataFrame) -> DataFrame:
-    """Ledgers whose entries say other times than the broker closed them, and the one before them, at."""
+def _beyond_time() -> Column:
+    """Whether a ledger's entries say other times than those at which it, and the one before it, were closed."""
     after_ms = f.col("latest.seek_ms") - f.col("closed_ms")
     before_ms = f.col("began_ms") - f.col("earliest.seek_ms")
     farther = f.coalesce(after_ms, f.lit(0)) >= f.coalesce(before_ms, f.lit(0))
-    extent = f.greatest(after_ms, before_ms)
     place = f.when(farther, f.col("latest.entry_id")).otherwise(f.col("earliest.entry_id"))
-    return _exploded(seams, (("B07", extent > CLOCK_TOLERANCE_MS, extent, place, "certain"),))
+    extent = f.greatest(after_ms, before_ms)
+    return _step("B07", extent > CLOCK_TOLERANCE_MS, extent, place)
+
+
+def _step(code: str, when: Column, extent: Column, entry_id: Column, sureness: str = "certain") -> Column:
+    values = (f.lit(code), f.array(entry_id), f.lit(1).cast("bigint"), extent.cast("bigint"), f.lit(sureness))
+    return f.when(when, f.struct(*(value.alias(name) for name, value in zip(_NOTICED, values, strict=True))))
 
 
 def _clocks(producers: DataFrame) -> DataFrame:
@@ -123,34 +129,8 @@ def _clocks(producers: DataFrame) -> DataFrame:
     off = producers.filter(f.abs(ahead_ms) > CLOCK_TOLERANCE_MS).withColumn("ledger_id", f.col("clock_ahead.ledger_id"))
     # A message that waited in a queue looks as if its producer's clock were slow; the other way round nothing does.
     sureness = f.when(ahead_ms > 0, "certain").otherwise("likely")
-    places = f.array(f.col("clock_ahead.entry_id"))
-    return _noticed(off, f.lit("B05"), places, f.lit(1), ahead_ms, sureness)
-
-
-def _exploded(seams: DataFrame, steps: tuple[tuple[str, Column, Column, Column, str], ...]) -> DataFrame:
-    """A row for each step of each ledger that holds: code, when, extent, entry id, sureness."""
-    shown = [
-        f.when(
-            when,
-            f.struct(
-                f.lit(code).alias("code"), extent.cast("bigint").alias("extent"), place.alias("entry_id"),
-                f.lit(sureness).alias("sureness"),
-            ),
-        )
-        for code, when, extent, place, sureness in steps
-    ]  # fmt: skip
-    rows = seams.select("topic", "ledger_id", f.explode(f.array_compact(f.array(*shown))).alias("step"))
-    places = f.array(f.col("step.entry_id"))
-    return _noticed(rows, f.col("step.code"), places, f.lit(1), f.col("step.extent"), f.col("step.sureness"))
-
-
-def _noticed(
-    rows: DataFrame, code: Column, entry_ids: Column, count: Column, extent: Column, sureness: Column
-) -> DataFrame:
-    return rows.select(
-        "topic", "ledger_id", code.alias("code"), entry_ids.alias("entry_ids"), count.cast("bigint").alias("count"),
-        extent.cast("bigint").alias("extent"), sureness.alias("sureness"),
-    )  # fmt: skip
+    values = (f.lit("B05"), f.array("clock_ahead.entry_id"), f.lit(1).cast("bigint"), ahead_ms, sureness)
+    return off.select("topic", "ledger_id", *(v.alias(name) for name, v in zip(_NOTICED, values, strict=True)))
 
 
 def _per_topic(noticed: DataFrame) -> DataFrame:

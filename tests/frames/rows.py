@@ -1,0 +1,55 @@
+"""Rows of tables with only what matters given; the rest is null, or empty where null is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pulsar_backlog.tables import TABLES
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOON_MS = round(NOON.timestamp() * 1000)
+_EMPTY: dict[str, Any] = {"string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "timestamp": NOON}
+
+
+def table_frame(spark: SparkSession, table: str, rows: Iterable[dict[str, Any]]) -> DataFrame:
+    """Rows of a table."""
+    columns = TABLES[table].columns
+    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in columns}
+    made = [tuple((blank | row).values()) for row in rows]
+    assert all(len(row) == len(columns) for row in made), "a column that the table does not have"
+    return spark.createDataFrame(made, TABLES[table].ddl())
+
+
+def at(ms: int) -> datetime:
+    """A time so many milliseconds after noon."""
+    return NOON + timedelta(milliseconds=ms)
+
+
+def entry(topic: str, ledger_id: int, entry_id: int, **given: Any) -> dict[str, Any]:
+    """A healthy entry of one message, the n-th of the topic's, stored one second after the one before it.
+
+    `at_ms` and `sent_ms` are the broker's and the producer's time after noon; None for a broker that records none.
+    """
+    n = given.pop("n", entry_id)
+    stored_ms, sent_ms = given.pop("at_ms", 1000 * n), given.pop("sent_ms", 1000 * n - 5)
+    broker = {"has_broker_metadata": False}
+    if stored_ms is not None:
+        broker = {"has_broker_metadata": True, "broker_timestamp": at(stored_ms), "index": n}  # type: ignore[dict-item]
+    return {
+        "cluster": "c", "topic": topic, "ledger_id": ledger_id, "entry_id": entry_id, "producer_name": "p",
+        "sequence_id": n, "publish_time": at(sent_ms), "publish_time_ms": NOON_MS + sent_ms,
+        "checksum_state": "valid", "length": 100, "payload_offset": 60, "payload_length": 40, **broker, **given,
+    }  # fmt: skip
+
+
+def ledger(topic: str, ledger_id: int, entries: int | None = None, closed_ms: int | None = None) -> dict[str, Any]:
+    """A scanned ledger; `closed_ms` after noon."""
+    closed = None if closed_ms is None else at(closed_ms)
+    return {
+        "cluster": "c", "topic": topic, "ledger_id": ledger_id, "selected": True, "expected_entries": entries,
+        "closed_time": closed,
+    }  # fmt: skip
