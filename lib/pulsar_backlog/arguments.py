@@ -9,8 +9,15 @@ from pathlib import Path
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order
 
-_REPEATED = ("topic", "ledger")
-_DEFAULTS = {"cluster": "default", "fail_on": "error", "grace_seconds": 120}
+_REPEATED = ("topic", "ledger", "model", "producer", "key", "state")
+_DEFAULTS = {
+    "cluster": "default",
+    "fail_on": "error",
+    "grace_seconds": 120,
+    "transactions": "committed",
+    "format": "delta",
+    "inline_limit_bytes": 262144,
+}
 
 
 def job_parser(job: str, description: str) -> argparse.ArgumentParser:
@@ -39,7 +46,9 @@ def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -
     given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
     options = in_time_order(given_options(given))
     return options.model_copy(
-        update={name: absolute(name, getattr(options, name)) for name in ("source", "out", "admin")}
+        update={
+            name: absolute(name, getattr(options, name)) for name in ("source", "out", "admin", "to", "private_keys")
+        }
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.errors import UsageError
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
@@ -19,6 +20,25 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "inventory_ledgers": _WITH_SOURCE,
     "scan_entries": _WITH_SOURCE,
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
+    "model_consumers": ("model", *_EVERY_JOB),
+    "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
+    "export_messages": (
+        "source",
+        "endpoint",
+        "topic",
+        "since",
+        "until",
+        "producer",
+        "key",
+        "state",
+        "transactions",
+        "private_keys",
+        "private_keys_command",
+        "to",
+        "format",
+        "inline_limit_bytes",
+        *_EVERY_JOB,
+    ),
     "check_quality": _EVERY_JOB,
     "write_report": _EVERY_JOB,
 }
@@ -28,7 +48,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
 HELP: dict[str, str] = {
     "source": "folder or s3://bucket[/prefix] that holds the offloaded ledgers",
     "endpoint": "S3 endpoint, where it is not AWS",
-    "admin": "folder of saved admin JSON (stats-internal, info-internal, stats)",
+    "admin": "folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state",
     "topic": "only topics that match this glob; may be repeated",
     "ledger": "only this ledger id or range A-B; may be repeated",
     "since": "only ledgers that may hold messages from this time on (ISO 8601, UTC)",
@@ -38,6 +58,18 @@ HELP: dict[str, str] = {
     "fail_on": "lowest severity of findings that makes the exit code 1: error, warning or never",
     "exit_zero_when_unchanged": "exit 0 instead of 99 when there was nothing new to do",
     "grace_seconds": "how near the end of the log an incomplete message may still be arriving",
+    "model": "client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated",
+    "max_ack_ranges": "the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000",
+    "max_batch_acks": "the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; default 10000",
+    "producer": "only messages of this producer; may be repeated",
+    "key": "only messages with this key; may be repeated",
+    "state": "only messages in this state: single, batch, whole, out_of_order, malformed; may be repeated",
+    "transactions": "committed, or all: also messages of aborted and open transactions",
+    "private_keys": "PEM file of a private key, or folder of such files (NAME.pem for the key name NAME)",
+    "private_keys_command": "command that writes private keys in PEM to its standard output; run without a shell",
+    "to": "folder that gets the messages; default: that of the tables",
+    "format": "delta (table messages), parquet (messages.parquet) or files (each payload a file, messages.jsonl)",
+    "inline_limit_bytes": "largest payload that stands in the row; larger ones become files named by their SHA-256",
 }
 """What each option says of itself, on every command line."""
 
@@ -64,6 +96,11 @@ def _ledger_range(value: object) -> str:
     return text
 
 
+def _model_name(text: str) -> str:
+    parse_model(text)
+    return text
+
+
 def _instant(value: object) -> str:
     """ISO 8601 text of a time; YAML reads unquoted times as dates already."""
     text = value.isoformat() if isinstance(value, date) else str(value)
@@ -83,6 +120,8 @@ def parse_instant(text: str) -> datetime:
 Uri = Annotated[str, AfterValidator(_without_credentials)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
+MessageState = Literal["single", "batch", "whole", "out_of_order", "malformed"]
 
 
 class Frozen(BaseModel):
@@ -107,6 +146,18 @@ class Options(Frozen):
         fail_on: lowest severity of findings that makes the exit code 1.
         exit_zero_when_unchanged: exit 0 instead of 99 when there was nothing new to do.
         grace_seconds: how near the end of the log an incomplete message still counts as in flight.
+        model: consumer models by their written names.
+        max_ack_ranges: the broker's managedLedgerMaxUnackedRangesToPersist; None is its default.
+        max_batch_acks: the broker's managedLedgerMaxBatchDeletedIndexToPersist; None is its default.
+        producer: producer names; any may match.
+        key: message keys as text; any may match.
+        state: states of messages; any may match.
+        transactions: whether messages of aborted and open transactions are exported too.
+        private_keys: file or folder of private keys; only the place stands here.
+        private_keys_command: command that yields private keys.
+        to: folder that gets exported messages; None is `out`.
+        format: how they are written.
+        inline_limit_bytes: largest payload that stands in its row.
     """
 
     source: Uri | None = None
@@ -121,6 +172,18 @@ class Options(Frozen):
     fail_on: Literal["error", "warning", "never"] | None = None
     exit_zero_when_unchanged: bool | None = None
     grace_seconds: Annotated[int, Field(ge=0)] | None = None
+    model: Annotated[tuple[ModelName, ...], BeforeValidator(_as_tuple)] | None = None
+    max_ack_ranges: Annotated[int, Field(ge=1)] | None = None
+    max_batch_acks: Annotated[int, Field(ge=1)] | None = None
+    producer: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
+    key: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
+    state: Annotated[tuple[MessageState, ...], BeforeValidator(_as_tuple)] | None = None
+    transactions: Literal["committed", "all"] | None = None
+    private_keys: str | None = None
+    private_keys_command: str | None = None
+    to: Uri | None = None
+    format: Literal["delta", "parquet", "files"] | None = None
+    inline_limit_bytes: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None = None
 
     def over(self, below: Options) -> Options:
         """These options where they are set, those of the layer below where not."""

@@ -57,9 +57,10 @@ class Scope:
 
     def holds(self, copy: LedgerLike) -> bool:
         """Whether the copy may hold what was asked for; an unknown time may."""
-        return self._topic(copy.topic) and self._ledger(copy.ledger_id) and self._time(copy)
+        return self.names(copy.topic) and self._ledger(copy.ledger_id) and self._time(copy)
 
-    def _topic(self, topic: str | None) -> bool:
+    def names(self, topic: str | None) -> bool:
+        """Whether a topic is one of those asked for."""
         if not self.topics:
             return True
         names = () if topic is None else (topic, topic.removeprefix(_DOMAIN))

@@ -51,9 +51,9 @@ def _ring(source: KeySource) -> KeyRing:
         try:
             keys[name] = read_private_keys(pem)
         except ValueError as error:
-            raise UsageError(f"--keys: {name}: {error}") from None
+            raise UsageError(f"--private-keys: {name}: {error}") from None
     if not any(keys.values()):
-        raise UsageError(f"{'--key-command' if source.command else '--keys'} gives no private key in PEM")
+        raise UsageError("--private-keys or --private-keys-command gives no private key in PEM")
     return KeyRing(keys)
 
 
@@ -72,7 +72,7 @@ def _pems_of_place(place: Path) -> Iterator[tuple[str, bytes]]:
             if path.stat().st_size <= MAX_KEY_BYTES:
                 yield path.stem, path.read_bytes()
     except OSError as error:
-        raise UsageError(f"--keys {place}: {error.strerror}") from None
+        raise UsageError(f"--private-keys {place}: {error.strerror}") from None
 
 
 def _pems_of_command(command: str) -> Iterator[tuple[str, bytes]]:
@@ -81,9 +81,9 @@ def _pems_of_command(command: str) -> Iterator[tuple[str, bytes]]:
             shlex.split(command), capture_output=True, timeout=COMMAND_SECONDS, check=False
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"--key-command could not be run ({type(error).__name__})") from None
+        raise UsageError(f"--private-keys-command could not be run ({type(error).__name__})") from None
     if done.returncode:
-        raise UsageError(f"--key-command ended with exit code {done.returncode}")
+        raise UsageError(f"--private-keys-command ended with exit code {done.returncode}")
     if not done.stdout.lstrip().startswith(b"{"):
         yield "key-command", done.stdout
         return
@@ -91,4 +91,4 @@ def _pems_of_command(command: str) -> Iterator[tuple[str, bytes]]:
         named = json.loads(done.stdout)
         yield from ((str(name), str(pem).encode()) for name, pem in named.items())
     except ValueError:
-        raise UsageError("--key-command wrote something that is neither PEM nor a JSON object") from None
+        raise UsageError("--private-keys-command wrote something that is neither PEM nor a JSON object") from None

@@ -108,5 +108,5 @@ class PayloadSink:
         folder = Path(self._store.folder) / FOLDER
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / f"{UNFINISHED}{uuid.uuid4()}"
-        self._file = self._path.open("wb", buffering=0)
+        self._file = self._path.open("wb")
         return self._file

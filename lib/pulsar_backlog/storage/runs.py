@@ -33,7 +33,7 @@ from pulsar_backlog.tables import TABLES
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE, EXIT_UNCHANGED = 0, 1, 2, 3, 4, 99
 
-_PLACE_OPTIONS = ("source", "out", "endpoint")
+_PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
 _NOT_INPUTS = ("fail_on", "exit_zero_when_unchanged", "out")
 
 

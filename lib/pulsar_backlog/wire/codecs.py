@@ -137,7 +137,9 @@ def _compared(actual: int, claimed: int) -> DecodeCheck:
     return DecodeCheck("wrong_size", actual, f"decompresses to {actual} bytes, not {claimed}")
 
 
-def decompressed_pieces(codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int) -> Iterator[BytesLike]:
+def decompressed_pieces(
+    codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int
+) -> Iterator[BytesLike]:
     """The output piece by piece, none larger than `PIECE_BYTES` (streams) or `limit_bytes` (blocks)."""
     if codec == "NONE":
         yield from chunks

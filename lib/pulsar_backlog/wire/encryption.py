@@ -16,8 +16,8 @@ elliptic-curve key by Java alone, with the ECIES of Bouncy Castle in stream mode
 
 Every chunk is encrypted alone; a batch is encrypted whole. Nothing in errors quotes a key or a payload.
 
-Source: apache/pulsar pulsar-client-messagecrypto-bc/src/main/java/org/apache/pulsar/client/impl/crypto/MessageCryptoBc.java
-at 492eb456; bcgit/bc-java core/src/main/java/org/bouncycastle/crypto/engines/IESEngine.java.
+Source: apache/pulsar at 492eb456, pulsar-client-messagecrypto-bc/src/main/java/org/apache/pulsar/client/impl/crypto/
+MessageCryptoBc.java; bcgit/bc-java core/src/main/java/org/bouncycastle/crypto/engines/IESEngine.java.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from cryptography.exceptions import InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_private_key
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.metadata import EncryptionKey
@@ -84,11 +84,22 @@ class KeyRing:
         self._keys = keys
         self._unwrapped: dict[bytes, tuple[bytes, ...]] = {}
 
+    def fingerprint(self) -> str:
+        """A digest of the public halves, which tells key rings apart and gives nothing away."""
+        public = sorted(
+            key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+            for keys in self._keys.values()
+            for key in keys
+        )
+        return hashlib.sha256(b"".join(public)).hexdigest()
+
     def __len__(self) -> int:
         """How many private keys there are."""
         return sum(map(len, self._keys.values()))
 
-    def decrypt(self, payload: bytes | memoryview, wrapped: Sequence[EncryptionKey], vector: bytes | None) -> bytes:
+    def decrypt(
+        self, payload: bytes | bytearray | memoryview, wrapped: Sequence[EncryptionKey], vector: bytes | None
+    ) -> bytes:
         """The payload of one entry before encryption, proved by its tag.
 
         Raises:

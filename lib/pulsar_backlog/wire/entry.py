@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import google_crc32c
 
-from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
 from pulsar_backlog.wire.metadata import (
     BrokerMetadata,
     MessageMetadata,
@@ -67,7 +67,7 @@ class Entry:
     flags: tuple[str, ...]
 
 
-def read_frame(data: bytes) -> Frame:
+def read_frame(data: bytes | memoryview) -> Frame:
     """Find the parts of an entry without decoding them.
 
     Raises:
@@ -137,12 +137,12 @@ def is_chunk(metadata: MessageMetadata) -> bool:
     return any(field is not None for field in fields)
 
 
-def _u16(data: bytes, offset: int) -> int | None:
+def _u16(data: bytes | memoryview, offset: int) -> int | None:
     """The two bytes at `offset`, or None at the end (what follows reports it)."""
     return int.from_bytes(data[offset : offset + 2]) if offset + 2 <= len(data) else None
 
 
-def _u32(data: bytes, offset: int, field: str) -> int:
+def _u32(data: bytes | memoryview, offset: int, field: str) -> int:
     if offset + 4 > len(data):
         raise DecodeError(
             "entry_too_short",
@@ -150,12 +150,12 @@ def _u32(data: bytes, offset: int, field: str) -> int:
             field=field,
             expected="4 bytes",
             found=f"{max(len(data) - offset, 0)}",
-            context=data[offset:],
+            context=bytes(data[offset : offset + CONTEXT_BYTES]),
         )
     return int.from_bytes(data[offset : offset + 4])
 
 
-def _check_fits(data: bytes, offset: int, length: int, code: str, field: str) -> None:
+def _check_fits(data: bytes | memoryview, offset: int, length: int, code: str, field: str) -> None:
     left = len(data) - offset
     if length > left:
         raise DecodeError(
@@ -164,5 +164,5 @@ def _check_fits(data: bytes, offset: int, length: int, code: str, field: str) ->
             field=field,
             expected=f"at most {left}",
             found=str(length),
-            context=data[offset - 4 :],
+            context=bytes(data[offset - 4 : offset - 4 + CONTEXT_BYTES]),
         )

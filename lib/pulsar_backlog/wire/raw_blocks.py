@@ -31,7 +31,7 @@ OUTPUT_BYTES = 1 << 20
 _STAGE, _LITERALS, _MATCH, _OFFSET, _EXTRA, _SHIFT, _IN, _OUT, _TOTAL, _LENGTH = range(10)
 _STATE_SIZE = 10
 _NEED_INPUT, _FULL, _BAD, _TOO_FAR = range(4)
-_TOKEN, _LITERAL_MORE, _COPY_LITERALS, _OFFSET_BYTES, _MATCH_MORE, _COPY_MATCH, _PREAMBLE = range(7)
+_PREAMBLE, _TOKEN, _LITERAL_MORE, _OFFSET_BYTES, _MATCH_MORE, _COPY_LITERALS, _COPY_MATCH = range(7)
 _MAX_RUN = 1 << 40
 
 
@@ -63,6 +63,20 @@ def _copy_match(output: Any, state: Any) -> None:
 
 
 @compiled
+def _copying(source: Any, output: Any, state: Any, after_literals: int) -> bool:
+    """Copy what is pending; whether something still is, for want of input or room."""
+    if state[_STAGE] == _COPY_LITERALS:
+        _copy_literals(source, output, state)
+        if state[_LITERALS] == 0:
+            state[_STAGE] = after_literals
+    elif state[_STAGE] == _COPY_MATCH:
+        _copy_match(output, state)
+        if state[_MATCH] == 0:
+            state[_STAGE] = _TOKEN
+    return bool(state[_STAGE] >= _COPY_LITERALS)
+
+
+@compiled
 def _lz4_byte(byte: int, state: Any) -> bool:
     """Take one byte that is no literal; False when it cannot be."""
     stage = state[_STAGE]
@@ -86,28 +100,18 @@ def _lz4_byte(byte: int, state: Any) -> bool:
         state[_MATCH] += byte
         if byte != 255:
             state[_STAGE] = _COPY_MATCH
-    return state[_LITERALS] < _MAX_RUN and state[_MATCH] < _MAX_RUN
+    return bool(state[_LITERALS] < _MAX_RUN and state[_MATCH] < _MAX_RUN)
 
 
 @compiled
 def _lz4_step(source: Any, output: Any, state: Any) -> int:
     """Go on until the input is used up or the output is full."""
     while True:
-        if state[_STAGE] == _COPY_LITERALS:
-            _copy_literals(source, output, state)
-            if state[_LITERALS] == 0:
-                state[_STAGE] = _OFFSET_BYTES
-            elif state[_OUT] == output.size:
-                return _FULL
-        elif state[_STAGE] == _COPY_MATCH:
-            _copy_match(output, state)
-            if state[_MATCH] == 0:
-                state[_STAGE] = _TOKEN
-            elif state[_OUT] == output.size:
-                return _FULL
-        if state[_STAGE] != _COPY_MATCH and state[_IN] == source.size:
+        if _copying(source, output, state, _OFFSET_BYTES) and state[_OUT] == output.size:
+            return _FULL
+        if state[_IN] == source.size:
             return _NEED_INPUT
-        if state[_STAGE] != _COPY_LITERALS and state[_STAGE] != _COPY_MATCH:
+        if state[_STAGE] < _COPY_LITERALS:
             byte = np.int64(source[state[_IN]])
             state[_IN] += 1
             if not _lz4_byte(byte, state):
@@ -167,26 +171,19 @@ def _snappy_byte(byte: int, state: Any) -> int:
 def _snappy_step(source: Any, output: Any, state: Any) -> int:
     """Go on until the input is used up or the output is full."""
     while True:
-        if state[_STAGE] == _COPY_LITERALS or state[_STAGE] == _COPY_MATCH:
-            if state[_STAGE] == _COPY_LITERALS:
-                _copy_literals(source, output, state)
-            else:
-                _copy_match(output, state)
-            if state[_TOTAL] > state[_LENGTH]:
-                return _BAD
-            left = state[_LITERALS] if state[_STAGE] == _COPY_LITERALS else state[_MATCH]
-            if left == 0:
-                state[_STAGE] = _TOKEN
-            elif state[_OUT] == output.size:
-                return _FULL
-        if state[_STAGE] != _COPY_MATCH and state[_IN] == source.size:
+        blocked = _copying(source, output, state, _TOKEN)
+        if state[_STAGE] != _PREAMBLE and state[_TOTAL] > state[_LENGTH]:
+            return _BAD
+        if blocked and state[_OUT] == output.size:
+            return _FULL
+        if state[_IN] == source.size:
             return _NEED_INPUT
-        if state[_STAGE] != _COPY_LITERALS and state[_STAGE] != _COPY_MATCH:
+        if state[_STAGE] < _COPY_LITERALS:
             byte = np.int64(source[state[_IN]])
             state[_IN] += 1
             fault = _snappy_byte(byte, state)
             if fault != _NEED_INPUT:
-                return fault
+                return int(fault)
 
 
 def lz4_pieces(chunks: Iterable[BytesLike]) -> Iterator[memoryview]:
@@ -196,6 +193,7 @@ def lz4_pieces(chunks: Iterable[BytesLike]) -> Iterator[memoryview]:
         DecodeError: `payload_undecodable`.
     """
     state = np.zeros(_STATE_SIZE, dtype=np.int64)
+    state[_STAGE] = _TOKEN
     yield from _pieces("LZ4", _lz4_step, state, chunks)
     if state[_STAGE] != _OFFSET_BYTES or state[_SHIFT]:
         raise _error(CODE_UNDECODABLE, "LZ4", "a block that is cut off")

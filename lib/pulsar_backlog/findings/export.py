@@ -1,0 +1,105 @@
+"""`X`: messages that an export could not give out, or not vouch for."""
+
+from pulsar_backlog.findings.kinds import EXPLAIN, PULSAR, FindingKind
+
+_CRYPTO = f"{PULSAR}/blob/492eb456/pulsar-client-messagecrypto-bc/src/main/java/org/apache/pulsar/client/impl/crypto/MessageCryptoBc.java"
+_COMMANDS = f"{PULSAR}/blob/492eb456/pulsar-common/src/main/java/org/apache/pulsar/common/protocol/Commands.java"
+_CONSUMER = f"{PULSAR}/blob/492eb456/pulsar-client/src/main/java/org/apache/pulsar/client/impl/ConsumerImpl.java"
+_TRANSACTIONS = f"{PULSAR}/blob/492eb456/pulsar-broker/src/main/java/org/apache/pulsar/broker/transaction/buffer/impl/TopicTransactionBuffer.java"
+SQL_MESSAGES = (
+    'pulsar-backlog sql OUT "SELECT ledger_id, entry_id, batch_index, outcome, reason FROM messages WHERE NOT verified"'
+)
+SQL_SETS = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
+
+KINDS = (
+    FindingKind(
+        "X01",
+        "chunk_sets_not_exported",
+        "warning",
+        "Chunked messages that are not whole here were not exported: chunks are missing, or none of the copies is sound.",
+        "See the findings about chunked messages.",
+        "Do not acknowledge their entries on the strength of this export; look for the missing chunks in earlier or later ledgers.",
+        SQL_SETS,
+        _CONSUMER,
+    ),
+    FindingKind(
+        "X02",
+        "no_private_key",
+        "warning",
+        "Encrypted messages were not opened: no private key for any of their key names was given. Their rows say where the ciphertext lies.",
+        "The export ran without --private-keys, or the keys are those of another time or producer.",
+        "Export again with the private keys of the named key names.",
+        "pulsar-backlog export OUT --private-keys FOLDER",
+        _CRYPTO,
+    ),
+    FindingKind(
+        "X03",
+        "undecryptable",
+        "error",
+        "Encrypted messages do not decrypt though their data key could be unwrapped: their bytes or initialisation vector are damaged.",
+        "Damage, or a data key stored with the payload of another message.",
+        "Look at the entries; no client can read them either.",
+        EXPLAIN,
+        _CRYPTO,
+    ),
+    FindingKind(
+        "X04",
+        "payload_undecodable",
+        "error",
+        "Payloads do not decompress, or batches do not split into their members.",
+        "A faulty producer, or damage before the checksum was made.",
+        "Look at the entries; most clients skip or refuse them.",
+        SQL_MESSAGES,
+        _COMMANDS,
+    ),
+    FindingKind(
+        "X05",
+        "payload_of_another_size",
+        "warning",
+        "Payloads are not as long as their metadata says; they are exported as they are, and not verified.",
+        "A faulty producer.",
+        "Compare them with what the application expects; clients pad, cut or refuse them.",
+        SQL_MESSAGES,
+        _COMMANDS,
+    ),
+    FindingKind(
+        "X06",
+        "message_corrupt",
+        "error",
+        "Messages were not exported because their bytes do not agree with their checksum or cannot be decoded.",
+        "Damage in storage, or the object was replaced after the scan.",
+        "Look for another copy of the ledger; scan again if the object has changed.",
+        EXPLAIN,
+        _COMMANDS,
+    ),
+    FindingKind(
+        "X07",
+        "message_unreadable",
+        "error",
+        "Messages were not exported because their bytes could not be read.",
+        "The object is gone, shorter than when it was scanned, or the store refused or failed.",
+        "Mend access and export again; nothing was lost by it.",
+        "pulsar-backlog export OUT",
+        _COMMANDS,
+    ),
+    FindingKind(
+        "X08",
+        "transactions_hidden",
+        "info",
+        "Messages of aborted or open transactions were left out, as clients leave them out.",
+        "Aborted transactions, or such as were open where the scanned log ends.",
+        "Export with --transactions all to have them, marked as such.",
+        "pulsar-backlog export OUT --transactions all",
+        _TRANSACTIONS,
+    ),
+    FindingKind(
+        "X09",
+        "not_verified",
+        "warning",
+        "Messages were exported but cannot be vouched for: no checksum was stored, or chunks contradict each other.",
+        "A producer that sends without checksums, or a faulty one.",
+        "Compare them with what the application expects before their entries are acknowledged away.",
+        SQL_MESSAGES,
+        _COMMANDS,
+    ),
+)

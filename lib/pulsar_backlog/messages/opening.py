@@ -1,0 +1,67 @@
+"""A stored payload back to what the application sent: decrypt, decompress, compare lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from pulsar_backlog.wire.codecs import decompress, decompressed_pieces
+from pulsar_backlog.wire.encryption import KeyRing
+from pulsar_backlog.wire.metadata import EncryptionKey
+from pulsar_backlog.wire.raw_blocks import lz4_pieces, snappy_pieces
+
+BytesLike: TypeAlias = bytes | bytearray | memoryview
+
+WHOLE_BYTES = 8 * 1024 * 1024
+"""Raw blocks up to this size, stored and opened, are decompressed whole: several times as fast as piece by piece."""
+SURPLUS_BYTES = 64 * 1024 * 1024
+"""Output that is kept of a payload that claims to be smaller: what is more may be a bomb."""
+
+
+def open_payload(
+    stored: BytesLike,
+    compression: str | None,
+    uncompressed_size: int | None,
+    encryption_keys: Sequence[EncryptionKey] | None,
+    encryption_param: bytes | None,
+    ring: KeyRing,
+) -> BytesLike:
+    """The payload of one entry (a bare message or a batch), of the length it really has.
+
+    Raises:
+        DecodeError: it cannot be decrypted or decompressed.
+    """
+    if encryption_keys:
+        stored = ring.decrypt(stored, encryption_keys, encryption_param)
+    if compression in (None, "NONE"):
+        return stored
+    claim = uncompressed_size or 0
+    return decompress(compression or "", stored, claim, max(claim, SURPLUS_BYTES))
+
+
+def size_doubt(actual_bytes: int, uncompressed_size: int | None, compression: str | None) -> str | None:
+    """What is wrong with the length of an opened payload, or None. An uncompressed one need not state any."""
+    stated = uncompressed_size or (0 if compression not in (None, "NONE") else actual_bytes)
+    return None if actual_bytes == stated else f"it holds {actual_bytes} bytes, its metadata says {stated}"
+
+
+def opened_pieces(
+    compression: str | None, slices: Iterable[BytesLike], uncompressed_size: int | None, stored_bytes: int
+) -> Iterator[BytesLike]:
+    """The payload of a joined message piece by piece; each is good until the next is asked for.
+
+    Nothing is held but one slice, a piece, and the codec's history (64 KiB; ZSTD: a window of at most 128 MiB).
+
+    Raises:
+        DecodeError: it cannot be decompressed; `payload_too_large` for a Snappy block that needs to be held whole.
+    """
+    claim = uncompressed_size or 0
+    if compression in (None, "NONE"):
+        yield from slices
+    elif claim == 0:
+        for _ in slices:  # read and verified all the same
+            pass
+    elif compression in ("LZ4", "SNAPPY") and max(claim, stored_bytes) > WHOLE_BYTES:
+        yield from lz4_pieces(slices) if compression == "LZ4" else snappy_pieces(slices)
+    else:
+        yield from decompressed_pieces(compression or "", slices, claim, max(claim, SURPLUS_BYTES))
