@@ -51,7 +51,8 @@ class Identity:
     def token(self, role: str) -> Path:
         """File with a token of a role."""
         path = self.folder / f"{role}.token"
-        path.write_text(_token(role, self.token_secret.read_bytes()))
+        if not path.exists():  # the broker reads its own again and again, and must never find half of it
+            path.write_text(_token(role, self.token_secret.read_bytes()))
         return path
 
 
