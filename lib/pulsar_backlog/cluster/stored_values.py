@@ -4,10 +4,10 @@
                                  with `b64` (or `value`, `data`), and `version` and `mtime` where they were kept
     exported tree                files below a folder `managed-ledgers`, each a value's bytes; that of a node with
                                  children is a file `.data`, `data` or `value` in the node's folder
-    cursor ledger                a JSON object with entry ids as keys, each an object with `hex`; the ledger id ends the
-                                 file's name, `...-221.json`
-    the same, named              a JSON object with `ledgerId`, `custom` (its custom metadata) and perhaps `entries`, hex
-                                 by entry id
+    cursor ledger                a JSON object with entry ids as keys, each an object with `hex`; the ledger id ends
+                                 the file's name, `...-221.json`
+    the same, named              a JSON object with `ledgerId`, `custom` (its custom metadata) and perhaps `entries`,
+                                 hex by entry id
 
 The nodes are `/managed-ledgers/<managed ledger>` and, below it, one per cursor.
 Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/MetaStoreImpl.java

@@ -184,7 +184,7 @@ def bitmap_of(rows: Longs) -> BitMap:
 
 
 def _bitmap(bits: npt.NDArray[np.uint32]) -> BitMap:
-    """pyroaring takes an array.array as a block, and any other sequence number by number."""
+    """The set of these; pyroaring takes an array.array as a block, and any other sequence number by number."""
     block = array("I")
     block.frombytes(bits.tobytes())
     return BitMap(block)
@@ -192,7 +192,7 @@ def _bitmap(bits: npt.NDArray[np.uint32]) -> BitMap:
 
 def _expanded(first: Longs, lengths: Longs) -> npt.NDArray[np.uint32]:
     before = np.cumsum(lengths) - lengths
-    return (np.arange(int(lengths.sum())) + np.repeat(first - before, lengths)).astype(np.uint32)
+    return np.asarray(np.arange(int(lengths.sum())) + np.repeat(first - before, lengths), dtype=np.uint32)
 
 
 def bitmap_of_words(words: Longs) -> BitMap:

@@ -40,7 +40,7 @@ def decode_position_info(data: bytes) -> AckState:
         DecodeError: `cursor_state_undecodable`.
     """
     buffer = np.frombuffer(data, dtype=np.uint8)
-    head = np.zeros(10, dtype=np.int64)
+    head = np.zeros(9, dtype=np.int64)
     none, pairs, triples = (np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 3), np.int64))
     plain = kernel.scan_position_info(buffer, head, NO_RANGES, pairs, none, triples, none, False)
     if not plain or not head[2] or head[8]:

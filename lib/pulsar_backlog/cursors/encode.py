@@ -29,7 +29,7 @@ class Splitting:
     Attributes:
         enabled: `persistentUnackedRangesWithMultipleEntriesEnabled`.
         max_entry_bytes: `persistentUnackedRangesMaxEntrySize`.
-        compression: the codec of `cursorInfoCompressionType`; None leaves the ledger without the key, so without prefix.
+        compression: the codec of `cursorInfoCompressionType`; None leaves the ledger without the key, so bare.
     """
 
     enabled: bool = True

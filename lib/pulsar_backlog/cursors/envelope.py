@@ -3,8 +3,8 @@
     metadata store   47 78, header length int32, header {1 compressionType, 2 uncompressedSize}, compressed body
     cursor ledger    uncompressed size int32, compressed body; NONE has the size as well (PIP-381)
 
-All big-endian. A plain value begins 08 (cursor) or 0A, 12, 1A (ledgers), so the magic cannot be one. The ledger's custom
-metadata `pulsar/cursor-compressionType` names the codec of a PIP-381 state; where it is not known the bytes tell.
+All big-endian. A plain value begins 08 (cursor) or 0A, 12, 1A (ledgers), so the magic cannot be one. The ledger's
+custom metadata `pulsar/cursor-compressionType` names the codec of a PIP-381 state; where it is not known bytes tell.
 Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/MetaStoreImpl.java
 and https://github.com/apache/pulsar/pull/22799
 """

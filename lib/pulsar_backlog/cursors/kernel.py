@@ -1,12 +1,12 @@
 """Compiled loops over `PositionInfo`: millions of ranges without an object each.
 
-    PositionInfo  1 ledger_id varint, 2 entry_id varint, 3 MessageRange*, 4 LongProperty*, 5 BatchDeletion*, 6 LongListMap*
+    PositionInfo  1 ledger_id, 2 entry_id, 3 MessageRange*, 4 LongProperty*, 5 BatchDeletion*, 6 LongListMap*
     MessageRange  1 NestedPosition lower, 2 NestedPosition upper
     NestedPosition 1 ledger_id, 2 entry_id
     LongListMap   1 key, 2 values* (a tag each, as brokers write it)
 
-Only the plain form is read here: each message's fields once, in order, nothing unknown inside a range or a list. What is
-not plain goes to the protobuf classes (`decode.py`), which are also the oracle in the tests.
+Only the plain form is read here: each message's fields once, in order, nothing unknown inside a range or a list. What
+is not plain goes to the protobuf classes (`decode.py`), which are also the oracle in the tests.
 """
 
 from __future__ import annotations
@@ -93,7 +93,38 @@ def _batch(buffer: Any, start: int, end: int, places: Any, row: int, out: Any, a
         return -1
     if row >= 0:
         places[row, 0], places[row, 1] = ledger_id, entry_id
-    return _words(buffer, inner_end, end, out, at)
+    return int(_words(buffer, inner_end, end, out, at))
+
+
+@compiled
+def _member(
+    number: int, buffer: Any, start: int, stop: int, head: Any, ranges: Any, lists: Any, list_words: Any,
+    batches: Any, batch_words: Any, fill: bool,
+) -> bool:  # fmt: skip
+    """One field 3 to 6 in `buffer[start:stop]`, counted in `head` and kept when `fill`; False when not plain."""
+    if number == 3:
+        if not _range(buffer, start, stop, ranges, head[3] if fill else -1):
+            return False
+        head[3] += 1
+    elif number == 6:
+        key, count = _long_list(buffer, start, stop, list_words, head[5] if fill else -1)
+        if count < 0:
+            return False
+        head[5] += count
+        if fill:
+            lists[head[4], 0], lists[head[4], 1] = key, head[5]
+        head[4] += 1
+    elif number == 5:
+        count = _batch(buffer, start, stop, batches, head[6] if fill else -1, batch_words, head[7] if fill else -1)
+        if count < 0:
+            return False
+        head[7] += count
+        if fill:
+            batches[head[6], 2] = head[7]
+        head[6] += 1
+    else:
+        head[8] += 1
+    return True
 
 
 @compiled
@@ -104,8 +135,8 @@ def scan_position_info(
 
     Args:
         buffer: uint8, the whole message.
-        head: int64[10]: ledger id, entry id, 1 when both were there, then counts of ranges, lists, list words,
-            batches, batch words, properties, unknown fields.
+        head: int64[9]: ledger id, entry id, 1 when both were there, then counts of ranges, lists, list words,
+            batches, batch words, properties.
         ranges: int64[n, 4]; filled when `fill`.
         lists: int64[n, 2]: key and where its words end; filled when `fill`.
         list_words: int64[n]; filled when `fill`.
@@ -128,32 +159,11 @@ def scan_position_info(
             continue
         if number < 3 or number > 6 or wire_type != 2:
             return False
-        start, stop = window(buffer, position, end)
-        if stop < 0:
+        start, position = window(buffer, position, end)
+        if position < 0 or not _member(
+            number, buffer, start, position, head, ranges, lists, list_words, batches, batch_words, fill
+        ):
             return False
-        if number == 3:
-            if not _range(buffer, start, stop, ranges, head[3] if fill else -1):
-                return False
-            head[3] += 1
-        elif number == 6:
-            key, count = _long_list(buffer, start, stop, list_words, head[5] if fill else -1)
-            if count < 0:
-                return False
-            head[5] += count
-            if fill:
-                lists[head[4], 0], lists[head[4], 1] = key, head[5]
-            head[4] += 1
-        elif number == 5:
-            count = _batch(buffer, start, stop, batches, head[6] if fill else -1, batch_words, head[7] if fill else -1)
-            if count < 0:
-                return False
-            head[7] += count
-            if fill:
-                batches[head[6], 2] = head[7]
-            head[6] += 1
-        else:
-            head[8] += 1
-        position = stop
     head[2] = 1 if seen == 3 else 0
     return True
 
@@ -184,7 +194,7 @@ def put_varint(out: Any, at: int, value: int) -> int:
 @compiled
 def nested_length(ledger_id: int, entry_id: int) -> int:
     """Bytes of a NestedPosition."""
-    return 2 + varint_length(ledger_id) + varint_length(entry_id)
+    return int(2 + varint_length(ledger_id) + varint_length(entry_id))
 
 
 @compiled

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 _WHAT = {
-    "shared_stall": "Chunks wait whose first chunk does not come before them: no consumer of a Shared subscription can take them",
-    "head_acked": "The first chunk is acknowledged and later ones are not: no client can be delivered this message any more",
+    "shared_stall": "Chunks wait without their first one before them: no consumer of a Shared subscription gets them",
+    "head_acked": "The first chunk is acknowledged and later ones are not: no client gets this message any more",
     "last_only": "Only the last chunk is acknowledged: the client knew no other id",
     "copies_only": "The message is acknowledged, surplus copies of its chunks are not",
     "mark_delete_inside": "The mark-delete position lies inside the message",

@@ -3,7 +3,7 @@
 One function per rule. The rule above all others: nothing is acknowledged or skipped while any publication with its uuid
 may still be arriving, or can be rebuilt and has not been exported; and what is lost must be lost for certain.
 
-A client is delivered a message when chunks 0 to n-1 come to it in this order. Only what is not acknowledged comes again.
+A client is delivered a message when chunks 0 to n-1 come to it in this order; only what is not acknowledged comes.
 A broker gives the chunks of a Shared subscription to the consumer that got chunk 0: without it nobody gets the others,
 and everything behind them waits. Payloads or sizes that break a client block whatever comes after them.
 Source: https://github.com/apache/pulsar/issues/26395 and the client code it links.

@@ -1,0 +1,167 @@
+"""What each subscription has acknowledged, what it will get, and why it is stuck.
+
+Reads: `entries`, `chunks`, `chunked_messages`, `ledgers`; the folder of saved admin JSON and raw cursor state.
+Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`.
+Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported.
+One pass over the entries, whatever the number of subscriptions; without saved state it does nothing and says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.cursors.predict import Limits
+from pulsar_backlog.cursors.values import Position
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.ack_join import SUM, join_acks
+from pulsar_backlog.frames.compaction import compacted_stalls
+from pulsar_backlog.frames.cursor_sightings import CursorViews, cursor_views
+from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.stall_join import join_stalls
+from pulsar_backlog.frames.subscription_findings import (
+    findings_of_batches,
+    findings_of_log_ends,
+    findings_of_stalls,
+    findings_of_state,
+)
+from pulsar_backlog.frames.subscription_rows import Analysed, analysed, join_state, said_row, subscription_rows
+from pulsar_backlog.frames.subscription_states import by_topic
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, table_version
+from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tables import TABLES
+
+JOB = "analyze_subscriptions"
+INPUTS = ("entries", "chunks", "chunked_messages", "ledgers")
+OUTPUTS = ("subscriptions", "ack_ranges", "stalls")
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, analyze)
+
+
+def analyze(context: JobContext) -> JobResult:
+    """Join the log with the saved state of its subscriptions."""
+    spark, out, admin = context.spark, context.out, context.options.admin
+    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
+    if is_unchanged(context, digest):
+        return JobResult(digest, changed=False)
+    if admin is None:
+        return _without_state(context, digest)
+    entries, chunks, publications, ledgers = (_mine(context, name) for name in INPUTS)
+    stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in _stored(ledgers).toLocalIterator()}
+    state = read_cluster_state(Path(admin), {id_: topic for id_, (topic, _) in stored.items() if topic})
+    lengths: dict[str, dict[int, int | None]] = {}
+    for ledger_id, (topic, count) in stored.items():
+        lengths.setdefault(topic or "", {})[ledger_id] = count
+    views = cursor_views(state, lengths)
+    return _write(context, digest, state, views, entries, chunks, publications, frozenset(stored))
+
+
+def _write(
+    context: JobContext, digest: str, state: ClusterState, views: CursorViews, entries: DataFrame, chunks: DataFrame,
+    publications: DataFrame, stored: frozenset[int],
+) -> JobResult:  # fmt: skip
+    options, out, origin = context.options, context.out, Origin(context.cluster, JOB)
+    usual = Limits()
+    limits = replace(
+        usual,
+        ranges=options.max_ack_ranges or usual.ranges,
+        batch_entries=options.max_batch_acks or usual.batch_entries,
+    )
+    subscriptions = list(analysed(views, state, limits))
+    known = [(one, join) for one in subscriptions if (join := join_state(one)) is not None]
+    readers = by_topic((one.topic, join) for one, join in known if one.kind == "subscription")
+    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    log_ends = _log_ends(entries)
+    joined = join_acks(entries, by_topic((one.topic, join) for one, join in known), partitions)
+    joined = joined.persist(StorageLevel.MEMORY_AND_DISK)
+    stalls = join_stalls(publications, chunks, readers, log_ends, context.cluster, partitions)
+    stalls = stalls.unionByName(compacted_stalls(publications, entries, _horizons(subscriptions), context.cluster))
+    stalls = stalls.persist(StorageLevel.MEMORY_AND_DISK)
+    said = [said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions]
+    mine = f.col("cluster") == context.cluster
+    ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
+    rows = subscription_rows(context.spark, said, joined, stalls, chunks, publications)
+    replace_slice(rows, out, TABLES["subscriptions"], mine)
+    replace_slice(ranges.select(*TABLES["ack_ranges"].column_names()), out, TABLES["ack_ranges"], mine)
+    replace_slice(stalls, out, TABLES["stalls"], mine)
+    found = findings_frame(context, _unique(_findings(subscriptions, views)))
+    for frame in (findings_of_stalls(stalls, origin), findings_of_log_ends(publications, log_ends, origin),
+                  findings_of_batches(joined, origin)):  # fmt: skip
+        found = found.unionByName(frame)
+    replace_findings(context, found)
+    counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}
+    joined.unpersist()
+    stalls.unpersist()
+    return JobResult(digest, rows=counts)
+
+
+def _without_state(context: JobContext, digest: str) -> JobResult:
+    """Nothing to look at; what an earlier run with state left must not be taken for this one's."""
+    sys.stderr.write("No saved state of subscriptions is given (--admin): they are not looked at.\n")
+    left = [name for name in OUTPUTS if exists(context.spark, context.out, TABLES[name])]
+    if not left:
+        return JobResult(digest, changed=False)
+    for name in left:
+        table = read_table(context.spark, context.out, TABLES[name])
+        replace_slice(table.limit(0), context.out, TABLES[name], f.col("cluster") == context.cluster)
+    replace_findings(context, findings_frame(context, ()))
+    return JobResult(digest, rows=dict.fromkeys(left, 0))
+
+
+def _findings(subscriptions: list[Analysed], views: CursorViews) -> list[Finding]:
+    of_states = [found for one in subscriptions for found in findings_of_state(one, views.lengths.get(one.topic, {}))]
+    return [*views.findings, *(found for view in views.cursors.values() for found in view.findings), *of_states]
+
+
+def _unique(findings: list[Finding]) -> list[Finding]:
+    """One finding per code and subject, the first: two files may hold the same fault."""
+    return list({(found.code, found.subject): found for found in reversed(findings)}.values())
+
+
+def _log_ends(entries: DataFrame) -> dict[str, Position]:
+    """The last stored entry of each topic."""
+    last = f.max(f.struct("ledger_id", "entry_id")).alias("last")
+    rows = entries.filter(f.col("topic").isNotNull()).groupBy("topic").agg(last)
+    return {row["topic"]: (row["last"]["ledger_id"], row["last"]["entry_id"]) for row in rows.toLocalIterator()}
+
+
+def _horizons(subscriptions: list[Analysed]) -> dict[str, Position]:
+    """How far each topic is compacted."""
+    return {
+        one.topic: one.found.chosen.acked.mark_delete
+        for one in subscriptions
+        if one.kind == "compaction" and one.found is not None
+    }
+
+
+def _stored(ledgers: DataFrame) -> DataFrame:
+    return ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
+
+
+def _mine(context: JobContext, name: str) -> DataFrame:
+    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
