@@ -11,12 +11,14 @@ from rich.console import Console
 from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
 from pulsar_backlog.commands.explain import explain
+from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.storage.runs import EXIT_INCOMPLETE, EXIT_USAGE
 
-COMMANDS = (audit, run, explain, sql, snapshot)
+COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
 """In the order in which help lists them."""
 
 app = typer.Typer(
