@@ -1,0 +1,82 @@
+"""What real clients would do with the stored chunks: outcomes by publication and model, forecasts by topic and model.
+
+Reads: `entries`, `chunked_messages`.
+Writes: `consumer_outcomes`, `client_forecasts` and its `findings`.
+Guarantees: every publication has one outcome per model, every topic with chunks one forecast per model. A topic
+partition is read in position order as a stream, chunk rows only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
+from pulsar_backlog.frames.client_findings import findings_of_models
+from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
+from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.model_rows import model_rows
+from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
+from pulsar_backlog.storage.findings import replace_findings
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tables import TABLES
+
+JOB = "model_consumers"
+INPUTS = ("entries", "chunked_messages", "ledgers")
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, model)
+
+
+def model(context: JobContext) -> JobResult:
+    """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
+    spark, out = context.spark, context.out
+    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    digest = fingerprint(context.options, inputs)
+    if is_unchanged(context, digest):
+        return JobResult(digest, changed=False)
+    publications = _mine(context, "chunked_messages")
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    models = context.options.model or DEFAULT_MODELS
+    run = run_models(
+        model_rows(_mine(context, "entries"), publications),
+        ModelContext(models, _ledger_topics(context, models)),
+        partitions,
+    ).persist(StorageLevel.MEMORY_AND_DISK)
+    outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
+    mine = f.col("cluster") == context.cluster
+    replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
+    replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
+    replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
+    rows = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
+    run.unpersist()
+    return JobResult(digest, rows=rows)
+
+
+def _ledger_topics(context: JobContext, models: Sequence[str]) -> dict[int, str]:
+    """Topics of the few ledgers that the models' positions name."""
+    settings = [parse_model(name) for name in models]
+    named = {at[0] for s in settings for at in (*s.reconnect_after, *((s.start,) if s.start else ()))}
+    rows = _mine(context, "ledgers").filter(f.col("ledger_id").isin(*named) & f.col("topic").isNotNull())
+    return {row["ledger_id"]: row["topic"] for row in rows.select("ledger_id", "topic").distinct().toLocalIterator()}
+
+
+def _mine(context: JobContext, name: str) -> DataFrame:
+    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""What one model does with each publication of one topic, and with the topic: a cursor that keeps the books.
+
+A publication's account is closed when all its copies are acknowledged or blocked. What keeps a hole stays open to the
+end, because a connection that comes back may still deliver it; past `MAX_SETTLED` of them the oldest are closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Position
+from pulsar_backlog.chunks.clients.session import Damage
+from pulsar_backlog.chunks.rows import Sureness
+
+OutcomeWord = Literal[
+    "delivered", "delivered_again", "mixed", "wrong_content", "silent_loss", "lost", "dropped", "hole", "blocked",
+    "breaks_client", "waiting",
+]  # fmt: skip
+
+MAX_SETTLED = 50_000
+"""Publications with holes that are kept for a connection that may come back."""
+
+
+@dataclass(frozen=True, slots=True)
+class InLog:
+    """What the log holds of a publication, as the fold found it.
+
+    Attributes:
+        copies: stored entries that belong to it.
+        whole: whether all of it is stored, in whatever order.
+        in_flight: whether it may still be arriving.
+        sureness: how sure that is.
+    """
+
+    copies: int
+    whole: bool
+    in_flight: bool
+    sureness: Sureness
+
+
+@dataclass(slots=True)
+class Account:
+    """What has become of one publication so far.
+
+    Attributes:
+        uuid: chunk uuid.
+        publish_time_ms: publish time.
+        first: its first copy.
+        in_log: what the log holds.
+        seen: copies that were dispatched or blocked.
+        unacknowledged: copies that were dispatched and are not acknowledged.
+        right: deliveries of what was sent.
+        mixed: deliveries of a mixture that it is part of.
+        wrong: deliveries of a part of it, or of more than it.
+        unknown: deliveries of which nobody can tell.
+        acked_unread: copies acknowledged by the client itself.
+        blocked: copies never dispatched.
+        permits_kept: permits lost with its chunks.
+        reasons: why copies were acknowledged unread or left, in order of appearance.
+    """
+
+    uuid: str
+    publish_time_ms: int
+    first: Position
+    in_log: InLog
+    seen: int = 0
+    unacknowledged: dict[Position, LogEntry] = field(default_factory=dict)
+    right: int = 0
+    mixed: int = 0
+    wrong: int = 0
+    unknown: int = 0
+    acked_unread: int = 0
+    blocked: int = 0
+    permits_kept: int = 0
+    reasons: dict[AckReason | HoleReason, None] = field(default_factory=dict)
+
+
+Key = tuple[str, int]
+
+
+class Accounts:
+    """The cursor of one model on one topic, publication by publication.
+
+    Attributes:
+        acknowledgements: entries acknowledged.
+        closed: accounts that will not change any more; whoever reads them empties the list.
+    """
+
+    def __init__(self) -> None:
+        self.acknowledgements = 0
+        self.closed: list[Account] = []
+        self._open: dict[Key, Account] = {}
+        self._settled: dict[Key, None] = {}
+
+    def announce(self, entry: LogEntry, in_log: InLog) -> None:
+        """The entry comes next; this is what the log holds of its message."""
+        key = entry.uuid, entry.publish_time_ms
+        if key not in self._open:
+            self._open[key] = Account(entry.uuid, entry.publish_time_ms, entry.position, in_log)
+
+    def dispatch(self, entry: LogEntry) -> None:
+        """See `Cursor`."""
+        account = self._open[entry.uuid, entry.publish_time_ms]
+        account.seen += 1
+        account.unacknowledged[entry.ledger_id, entry.entry_id] = entry
+
+    def block(self, entry: LogEntry) -> None:
+        """See `Cursor`."""
+        account = self._open[entry.uuid, entry.publish_time_ms]
+        account.seen += 1
+        account.blocked += 1
+        self._close_if_done(account)
+
+    def unacknowledged(self) -> list[LogEntry]:
+        """See `Cursor`."""
+        return sorted(entry for account in self._open.values() for entry in account.unacknowledged.values())
+
+    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
+        """See `Inbox`."""
+        previous: Account | None = None
+        for entry in entries:
+            account = self._open.get((entry.uuid, entry.publish_time_ms))
+            if account is None:
+                continue
+            if account is not previous:
+                _count_delivery(account, content)
+                previous = account
+            if account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is not None:
+                self.acknowledgements += 1
+                self._close_if_done(account)
+
+    def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
+        """See `Inbox`."""
+        for entry in entries:
+            account = self._open.get((entry.uuid, entry.publish_time_ms))
+            if account is None or account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is None:
+                continue
+            self.acknowledgements += 1
+            account.acked_unread += 1
+            account.reasons[reason] = None
+            self._close_if_done(account)
+
+    def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
+        """See `Inbox`."""
+        for entry in entries:
+            account = self._open.get((entry.uuid, entry.publish_time_ms))
+            if account is not None:
+                account.reasons[reason] = None
+                if account.seen == account.in_log.copies:
+                    self._settle(account)
+
+    def keep_permit(self, entry: LogEntry) -> None:
+        """See `Inbox`."""
+        account = self._open.get((entry.uuid, entry.publish_time_ms))
+        if account is not None:
+            account.permits_kept += 1
+
+    def _settle(self, account: Account) -> None:
+        """All of it was seen, and it has a hole: only a connection that comes back can change it."""
+        self._settled[account.uuid, account.publish_time_ms] = None
+        if len(self._settled) > MAX_SETTLED:
+            key = next(iter(self._settled))
+            del self._settled[key]
+            self.closed.append(self._open.pop(key))
+
+    def finish(self) -> None:
+        """The log is over: close everything."""
+        self.closed.extend(self._open.values())
+        self._open.clear()
+
+    def _close_if_done(self, account: Account) -> None:
+        if account.seen == account.in_log.copies and not account.unacknowledged:
+            del self._open[account.uuid, account.publish_time_ms]
+            self._settled.pop((account.uuid, account.publish_time_ms), None)
+            self.closed.append(account)
+
+
+def _count_delivery(account: Account, content: Content) -> None:
+    if content == "right":
+        account.right += 1
+    elif content == "mixed":
+        account.mixed += 1
+    elif content == "unknown":
+        account.unknown += 1
+    else:
+        account.wrong += 1
+
+
+def is_culprit(account: Account, damage: Damage | None) -> bool:
+    """Whether this publication is what breaks the client, rather than what a stall happens to stop before."""
+    return (
+        damage is not None
+        and not damage.kind.endswith("_stall")
+        and (damage.uuid, damage.publish_time_ms) == (account.uuid, account.publish_time_ms)
+    )
+
+
+def outcome_of(account: Account, damage: Damage | None) -> OutcomeWord:
+    """The account in one word."""
+    if is_culprit(account, damage):
+        return "breaks_client"
+    if account.mixed:
+        return "mixed"
+    if account.wrong:
+        return "wrong_content"
+    delivered = account.right + account.unknown
+    if delivered:
+        return "delivered" if delivered == 1 else "delivered_again"
+    if account.blocked:
+        return "blocked"
+    if account.in_log.in_flight:
+        return "waiting"
+    if account.in_log.whole:
+        return "lost" if account.unacknowledged else "silent_loss"
+    return "hole" if account.unacknowledged else "dropped"
+
+
+def emptied(accounts: Accounts) -> Iterator[Account]:
+    """The accounts closed since the last call."""
+    closed, accounts.closed = accounts.closed, []
+    yield from closed

@@ -1,0 +1,143 @@
+"""One model on one topic partition, chunk by chunk: outcomes as they are settled, a forecast at the end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pulsar_backlog.chunks.clients.events import LogEntry
+from pulsar_backlog.chunks.clients.outcomes import Account, Accounts, InLog, OutcomeWord, emptied, outcome_of
+from pulsar_backlog.chunks.clients.reasons import how_sure, sureness_of_damage, why
+from pulsar_backlog.chunks.clients.session import Damage, Session
+from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, ClientSettings
+from pulsar_backlog.chunks.rows import Sureness
+
+
+class Outcome(NamedTuple):
+    """What a model makes of a publication, named as the columns of `consumer_outcomes`."""
+
+    chunk_uuid: str
+    publish_time_ms: int
+    model: str
+    outcome: OutcomeWord
+    deliveries: int
+    mixed_deliveries: int
+    wrong_deliveries: int
+    acked_unread: int
+    holes: int
+    blocked_entries: int
+    permits_kept: int
+    sureness: Sureness
+    reason: str
+    first_ledger_id: int
+    first_entry_id: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a topic does to a model.
+
+    Attributes:
+        publications: publications of chunked messages by outcome.
+        evicted: publications given up because too many were open.
+        acked_unread: entries acknowledged unread.
+        holes: entries left unacknowledged.
+        permits_kept: permits not given back.
+        peak_open_contexts: most messages under assembly at one time.
+        peak_buffered_bytes: most bytes they claimed.
+        damage: what breaks or stops the client; None where nothing does.
+        sureness: how sure the damage is.
+    """
+
+    publications: Counter[OutcomeWord]
+    evicted: int
+    acked_unread: int
+    holes: int
+    permits_kept: int
+    peak_open_contexts: int
+    peak_buffered_bytes: int
+    damage: Damage | None
+    sureness: Sureness
+
+
+class TopicRun:
+    """A session fed with the chunks of a topic.
+
+    Attributes:
+        model: its name in the outcomes.
+        settings: whose behaviour.
+    """
+
+    def __init__(self, model: str, settings: ClientSettings, end_ms: int) -> None:
+        """Connect: a live consumer before the first entry, another one when all is older than the expiry.
+
+        Args:
+            model: name in the outcomes.
+            settings: whose behaviour.
+            end_ms: when the topic's last chunk was stored.
+        """
+        self.model = model
+        self.settings = settings
+        self._accounts = Accounts()
+        patience_ms = 3 * max(settings.expiry_ms, settings.ack_timeout_ms or 0, DEFAULT_EXPIRY_MS)
+        connected_ms = 0 if settings.live else end_ms + patience_ms
+        self._until_ms = max(connected_ms, end_ms) + patience_ms
+        self._session = Session(settings, self._accounts, connected_ms)
+        self._previous = (-1, -1)
+        self._words: Counter[OutcomeWord] = Counter()
+        self._evicted = 0
+        self._acked_unread = 0
+        self._holes = 0
+
+    def offer_all(self, entries: Sequence[LogEntry], in_logs: Iterable[InLog]) -> None:
+        """The next chunk entries of the topic, in position order; what lies between them are plain entries."""
+        announce, offer = self._accounts.announce, self._session.offer
+        ledger_id, entry_id = self._previous
+        for entry, in_log in zip(entries, in_logs, strict=True):
+            announce(entry, in_log)
+            before = entry.entry_id - entry_id - 1 if entry.ledger_id == ledger_id else entry.entry_id
+            offer(entry, before)
+            ledger_id, entry_id = entry.ledger_id, entry.entry_id
+        self._previous = ledger_id, entry_id
+
+    def finish(self) -> None:
+        """The topic has no more chunks; the consumer stays until everything has expired that does."""
+        self._session.finish(self._until_ms)
+        self._accounts.finish()
+
+    def outcomes(self) -> Iterator[Outcome]:
+        """What was settled since the last call."""
+        damage = self._session.damage
+        for account in emptied(self._accounts):
+            yield self._outcome(account, damage)
+
+    def _outcome(self, account: Account, damage: Damage | None) -> Outcome:
+        word = outcome_of(account, damage)
+        holes = len(account.unacknowledged)
+        self._words[word] += 1
+        self._holes += holes
+        self._acked_unread += account.acked_unread
+        self._evicted += "evicted" in account.reasons
+        return Outcome(
+            account.uuid, account.publish_time_ms, self.model, word, account.right + account.unknown, account.mixed,
+            account.wrong, account.acked_unread, holes, account.blocked, account.permits_kept,
+            how_sure(account, word, self.settings, damage), why(account, word, damage), *account.first,
+        )  # fmt: skip
+
+    def forecast(self) -> Forecast:
+        """The sum of it; after `finish`, when all outcomes were taken."""
+        session = self._session
+        damage = session.damage
+        return Forecast(
+            publications=self._words,
+            evicted=self._evicted,
+            acked_unread=self._acked_unread,
+            holes=self._holes,
+            permits_kept=session.permits_kept,
+            peak_open_contexts=session.contexts.peak_open,
+            peak_buffered_bytes=session.contexts.peak_buffered_bytes,
+            damage=damage,
+            sureness=sureness_of_damage(damage, self.settings),
+        )

@@ -1,0 +1,91 @@
+"""`C19` to `C21`, `C32`, `C40` to `C43`: what the log does to consumers, as the models of docs/clients.md predict it."""
+
+from pulsar_backlog.findings.kinds import PULSAR, FindingKind
+
+SQL_OUTCOMES = (
+    "pulsar-backlog sql OUT \"SELECT * FROM consumer_outcomes WHERE topic = 'SUBJECT' AND outcome <> 'delivered'\""
+)
+SQL_FORECASTS = "pulsar-backlog sql OUT \"SELECT * FROM client_forecasts WHERE topic = 'SUBJECT'\""
+
+KINDS = (
+    FindingKind(
+        "C19",
+        "pending_overflow",
+        "warning",
+        "More chunked messages are open at one time than a client keeps (10 in Java, C++ and Python, 100 in Go): the oldest are given up, though they are whole in the log.",
+        "Many producers, or threads of one, send chunked messages at the same time; or abandoned ones pile up.",
+        "Set maxPendingChunkedMessage of the consumers above the highest number in the message. What was given up comes again after a reconnect, unless auto-ack was on.",
+        SQL_FORECASTS,
+        f"{PULSAR}/issues/26688",
+    ),
+    FindingKind(
+        "C20",
+        "span_over_expiry",
+        "warning",
+        "Whole messages took longer from first to last chunk than clients wait (60 seconds unless set): a live consumer may acknowledge their beginning before their end comes.",
+        "A slow or throttled producer, or a reconnect in mid-message.",
+        "Set the expiry of incomplete chunks above the longest span in the message, on every consumer that can (Python cannot).",
+        "pulsar-backlog sql OUT \"SELECT * FROM chunked_messages WHERE topic = 'SUBJECT' AND span_ms > 60000\"",
+        f"{PULSAR}/issues/26676",
+    ),
+    FindingKind(
+        "C21",
+        "client_divergence",
+        "error",
+        "Messages are whole in the log, but a client does not deliver them exactly once, and says nothing of it.",
+        "Repeated, overlapping or out-of-order chunks, too many open messages, or a payload that does not decompress.",
+        "Export these messages before they are acknowledged away; the table says which, for each client.",
+        SQL_OUTCOMES,
+        f"{PULSAR}/pull/21101",
+    ),
+    FindingKind(
+        "C32",
+        "permit_leak_risk",
+        "warning",
+        "Last chunks that complete nothing cost a Java or Go consumer a permit each; at half the receiver queue it slows down, and then it gets nothing more.",
+        "Messages without a beginning, with a gap, or stored again after they were complete.",
+        "Reconnect the consumer: that gives all permits back. Raise receiverQueueSize until the cause is mended.",
+        SQL_FORECASTS,
+        f"{PULSAR}/issues/26675",
+    ),
+    FindingKind(
+        "C40",
+        "client_delivers_mixture",
+        "error",
+        "A client hands the application one message made of chunks of two, without an error, and acknowledges both.",
+        "Two messages under one uuid: a producer with a fixed name was restarted without deduplication.",
+        "Check what consumers did with these messages; the parts are in the table. Turn deduplication on, or let the client name its producer.",
+        SQL_OUTCOMES,
+        f"{PULSAR}/pull/7705",
+    ),
+    FindingKind(
+        "C41",
+        "client_loops",
+        "error",
+        "A Java consumer loses its connection at this entry, reconnects and meets it again, several times a second and for ever; nothing behind it is ever delivered.",
+        "Counts or sizes that contradict the chunks, a batch count on a chunk, or a payload that does not decompress.",
+        "Acknowledge the entry away (skip it) after exporting what can be exported; restarting the consumer does not help.",
+        SQL_FORECASTS,
+        f"{PULSAR}/issues/26395",
+    ),
+    FindingKind(
+        "C42",
+        "client_dies",
+        "error",
+        "A consumer's process dies or panics at this entry, and again after every restart; a query fails.",
+        "Sizes or counts that contradict the chunks: C++ and Python write past a buffer, Go past a slice.",
+        "Acknowledge the entry away (skip it) after exporting what can be exported; restarting the consumer does not help.",
+        SQL_FORECASTS,
+        f"{PULSAR}/issues/16796",
+    ),
+    FindingKind(
+        "C43",
+        "subscription_blocked",
+        "error",
+        "A consumer gets nothing more from here on, though it is connected and healthy.",
+        "On Shared: a chunk without its first chunk, which the broker tries to dispatch for ever. Else: permits that the client kept.",
+        "Reconnecting releases what lies behind; skip the entries named in the evidence to be rid of them.",
+        SQL_FORECASTS,
+        f"{PULSAR}/blob/492eb456/pulsar-broker/src/main/java/org/apache/pulsar/broker/service/SharedConsumerAssignor.java",
+    ),
+)

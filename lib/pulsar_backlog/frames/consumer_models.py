@@ -1,0 +1,169 @@
+"""The door to the consumer models: chunk rows of whole topic partitions in position order in, outcomes out.
+
+A topic partition goes through one task as a stream. What a task keeps is what the modelled clients keep: open messages,
+and holes that may come again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pulsar_backlog.chunks.clients.events import LogEntry, Position
+from pulsar_backlog.chunks.clients.models import parse_model
+from pulsar_backlog.chunks.clients.open_in_log import OpenInLog
+from pulsar_backlog.chunks.clients.outcomes import InLog
+from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, ClientSettings
+from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
+from pulsar_backlog.frames.model_rows import IN_LOG_COLUMNS, LOG_COLUMNS, MODEL_COLUMNS
+from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
+
+_FORECAST = [c for c in TABLES["client_forecasts"].columns if c.name not in ("cluster", "topic")]
+_OUTCOME = [c for c in TABLES["consumer_outcomes"].columns if c.name in Outcome._fields]
+_DOOR_DDL = ", ".join([
+    "topic string",
+    *(f"{c.name} {c.type}" for c in sorted(_OUTCOME, key=lambda c: Outcome._fields.index(c.name))),
+    f"forecast struct<{', '.join(f'{c.name}:{c.type}' for c in _FORECAST)}>",
+])  # fmt: skip
+_LAST_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999: later times are null in tables."""
+
+
+@dataclass(frozen=True)
+class ModelContext:
+    """What every task needs besides its rows.
+
+    Attributes:
+        models: written names.
+        ledger_topics: topic of each ledger that a model's `start` or `reconnect_after` names.
+    """
+
+    models: tuple[str, ...]
+    ledger_topics: Mapping[int, str]
+
+
+def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataFrame:
+    """What every model makes of `rows` (as `MODEL_COLUMNS`): a row per outcome, and a row per topic and model.
+
+    Read them with `outcomes_of` and `forecasts_of`.
+    """
+    shared = rows.sparkSession.sparkContext.broadcast(context)
+    schema = spark_schema(_DOOR_DDL)
+    arrow = to_arrow_schema(schema)
+
+    def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for topic, stretches in groupby(_stretches(batches), key=lambda stretch: stretch[0]):
+            yield from _run_topic(topic, (rows for _topic, rows in stretches), shared.value, arrow)
+
+    ordered = rows.select(*MODEL_COLUMNS).repartition(partitions, "topic")
+    ordered = ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
+    return ordered.mapInArrow(run_partition, schema)
+
+
+def outcomes_of(run: DataFrame, cluster: str) -> DataFrame:
+    """Rows of `consumer_outcomes`."""
+    named = {"cluster": f.lit(cluster), "publish_time": _time("publish_time_ms")}
+    columns = [named.get(c.name, f.col(c.name)).alias(c.name) for c in TABLES["consumer_outcomes"].columns]
+    return run.filter(f.col("model").isNotNull()).select(*columns)
+
+
+def forecasts_of(run: DataFrame, cluster: str) -> DataFrame:
+    """Rows of `client_forecasts`."""
+    rows = run.filter(f.col("forecast").isNotNull()).select(f.lit(cluster).alias("cluster"), "topic", "forecast.*")
+    return rows.select(*TABLES["client_forecasts"].column_names())
+
+
+def _time(name: str) -> Column:
+    return f.when(f.col(name).between(0, _LAST_MS), f.timestamp_millis(f.col(name)))
+
+
+def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Each batch cut where the topic changes."""
+    for batch in batches:
+        topics = batch.column("topic").to_pylist()
+        start = 0
+        while start < len(topics):
+            topic = topics[start]
+            end = len(topics) if topics[-1] == topic else _end_of_run(topics, start)
+            yield topic, batch.slice(start, end - start)
+            start = end
+
+
+def _end_of_run(topics: list[str], start: int) -> int:
+    return next(i for i in range(start, len(topics)) if topics[i] != topics[start])
+
+
+def _run_topic(
+    topic: str, stretches: Iterable[pa.RecordBatch], context: ModelContext, arrow: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """All models over one topic, side by side."""
+    runs: list[TopicRun] = []
+    open_in_log = OpenInLog(DEFAULT_EXPIRY_MS)
+    for stretch in stretches:
+        columns = {name: stretch.column(name).to_pylist() for name in MODEL_COLUMNS[1:]}
+        entries = list(map(LogEntry, *(columns[name] for name in LOG_COLUMNS)))
+        in_logs = list(map(InLog, *(columns[name] for name in IN_LOG_COLUMNS)))
+        if not runs:
+            runs = [TopicRun(name, _settings(name, topic, context), columns["end_ms"][0]) for name in context.models]
+        for entry in entries:
+            open_in_log.pass_entry(entry)
+        for run in runs:
+            run.offer_all(entries, in_logs)
+            yield from _outcome_batches(topic, run, arrow)
+    for run in runs:
+        run.finish()
+        yield from _outcome_batches(topic, run, arrow)
+        yield pa.RecordBatch.from_pylist([{"topic": topic, "forecast": _forecast(run, open_in_log.peak)}], schema=arrow)
+
+
+def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
+    """The model's settings, with the positions that lie in this topic."""
+    settings = parse_model(name)
+
+    def here(position: Position | None) -> bool:
+        return position is not None and context.ledger_topics.get(position[0]) == topic
+
+    return replace(
+        settings,
+        start=settings.start if here(settings.start) else None,
+        reconnect_after=tuple(filter(here, settings.reconnect_after)),
+    )
+
+
+def _outcome_batches(topic: str, run: TopicRun, arrow: pa.Schema) -> Iterator[pa.RecordBatch]:
+    outcomes = list(run.outcomes())
+    if outcomes:
+        columns = [[topic] * len(outcomes), *zip(*outcomes, strict=True), [None] * len(outcomes)]
+        arrays = [pa.array(values, type=field.type) for values, field in zip(columns, arrow, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+
+def _forecast(run: TopicRun, peak_open_in_log: int) -> dict[str, Any]:
+    """The row of `client_forecasts`."""
+    forecast, settings = run.forecast(), run.settings
+    damage, words = forecast.damage, {str(word): count for word, count in forecast.publications.items()}
+    row = asdict(forecast) | {name: words.get(name, 0) for name in OUTCOME_COUNTS}
+    ledger_id, entry_id = damage.position if damage else (None, None)
+    return row | {
+        "model": run.model,
+        "profile": settings.profile,
+        "builds": BUILDS[settings.profile],
+        "publications": forecast.publications.total(),
+        "receiver_queue": settings.receiver_queue,
+        "pending_limit": settings.pending_limit,
+        "peak_open_in_log": peak_open_in_log,
+        "damage": damage and damage.kind,
+        "damage_ledger_id": ledger_id,
+        "damage_entry_id": entry_id,
+        "damage_uuid": damage and damage.uuid,
+        "damage_reason": damage and damage.why,
+    }
