@@ -26,8 +26,7 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress, progress
-from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version
-from pulsar_backlog.storage.files import direct_write
+from pulsar_backlog.storage.delta import direct_write, exists, read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES

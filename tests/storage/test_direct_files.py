@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from delta.exceptions import ConcurrentAppendException
+from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.scan import entries_frame, entry_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
-from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
-from pulsar_backlog.storage.files import direct_write
+from pulsar_backlog.storage.delta import direct_write, make_table, read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 
-ENTRIES = TABLES["entries"]
+ENTRIES, RUNS = TABLES["entries"], TABLES["runs"]
 LEDGERS = (22, 27, 79, 258)  # chunks, a uuid in two messages, an entry without checksum, a part of a topic
 
 
@@ -109,11 +111,14 @@ def test_a_failure_leaves_neither_rows_nor_files(
     assert read_table(spark, str(tmp_path), ENTRIES).isEmpty()
 
 
+@pytest.mark.parametrize("made_before", [True, False])
 def test_two_writers_at_once_cannot_both_commit(
-    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, made_before: bool
 ) -> None:
+    if made_before:
+        make_table(spark, str(tmp_path), ENTRIES)
     with (
-        pytest.raises(ConcurrentAppendException),
+        pytest.raises((ConcurrentAppendException, ProtocolChangedException)),
         direct_write(spark, str(tmp_path), ENTRIES, everything()) as late,
     ):
         assert late is not None
@@ -138,6 +143,40 @@ def test_a_failure_after_the_commit_leaves_the_rows(
     assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
 
 
-def test_a_scan_of_nothing_commits_nothing(spark: SparkSession, source: Source, tmp_path: Path) -> None:
+def test_a_scan_of_nothing_makes_the_table_and_no_more(spark: SparkSession, source: Source, tmp_path: Path) -> None:
+    write_directly(spark, source, [], tmp_path)
     write_directly(spark, source, [], tmp_path)
     assert table_version(spark, str(tmp_path), ENTRIES) == 0
+    assert read_table(spark, str(tmp_path), ENTRIES).schema == schema_of(ENTRIES)
+
+
+def rows_of_runs(spark: SparkSession, **changed: Any) -> DataFrame:
+    row = {
+        "cluster": "demo", "run_id": "1", "job": "j", "started": datetime(2026, 11, 21, tzinfo=UTC), "seconds": 1.5,
+        "source": "s", "fingerprint": "f", "options": {}, "rows": {"entries": 3}, "bytes_read": 0, "versions": {},
+        "exit_code": 0,
+    }  # fmt: skip
+    return spark.createDataFrame([row | changed], schema_of(RUNS))
+
+
+def test_a_slice_can_be_replaced_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
+    for run_id, seconds in (("1", 1.5), ("2", 2.5), ("1", 3.5), ("1", 3.5)):
+        frame = rows_of_runs(spark, run_id=run_id, seconds=seconds)
+        replace_slice(frame, str(tmp_path), RUNS, f.col("run_id") == run_id)
+    rows = read_table(spark, str(tmp_path), RUNS).orderBy("run_id").collect()
+    assert [(row["run_id"], row["seconds"], row["rows"]) for row in rows] == [
+        ("1", 3.5, {"entries": 3}), ("2", 2.5, {"entries": 3}),
+    ]  # fmt: skip
+
+
+def test_a_row_outside_the_slice_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="a row lies outside its slice"):
+        replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, f.col("run_id") == "2")
+    assert not list(tmp_path.glob("tables/runs/*.parquet"))
+
+
+def test_a_table_of_another_contract_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    older = replace(RUNS, columns=RUNS.columns[:-1])
+    make_table(spark, str(tmp_path), older)
+    with pytest.raises(UsageError, match="written by another version"):
+        replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, everything())

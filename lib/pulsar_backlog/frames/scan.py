@@ -5,21 +5,19 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
-from uuid import uuid4
 from zipimport import zipimporter
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
-from pulsar_backlog.frames.data_files import DataFileWriter
 from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
 from pulsar_backlog.frames.unit_scan import UnitAccount, scan_unit
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.data_files import FILES_DDL, write_data_file
 
 MAX_PACK_UNITS = 256
 """Units of one task at most: thousands of tiny ledgers still spread over the executors."""
@@ -27,9 +25,6 @@ MAX_PACK_BYTES = 512 * 1024 * 1024
 """Bytes of one task at most: progress comes task by task."""
 TASKS_PER_CORE = 4
 """Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
-
-FILES_DDL = "name string not null, size_bytes bigint not null, stats string not null"
-"""Files that tasks wrote, see `DataFile`."""
 
 UnitKey = tuple[int, str, int]
 Accounts = dict[UnitKey, UnitAccount]
@@ -99,12 +94,7 @@ def entry_files(
     scan = _Scan(spark, source, units, cluster)
 
     def write_file(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writer = DataFileWriter(folder / f"{prefix}{uuid4()}.zstd.parquet", scan.schema, TABLES["entries"])
-        for batch in scan.batches(batches):
-            writer.add(batch)
-        file = writer.close()
-        if file is not None:
-            yield pa.RecordBatch.from_pylist([asdict(file)])
+        yield from write_data_file(scan.batches(batches), folder, prefix, scan.schema, TABLES["entries"])
 
     return _one_row_a_pack(spark, scan.packs).mapInArrow(write_file, FILES_DDL), scan.accounts
 

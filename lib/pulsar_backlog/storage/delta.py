@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
-from delta.tables import DeltaTable
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
 from pulsar_backlog.tables import TABLES, Table
-
-SCHEMA_PROPERTY = "pulsar_backlog.contract"
-"""Table property that holds the contract's version."""
-CONTRACT_VERSION = "1"
+from pulsar_backlog.tables.data_files import FILES_DDL, write_data_file
 
 
 def table_path(out: str, table: Table) -> str:
@@ -22,6 +25,7 @@ def table_path(out: str, table: Table) -> str:
     return f"{out.rstrip('/')}/tables/{table.name}"
 
 
+@cache
 def schema_of(table: Table) -> StructType:
     """The contract as a Spark schema."""
     schema = cast(StructType, StructType.fromDDL(table.ddl()))
@@ -47,14 +51,7 @@ def table_version(spark: SparkSession, out: str, table: Table) -> int:
 
     Asked of Delta's log itself: its history is a Spark job, and an audit asks this dozens of times.
     """
-    none = spark._jvm.scala.Option.empty()  # type: ignore[union-attr]
-    return int(delta_log(spark, out, table).update(False, none, none).version())
-
-
-def delta_log(spark: SparkSession, out: str, table: Table) -> Any:
-    """Delta's own log of the table, a Java object."""
-    delta = spark._jvm.org.apache.spark.sql.delta  # type: ignore[union-attr]
-    return delta.DeltaLog.forTable(spark._jsparkSession, table_path(out, table))
+    return TableLog(spark, table_path(out, table)).version
 
 
 def conform(df: DataFrame, table: Table) -> DataFrame:
@@ -78,12 +75,38 @@ def conform(df: DataFrame, table: Table) -> DataFrame:
 def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
     """Replace exactly the rows of `table` for which `part` holds with `df`.
 
-    Every row of `df` must lie in the slice (Delta refuses others). Writing the same frame twice gives the same
+    Every row of `df` must lie in the slice (others are refused). Writing the same frame twice gives the same
     table. `part` is a Column, never text: names of topics come from outside.
     """
     spark = df.sparkSession
-    make_table(spark, out, table)
-    conform(df, table).writeTo(f"delta.`{_quoted(table_path(out, table))}`").overwrite(part)
+    rows = conform(df, table)
+    with direct_write(spark, out, table, part) as direct:
+        if direct is None:
+            make_table(spark, out, table)
+            rows.writeTo(f"delta.`{_quoted(table_path(out, table))}`").overwrite(part)
+        else:
+            direct.commit(_written(rows.filter(_only(part)), direct).collect())
+
+
+@contextmanager
+def direct_write(spark: SparkSession, out: str, table: Table, part: Column) -> Iterator[DirectWrite | None]:
+    """The table open for files that tasks write, or None where Spark's writer must do it.
+
+    That is where tasks may run on another host than the driver, where the table is not on the local disk, and where
+    rows of the slice `part` exist and must go in the same commit.
+    """
+    folder = local_out(table_path(out, table))
+    if folder is None or not str(spark.sparkContext.master).startswith("local"):
+        yield None
+        return
+    log = TableLog(spark, str(folder))
+    if log.version >= 0:
+        _check_contract(log, str(folder), table)
+    if log.has_files and not spark.read.format("delta").load(str(folder)).filter(part).isEmpty():
+        yield None
+        return
+    with open_direct(folder, log, table, schema_of(table)) as direct:
+        yield direct
 
 
 def make_table(spark: SparkSession, out: str, table: Table) -> None:
@@ -93,15 +116,11 @@ def make_table(spark: SparkSession, out: str, table: Table) -> None:
         UsageError: a table of another contract is there.
     """
     path = table_path(out, table)
-    if exists(spark, out, table):
-        _check_contract(spark, path, table)
-        return
-    maker = DeltaTable.createIfNotExists(spark).location(path).comment(table.comment)
-    maker = maker.addColumns(schema_of(table)).property(SCHEMA_PROPERTY, CONTRACT_VERSION)
-    maker = maker.property("delta.enableDeletionVectors", "false")
-    if table.statistics:
-        maker = maker.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
-    maker.execute()
+    log = TableLog(spark, path)
+    if log.version >= 0:
+        _check_contract(log, path, table)
+    else:
+        log.commit(table, schema_of(table), [])
 
 
 def register_tables(spark: SparkSession, out: str) -> list[str]:
@@ -119,14 +138,28 @@ def local_out(out: str) -> Path | None:
     return None if "://" in out and not out.startswith("file://") else Path(out.removeprefix("file://"))
 
 
-def _check_contract(spark: SparkSession, path: str, table: Table) -> None:
-    found = dict(spark.read.format("delta").load(path).dtypes)
-    wanted = {field.name: field.dataType.simpleString() for field in schema_of(table).fields}
+def _check_contract(log: TableLog, path: str, table: Table) -> None:
+    found, wanted = ({field.name: field.dataType for field in schema} for schema in (log.schema, schema_of(table)))
     if found != wanted:
         raise UsageError(
             f"{path} was written by another version of pulsar-backlog (its columns differ): give --out a new folder, "
             "or delete that one and audit again"
         )
+
+
+def _only(part: Column) -> Column:
+    """True for rows of the slice; any other row stops the write."""
+    return f.when(part, f.lit(True)).otherwise(f.raise_error(f.lit("a row lies outside its slice")).cast("boolean"))
+
+
+def _written(rows: DataFrame, direct: DirectWrite) -> DataFrame:
+    """The files into which the tasks of `rows` wrote them."""
+    folder, prefix, table, schema = direct.folder, direct.prefix, direct.table, to_arrow_schema(direct.schema)
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from write_data_file(batches, folder, prefix, schema, table)
+
+    return rows.mapInArrow(write, FILES_DDL)
 
 
 def _quoted(path: str) -> str:

@@ -1,25 +1,28 @@
 """Parquet files of a Delta table, written where the rows are made: no row passes through the JVM.
 
-Spark's row-wise Parquet writer costs several times what it takes to read and decode an entry. So tasks that share a
-disk with the driver write the file of their rows themselves, and the driver commits all files at once
-(`storage/files.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
+Tasks that share a disk with the driver write the file of their rows themselves, and the driver commits all files at
+once (`storage/commits.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
 Statistics"): what a query filters by decides which files it opens.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pulsar_backlog.tables import Table
+from pulsar_backlog.tables.contract import Table
+
+FILES_DDL = "name string not null, size_bytes bigint not null, stats string not null"
+"""What a task returns of the file it wrote, see `DataFile`."""
 
 ROW_GROUP_ROWS = 131_072
 """Rows held before they are written: about 60 MB of entries."""
@@ -71,7 +74,8 @@ class DataFileWriter:
         return DataFile(self._path.name, self._path.stat().st_size, self._stats())
 
     def _flush(self) -> None:
-        rows = pa.Table.from_batches(self._waiting, self._schema)
+        # A null in a column that must not be null stops here.
+        rows = pa.Table.from_batches(self._waiting).cast(self._schema)
         if self._writer is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             repeating = [column.name for column in self._table.columns if column.name not in self._table.unique]
@@ -92,6 +96,18 @@ class DataFileWriter:
             "maxValues": {name: _as_json(bounds.high) for name, bounds in known.items()},
             "nullCount": {name: bounds.nulls for name, bounds in self._bounds.items()},
         })  # fmt: skip
+
+
+def write_data_file(
+    batches: Iterable[pa.RecordBatch], folder: Path, prefix: str, schema: pa.Schema, table: Table
+) -> Iterator[pa.RecordBatch]:
+    """Write all rows of one task into one file; a row of `FILES_DDL` when there was any row."""
+    writer = DataFileWriter(folder / f"{prefix}{uuid4()}.zstd.parquet", schema, table)
+    for batch in batches:
+        writer.add(batch)
+    file = writer.close()
+    if file is not None:
+        yield pa.RecordBatch.from_pylist([asdict(file)])
 
 
 class _Bounds:

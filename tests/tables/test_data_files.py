@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pulsar_backlog.frames import data_files
-from pulsar_backlog.frames.data_files import MAX_BOUND_CHARACTERS, DataFileWriter
+from pulsar_backlog.tables import data_files
 from pulsar_backlog.tables.contract import Column, Table, required
+from pulsar_backlog.tables.data_files import MAX_BOUND_CHARACTERS, DataFileWriter
 
 TABLE = Table(
     name="rows",
@@ -75,3 +75,11 @@ def test_without_rows_there_is_no_file(tmp_path: Path) -> None:
     writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
     assert writer.close() is None
     assert not list(tmp_path.iterdir())
+
+
+def test_a_null_where_none_may_be_stops_the_file(tmp_path: Path) -> None:
+    loose = pa.schema([field.with_nullable(True) for field in SCHEMA])
+    writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
+    writer.add(pa.RecordBatch.from_pylist([{"n": None, "text": None, "at": None}], schema=loose))
+    with pytest.raises((pa.ArrowInvalid, ValueError), match="n"):
+        writer.close()

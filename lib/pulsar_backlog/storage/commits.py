@@ -1,0 +1,139 @@
+"""Delta's own log: what a table is, and commits of files that tasks wrote themselves.
+
+Spark's Delta writer plans a query, writes row by row and asks for statistics; for the small tables of an audit that is
+most of its time, and for `entries` three times the scan (docs/decisions/0011). Where all tasks share the driver's disk
+they write Parquet themselves (`tables/data_files.py`), and one transaction of Delta's own adds the files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from pyspark.sql.types import StructType
+
+from pulsar_backlog.tables import Table
+
+CONTRACT_PROPERTY = "pulsar_backlog.contract"
+"""Table property that holds the contract's version."""
+CONTRACT_VERSION = "1"
+
+
+class TableLog:
+    """Delta's log of the table in one folder."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._jvm = cast(Any, spark._jvm)
+        self._none = self._jvm.scala.Option.empty()
+        self._log = self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+        self._snapshot = self._log.update(False, self._none, self._none)
+
+    @property
+    def version(self) -> int:
+        """Version of the table when this was made, -1 when there was none."""
+        return int(self._snapshot.version())
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the table held any file."""
+        return bool(self._snapshot.numOfFiles())
+
+    @property
+    def schema(self) -> StructType:
+        """The table's schema as its log has it."""
+        return StructType.fromJson(json.loads(self._snapshot.metadata().schemaString()))
+
+    def commit(self, table: Table, schema: StructType, adds: Sequence[str]) -> None:
+        """Add files (actions as JSON) to the table, which is made when there was none; all or nothing.
+
+        Raises:
+            ConcurrentModificationException: another writer changed the table since this was made (Delta's own).
+        """
+        delta = self._jvm.org.apache.spark.sql.delta
+        transaction = self._log.startTransaction(self._none, self._jvm.scala.Option.apply(self._snapshot))
+        transaction.readWholeTable()
+        if self.version < 0:
+            metadata = delta.actions.Action.fromJson(_metadata_action(table, schema))
+            transaction.updateMetadataForNewTable(metadata)
+        actions = self._jvm.java.util.ArrayList()
+        for add in adds:
+            actions.add(delta.actions.Action.fromJson(add))
+        append = self._jvm.org.apache.spark.sql.SaveMode.Append
+        operation = getattr(delta, "DeltaOperations$Write")(append, *[self._none] * 8)
+        transaction.commit(self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq(), operation)
+
+
+def _metadata_action(table: Table, schema: StructType) -> str:
+    """The table as its contract says: comments, nullability, statistics; nothing that other readers lack."""
+    configuration = {CONTRACT_PROPERTY: CONTRACT_VERSION, "delta.enableDeletionVectors": "false"}
+    if table.statistics:
+        configuration["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
+    return json.dumps({
+        "metaData": {
+            "id": str(uuid4()), "description": table.comment, "format": {"provider": "parquet", "options": {}},
+            "schemaString": schema.json(), "partitionColumns": [], "configuration": configuration,
+        }
+    })  # fmt: skip
+
+
+@dataclass
+class DirectWrite:
+    """A table's folder, open for files of new rows.
+
+    Attributes:
+        folder: where the files go.
+        prefix: how their names begin.
+        offered: whether Delta may have made the files part of the table, so that they must stay.
+    """
+
+    folder: Path
+    prefix: str
+    log: TableLog
+    table: Table
+    schema: StructType
+    offered: bool = False
+
+    def commit(self, files: Sequence[Row]) -> None:
+        """Add `files` (`name`, `size_bytes`, `stats`) to the table, all or none.
+
+        Raises:
+            ConcurrentModificationException: another writer changed the table since it was opened (Delta's own).
+        """
+        if not files and self.log.version >= 0:
+            return
+        adds = [self._add_action(file) for file in files]
+        self.offered = True
+        try:
+            self.log.commit(self.table, self.schema, adds)
+        except PySparkException:  # Delta's refusal; after anything else the commit may yet have happened
+            self.offered = False
+            raise
+
+    def _add_action(self, file: Row) -> str:
+        changed_ms = int((self.folder / file["name"]).stat().st_mtime * 1000)
+        return json.dumps({
+            "add": {
+                "path": file["name"], "partitionValues": {}, "size": file["size_bytes"],
+                "modificationTime": changed_ms, "dataChange": True, "stats": file["stats"],
+            }
+        })  # fmt: skip
+
+
+@contextmanager
+def open_direct(folder: Path, log: TableLog, table: Table, schema: StructType) -> Iterator[DirectWrite]:
+    """The table open for new files. Files that were not committed when the block ends are removed."""
+    direct = DirectWrite(folder, f"part-{uuid4()}-", log, table, schema)
+    try:
+        yield direct
+    finally:
+        if not direct.offered:
+            for path in folder.glob(f"{direct.prefix}*"):
+                path.unlink()
