@@ -69,7 +69,7 @@ def model(context: JobContext) -> JobResult:
 def _ledger_topics(context: JobContext, models: Sequence[str]) -> dict[int, str]:
     """Topics of the few ledgers that the models' positions name."""
     settings = [parse_model(name) for name in models]
-    named = {at[0] for s in settings for at in (*s.reconnect_after, *((s.start,) if s.start else ()))}
+    named = {at[0] for s in settings for at in (*s.reconnect_after, *s.restart_after, *((s.start,) if s.start else ()))}
     rows = _mine(context, "ledgers").filter(f.col("ledger_id").isin(*named) & f.col("topic").isNotNull())
     return {row["ledger_id"]: row["topic"] for row in rows.select("ledger_id", "topic").distinct().toLocalIterator()}
 

@@ -136,6 +136,7 @@ def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
         settings,
         start=settings.start if here(settings.start) else None,
         reconnect_after=tuple(filter(here, settings.reconnect_after)),
+        restart_after=tuple(filter(here, settings.restart_after)),
     )
 
 

@@ -61,6 +61,11 @@ class Contexts:
         self.peak_open = max(self.peak_open, len(self.by_uuid))
         return context
 
+    def keep_peaks(self, earlier: Contexts) -> None:
+        """Go on from the peaks of an earlier client."""
+        self.peak_open = max(self.peak_open, earlier.peak_open)
+        self.peak_buffered_bytes = max(self.peak_buffered_bytes, earlier.peak_buffered_bytes)
+
     def close(self, uuid: str) -> Context:
         """End a message, complete or not."""
         context = self.by_uuid.pop(uuid)

@@ -3,7 +3,7 @@
     NAME[:SETTING,...]        NAME: java, cpp, python, node, go, sql (the releases of today), or a profile
     max_pending=N             auto_ack             expiry_seconds=N        ack_timeout_seconds=N
     receiver_queue=N          shared               live                    acks_headless
-    start=LEDGER:ENTRY        reconnect_after=LEDGER:ENTRY[+LEDGER:ENTRY...]
+    start=LEDGER:ENTRY        reconnect_after=LEDGER:ENTRY[+LEDGER:ENTRY...]        restart_after=LEDGER:ENTRY[+...]
 
 The written name is the model's name in the tables.
 """
@@ -92,4 +92,5 @@ _VALUES: dict[str, tuple[str, Callable[[str], Any]]] = {
     "receiver_queue": ("receiver_queue", _count),
     "start": ("start", _position),
     "reconnect_after": ("reconnect_after", _positions),
+    "restart_after": ("restart_after", _positions),
 }

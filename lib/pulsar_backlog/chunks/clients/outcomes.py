@@ -103,15 +103,17 @@ class Accounts:
     def dispatch(self, entry: LogEntry) -> None:
         """See `Cursor`."""
         account = self._open[entry.uuid, entry.publish_time_ms]
-        account.seen += 1
-        account.unacknowledged[entry.ledger_id, entry.entry_id] = entry
+        if (entry.ledger_id, entry.entry_id) not in account.unacknowledged:
+            account.seen += 1
+            account.unacknowledged[entry.ledger_id, entry.entry_id] = entry
 
     def block(self, entry: LogEntry) -> None:
         """See `Cursor`."""
         account = self._open[entry.uuid, entry.publish_time_ms]
-        account.seen += 1
-        account.blocked += 1
-        self._close_if_done(account)
+        if (entry.ledger_id, entry.entry_id) not in account.unacknowledged:
+            account.seen += 1
+            account.blocked += 1
+            self._close_if_done(account)
 
     def unacknowledged(self) -> list[LogEntry]:
         """See `Cursor`."""

@@ -6,12 +6,10 @@ the cursor keeps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from pulsar_backlog.chunks.clients.context import Contexts
-from pulsar_backlog.chunks.clients.cpp import CppClient
 from pulsar_backlog.chunks.clients.dispatch import SharedDispatch
 from pulsar_backlog.chunks.clients.events import (
     NEVER,
@@ -21,46 +19,15 @@ from pulsar_backlog.chunks.clients.events import (
     Cursor,
     DamageKind,
     HoleReason,
-    Inbox,
     LogEntry,
     Position,
 )  # fmt: skip
-from pulsar_backlog.chunks.clients.golang import GoClient
-from pulsar_backlog.chunks.clients.java import JavaClient
+from pulsar_backlog.chunks.clients.families import CLIENTS
 from pulsar_backlog.chunks.clients.permits import Permits
-from pulsar_backlog.chunks.clients.settings import ClientSettings, Family
-from pulsar_backlog.chunks.clients.sql import SqlReader
+from pulsar_backlog.chunks.clients.settings import ClientSettings
 
 RECONNECT_MS = 140
 """How soon a Java client that lost its connection to an exception of its own is back: about 7 times a second."""
-
-
-class Client(Protocol):
-    """A consumer's side of the wire: one of the state machines."""
-
-    contexts: Contexts
-
-    @property
-    def next_timer_ms(self) -> int:
-        """When its next timer is due; `NEVER` while there is none."""
-
-    def receive(self, entry: LogEntry, now_ms: int) -> None:
-        """Take one dispatched entry.
-
-        Raises:
-            BrokenClientError: the entry breaks the client.
-        """
-
-    def run_timers(self, now_ms: int) -> None:
-        """Do what is due up to now."""
-
-
-_CLIENTS: dict[Family, Callable[[ClientSettings, Inbox], Client]] = {
-    "java": JavaClient,
-    "cpp": CppClient,
-    "go": GoClient,
-    "sql": SqlReader,
-}
 
 
 @dataclass(frozen=True)
@@ -103,12 +70,15 @@ class Session:
         self._cursor = cursor
         self._connected_ms = connected_ms
         self._live = settings.live
-        self._client = _CLIENTS[settings.family](settings, self)
+        self._client = CLIENTS[settings.family](settings, self)
         self._shared = SharedDispatch(settings) if settings.subscription == "Shared" else None
         self._permits = Permits(settings.receiver_queue)
         self._timeout_ms = None if settings.family in ("go", "sql") else settings.ack_timeout_ms
         self._redeliver_ms = NEVER
-        self._reconnects = sorted(settings.reconnect_after)
+        self._tracked: dict[Position, LogEntry] = {}
+        reconnects = [(at, False) for at in settings.reconnect_after]
+        self._interruptions = sorted(reconnects + [(at, True) for at in settings.restart_after])
+        self._held: list[LogEntry] = []  # what comes after the next interruption
         self._now_ms = connected_ms
         self.damage: Damage | None = None
         self.permits_kept = 0
@@ -127,15 +97,19 @@ class Session:
         """
         if self._settings.start is not None and entry.position < self._settings.start:
             return
-        while self._reconnects and entry.position > self._reconnects[0]:
-            self._reconnects.pop(0)
-            self._reconnect()
+        while self._interruptions and entry.position > self._interruptions[0][0]:
+            self._reconnect(fresh=self._interruptions.pop(0)[1])
+        self._take(entry, plain_before)
+
+    def _take(self, entry: LogEntry, plain_before: int) -> None:
         if self.damage is None:
             self._move_clock(max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms)
             self._permits.pass_messages(plain_before)
             if self._permits.exhausted:
                 self._break("permit_stall", entry, "the client kept the permits of dropped last chunks")
-        if self.damage is not None:
+        if self._interruptions and self._is_stalled():
+            self._held.append(entry)
+        elif self.damage is not None:
             self._cursor.block(entry)
         elif entry.marker:
             self._cursor.dispatch(entry)
@@ -145,6 +119,8 @@ class Session:
 
     def finish(self, until_ms: int) -> None:
         """The log ends; the consumer stays connected until then."""
+        while self._interruptions:
+            self._reconnect(fresh=self._interruptions.pop(0)[1])
         if self._shared is not None and self.damage is None:
             self._end_batch(None)
         self._move_clock(until_ms)
@@ -225,39 +201,60 @@ class Session:
                 return False
         return True
 
-    def _reconnect(self) -> None:
-        """The connection is lost once: contexts survive, what was dispatched and not acknowledged comes again."""
-        if self.damage is not None and self.damage.kind not in ("permit_stall", "dispatch_stall"):
+    def _is_stalled(self) -> bool:
+        return self.damage is not None and self.damage.kind.endswith("_stall")
+
+    def _reconnect(self, *, fresh: bool) -> None:
+        """The connection is lost once: what was dispatched and not acknowledged comes again, and what was held up.
+
+        Contexts survive, unless the consumer is a fresh one.
+        """
+        if self.damage is not None and not self._is_stalled():
             return
         self.damage = None
-        for entry in self._begin_connection():
-            self._send(entry)
-            if self.damage is not None:
-                return
-
-    def _begin_connection(self) -> Sequence[LogEntry]:
         self._permits = Permits(self._settings.receiver_queue)
+        if fresh:
+            peaks, self._client = self.contexts, CLIENTS[self._settings.family](self._settings, self)
+            self.contexts.keep_peaks(peaks)
         if self._shared is not None:
             self._shared = SharedDispatch(self._settings)
-            return [entry for entry in self._cursor.unacknowledged() if self._shared.admits(entry)]
-        return self._cursor.unacknowledged()
+        self._dispatch_again(self._cursor.unacknowledged())
+        held, self._held = self._held, []
+        for entry in held:
+            self._take(entry, 0)
+
+    def _dispatch_again(self, entries: Iterable[LogEntry]) -> None:
+        for entry in entries:
+            if self.damage is not None:
+                return
+            if self._shared is None or self._shared.admits(entry):
+                self._send(entry)
+            else:
+                self._shared.waiting.append(entry)
+        if self._shared is not None:
+            self._end_batch(None)
 
     def _move_clock(self, now_ms: int) -> None:
-        """Let time pass: timers of the client, and redeliveries after an ack timeout."""
+        """Let time pass: timers of the client, and redeliveries after an ack timeout.
+
+        Rounds that change nothing are cut short; the last one, when everything is oldest, is played all the same.
+        """
+        idle_rounds = 0
         while self._redeliver_ms <= now_ms and self.damage is None:
             before = self._cursor.acknowledgements
             self._pass_time(self._redeliver_ms)
             self._redeliver_ms = NEVER
-            for entry in self._begin_connection():
-                self._send(entry)
-                if self.damage is not None:
-                    return
-            if self._cursor.acknowledgements == before and now_ms - self._now_ms > 1000 * (self._timeout_ms or 1):
-                self._redeliver_ms = NEVER  # long idle: every further round is like this one
+            # An Exclusive consumer asks for everything again, a Shared one for what it tracked.
+            tracked, self._tracked = self._tracked, {}
+            again = self._cursor.unacknowledged()
+            self._dispatch_again(e for e in again if self._shared is None or e.position in tracked)
+            idle_rounds = 0 if self._cursor.acknowledgements > before else idle_rounds + 1
+            if idle_rounds > (self._settings.pending_limit or 0) + 3 and self._redeliver_ms < now_ms:
+                self._redeliver_ms = now_ms
         self._pass_time(now_ms)
 
     def _pass_time(self, now_ms: int) -> None:
-        if now_ms >= self._client.next_timer_ms and (self.damage is None or self.damage.kind.endswith("_stall")):
+        if now_ms >= self._client.next_timer_ms and (self.damage is None or self._is_stalled()):
             self._client.run_timers(now_ms)
         self._now_ms = max(self._now_ms, now_ms)
 
@@ -273,8 +270,9 @@ class Session:
 
     def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
         """See `Inbox`."""
-        if tracked and self._timeout_ms is not None and self._redeliver_ms == NEVER:
-            self._redeliver_ms = self._now_ms + self._timeout_ms
+        if tracked and self._timeout_ms is not None:
+            self._tracked |= {entry.position: entry for entry in entries}
+            self._redeliver_ms = min(self._redeliver_ms, self._now_ms + self._timeout_ms)
         self._cursor.leave(entries, reason, tracked=tracked)
 
     def keep_permit(self, entry: LogEntry) -> None:

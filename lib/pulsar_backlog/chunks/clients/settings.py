@@ -51,6 +51,7 @@ class ClientSettings:
         live: whether the consumer was there when the messages were published; else it catches up with a log that is
             older than `expiry_ms`.
         reconnect_after: positions after which the connection is lost once; what is not acknowledged comes again.
+        restart_after: positions after which the consumer is closed and opened again: as a reconnect, with no contexts.
         start: first position that is read; None is the beginning.
         acks_headless: whether the broker itself acknowledges headless chunks of a Shared subscription, as brokers
             newer than 4.0.8 do, instead of trying them again for ever.
@@ -65,6 +66,7 @@ class ClientSettings:
     subscription: SubscriptionType = "Exclusive"
     live: bool = False
     reconnect_after: tuple[Position, ...] = ()
+    restart_after: tuple[Position, ...] = ()
     start: Position | None = None
     acks_headless: bool = False
 

@@ -95,7 +95,10 @@ class TopicRun:
         """The next chunk entries of the topic, in position order; what lies between them are plain entries."""
         announce, offer = self._accounts.announce, self._session.offer
         ledger_id, entry_id = self._previous
+        start = self.settings.start or (0, 0)
         for entry, in_log in zip(entries, in_logs, strict=True):
+            if (entry.ledger_id, entry.entry_id) < start:
+                continue
             announce(entry, in_log)
             before = entry.entry_id - entry_id - 1 if entry.ledger_id == ledger_id else entry.entry_id
             offer(entry, before)
