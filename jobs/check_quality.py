@@ -9,8 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
@@ -60,11 +62,13 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     mine = f.col("cluster") == context.cluster
     tables = {name: read_table(context.spark, context.out, TABLES[name]).filter(mine) for name in INPUTS}
     present = sum(exists(context.spark, context.out, TABLES[name]) for name in INPUTS)
-    return {
-        "ledger_summary": ledger_summary(tables).orderBy("ledger_id").toPandas(),
-        "topic_summary": topic_summary(tables).orderBy("topic").toPandas(),
-        "audit_summary": audit_summary(tables, present, len(INPUTS), context.started).toPandas(),
+    frames = {
+        "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
+        "topic_summary": topic_summary(tables).orderBy("topic"),
+        "audit_summary": audit_summary(tables, present, len(INPUTS), context.started),
     }
+    with ThreadPoolExecutor(len(frames)) as pool:  # planning one query leaves a core for the next
+        return dict(zip(frames, pool.map(DataFrame.toPandas, frames.values()), strict=True))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from pulsar_backlog.tables import TABLES
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
 Row = dict[str, Any]
+QUERIES_AT_ONCE = 4
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -89,15 +91,23 @@ def model_of(context: JobContext) -> ReportModel:
     topics = rows(topics_frame)
     chosen_frame = queries.chosen_topics(topics_frame, model.MAX_TOPICS).cache()
     chosen = rows(chosen_frame)
-    publications, findings = tables["chunked_messages"], tables["findings"]
-    per_topic = build.TopicRows(
-        ledgers=rows(queries.only_chosen(queries.ledger_rows(tables, model.MAX_LEDGERS), chosen_frame)),
-        buckets=rows(queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)),
-        groups=rows(queries.only_chosen(queries.group_rows(publications, "topic"), chosen_frame)),
-        broken=rows(queries.only_chosen(queries.broken_rows(publications, model.MAX_BROKEN), chosen_frame)),
-        findings=rows(queries.only_chosen(queries.finding_rows(findings, model.MAX_TOPIC_FINDINGS), chosen_frame)),
-        totals=rows(queries.only_chosen(queries.total_rows(findings, "topic"), chosen_frame)),
-    )
+    publications, findings = tables["chunked_messages"], tables["findings"].cache()
+    of_topics = {
+        "ledgers": queries.ledger_rows(tables, model.MAX_LEDGERS),
+        "groups": queries.group_rows(publications, "topic"),
+        "broken": queries.broken_rows(publications, model.MAX_BROKEN),
+        "findings": queries.finding_rows(findings, model.MAX_TOPIC_FINDINGS),
+        "totals": queries.total_rows(findings, "topic"),
+    }
+    of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
+    buckets = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
+    per_topic = build.TopicRows(**at_once(of_chosen | {"buckets": buckets}))
+    whole = at_once({
+        "groups": queries.group_rows(publications),
+        "worst": queries.worst_finding_rows(findings, model.MAX_FINDINGS),
+        "totals": queries.total_rows(findings),
+        "quality": tables["quality_results"].orderBy("passed", "severity", "rule"),
+    })  # fmt: skip
     runs = rows(tables["runs"].orderBy(f.col("started")))
     return ReportModel(
         cluster=context.cluster,
@@ -109,12 +119,12 @@ def model_of(context: JobContext) -> ReportModel:
         options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
         exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
         counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
-        groups=tuple(build.group(row) for row in rows(queries.group_rows(publications))),
+        groups=tuple(build.group(row) for row in whole["groups"]),
         topics=build.sections(chosen, per_topic),
         more_topics=build.more_topics(topics, chosen),
-        findings=tuple(build.finding(row) for row in rows(queries.worst_finding_rows(findings, model.MAX_FINDINGS))),
-        finding_totals=tuple(build.total(row) for row in rows(queries.total_rows(findings))),
-        quality=tuple(rows(tables["quality_results"].orderBy("passed", "severity", "rule"))),  # type: ignore[arg-type]
+        findings=tuple(build.finding(row) for row in whole["worst"]),
+        finding_totals=tuple(build.total(row) for row in whole["totals"]),
+        quality=tuple(whole["quality"]),  # type: ignore[arg-type]
         tables=_counted(context, tables),
     )  # fmt: skip
 
@@ -122,6 +132,12 @@ def model_of(context: JobContext) -> ReportModel:
 def rows(frame: DataFrame) -> list[Row]:
     """A frame that is known to be small, as dictionaries."""
     return [row.asDict(recursive=True) for row in frame.collect()]
+
+
+def at_once(frames: Mapping[str, DataFrame]) -> dict[str, list[Row]]:
+    """Small frames as dictionaries: planning one query leaves a core for the next."""
+    with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
+        return dict(zip(frames, pool.map(rows, frames.values()), strict=True))
 
 
 def _counted(context: JobContext, tables: dict[str, DataFrame]) -> tuple[TableCount, ...]:

@@ -27,7 +27,7 @@ from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 
@@ -122,6 +122,8 @@ def fingerprint(options: Options, inputs: dict[str, object]) -> str:
 
 def is_unchanged(context: JobContext, digest: str) -> bool:
     """Whether the job's last recorded run had the same inputs and left nothing unread."""
+    if not exists(context.spark, context.out, TABLES["runs"]):
+        return False
     runs = read_table(context.spark, context.out, TABLES["runs"])
     mine = runs.filter((f.col("cluster") == context.cluster) & (f.col("job") == context.job))
     last = mine.orderBy(f.col("started").desc()).select("fingerprint", "exit_code").first()
