@@ -25,9 +25,9 @@ class SharedDispatch:
         waiting: what was read and has no consumer, in order.
     """
 
-    def __init__(self, settings: ClientSettings) -> None:
+    def __init__(self, settings: ClientSettings, *, catching_up: bool) -> None:
         self._pins: set[str] = set()
-        self._batch_size = 1 if settings.live else min(settings.receiver_queue, MAX_READ_BATCH)
+        self._batch_size = min(settings.receiver_queue, MAX_READ_BATCH) if catching_up else 1
         self._in_batch = 0
         self.waiting: list[LogEntry] = []
 
@@ -42,6 +42,10 @@ class SharedDispatch:
         if entry.chunk_id + 1 == entry.num_chunks:
             self._pins.discard(entry.uuid)
         return True
+
+    def go_live(self) -> None:
+        """From now on entries come one by one."""
+        self._batch_size, self._in_batch = 1, 0
 
     def fill(self, entries: int) -> bool:
         """Count entries read; true where the batch ends with them."""

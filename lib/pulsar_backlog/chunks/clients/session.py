@@ -71,7 +71,9 @@ class Session:
         self._connected_ms = connected_ms
         self._live = settings.live
         self._client = CLIENTS[settings.family](settings, self)
-        self._shared = SharedDispatch(settings) if settings.subscription == "Shared" else None
+        self._shared = (
+            SharedDispatch(settings, catching_up=not settings.live) if settings.subscription == "Shared" else None
+        )
         self._permits = Permits(settings.receiver_queue)
         self._timeout_ms = None if settings.family in ("go", "sql") else settings.ack_timeout_ms
         self._redeliver_ms = NEVER
@@ -155,10 +157,13 @@ class Session:
                 self._send(waiting)
         if shared.waiting and self.damage is None:
             self._break("dispatch_stall", entry or shared.waiting[0], "a chunk without its first chunk has no consumer")
-        if self.damage is not None:
+        if self.damage is not None and self._interruptions:
+            self._held += shared.waiting
+        elif self.damage is not None:
             for waiting in shared.waiting:
                 self._cursor.block(waiting)
-            shared.waiting.clear()
+        if self.damage is not None:
+            shared.waiting = []
 
     def _send(self, entry: LogEntry) -> None:
         """The client gets the entry, and the log may break it."""
@@ -217,11 +222,14 @@ class Session:
             peaks, self._client = self.contexts, CLIENTS[self._settings.family](self._settings, self)
             self.contexts.keep_peaks(peaks)
         if self._shared is not None:
-            self._shared = SharedDispatch(self._settings)
-        self._dispatch_again(self._cursor.unacknowledged())
+            self._shared = SharedDispatch(self._settings, catching_up=True)
         held, self._held = self._held, []
+        self._dispatch_again(self._cursor.unacknowledged())
         for entry in held:
             self._take(entry, 0)
+        if self._shared is not None and self._settings.live:
+            self._end_batch(None)
+            self._shared.go_live()
 
     def _dispatch_again(self, entries: Iterable[LogEntry]) -> None:
         for entry in entries:
@@ -231,8 +239,6 @@ class Session:
                 self._send(entry)
             else:
                 self._shared.waiting.append(entry)
-        if self._shared is not None:
-            self._end_batch(None)
 
     def _move_clock(self, now_ms: int) -> None:
         """Let time pass: timers of the client, and redeliveries after an ack timeout.
@@ -248,6 +254,7 @@ class Session:
             tracked, self._tracked = self._tracked, {}
             again = self._cursor.unacknowledged()
             self._dispatch_again(e for e in again if self._shared is None or e.position in tracked)
+            self._end_batch(None)
             idle_rounds = 0 if self._cursor.acknowledgements > before else idle_rounds + 1
             if idle_rounds > (self._settings.pending_limit or 0) + 3 and self._redeliver_ms < now_ms:
                 self._redeliver_ms = now_ms
