@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -14,8 +15,15 @@ from pulsar_backlog.commands.places import OutArgument
 def sql(
     out: OutArgument,
     query: Annotated[str, typer.Argument(metavar="SQL", help="a query over the tables and views", show_default=False)],
+    to: Annotated[Path | None, typer.Option(metavar="FILE", help="write all rows to this file")] = None,
+    format_: Annotated[Literal["json", "parquet"], typer.Option("--format", help="of that file")] = "json",
 ) -> None:
     """Ask SQL of the tables in DIR, and of the views of conf/sql by name."""
-    from pulsar_backlog.storage.query import run_query  # noqa: PLC0415 - starts Spark
+    from pulsar_backlog.storage.query import run_query, write_query  # noqa: PLC0415 - starts Spark
 
-    run_query(absolute("out", out) or "", query, Console())
+    place = absolute("out", out) or ""
+    if to is None:
+        run_query(place, query, Console())
+        return
+    rows = write_query(place, query, format_, to.absolute())
+    Console(stderr=True).print(f"{rows:,} rows written to {to}", markup=False, highlight=False, soft_wrap=True)
