@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from real_ledgers import CURSOR_LEDGERS, entries_of
 
 from pulsar_backlog.cursors.encode import Splitting, encode_entries, encode_position_info
 from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, Recovered, recover
 from pulsar_backlog.cursors.values import AckState
-from tests.cursors.conftest import CURSOR_LEDGERS, entries_of
 
 
 def holes(count: int, mark: tuple[int, int] = (7, -1)) -> AckState:
@@ -98,6 +98,15 @@ def test_a_torn_state_falls_back_to_the_last_whole_one(entries: dict[int, bytes]
     assert found.entry_id == 0
     assert found.faults[0].what == what
     assert found.faults[0].entry_id == max(entries)
+
+
+def test_parts_that_lack_whole_ranges_are_noticed_by_their_length() -> None:
+    # Bare parts cut between two ranges are a valid message: only the footer's length tells.
+    whole = encode_position_info(holes(4))
+    cut = encode_position_info(holes(3))
+    footer = json.dumps({"numParts": 1, "length": len(whole)}).encode()
+    found = recover(ledger([encode_position_info(holes(2, (7, 1)))], [cut, footer]), None)
+    assert found.faults[0].what == "torn"
 
 
 def test_a_fragment_that_parses_by_chance_must_name_a_ledger_of_the_topic() -> None:

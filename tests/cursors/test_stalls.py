@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stall_cases import chunk_set, stall, view
 
 from pulsar_backlog.cursors.stall_values import ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.cursors.stall_words import advice_of
 from pulsar_backlog.cursors.stalls import CODES, judge
-from tests.cursors.stall_cases import chunk_set, stall, view
 
 SHARED, KEY_SHARED = view("Shared", last=50), view("Key_Shared", last=50)
 
@@ -23,25 +23,34 @@ def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = 
 @pytest.mark.parametrize(
     ("chunks", "acked", "subscription", "kind", "action"),
     [
-        pytest.param(chunk_set("0u 1u 2u"), "#..", None, "head_acked", "export_then_acknowledge", id="head acked, whole"),
+        pytest.param(chunk_set("0u 1u 2u"), "#..", None, "head_acked", "export_then_acknowledge",
+                     id="head acked, whole"),
         pytest.param(chunk_set("0u 1u 2u"), "..#", None, "last_only", "export_then_acknowledge", id="last only"),
-        pytest.param(chunk_set("0u 1d 1u 2u"), "#.##", None, "copies_only", "export_then_acknowledge", id="a copy is left"),
-        pytest.param(chunk_set("0u 1u 2u"), "#.#", None, "head_acked", "export_then_acknowledge", id="hole in the middle"),
-        pytest.param(chunk_set("0u 1u 2u"), ".#.", None, "split", "export_then_acknowledge", id="only the middle acked"),
+        pytest.param(chunk_set("0u 1d 1u 2u"), "#.##", None, "copies_only", "export_then_acknowledge",
+                     id="a copy is left"),
+        pytest.param(chunk_set("0u 1u 2u"), "#.#", None, "head_acked", "export_then_acknowledge",
+                     id="hole in the middle"),
+        pytest.param(chunk_set("0u 1u 2u"), ".#.", None, "split", "export_then_acknowledge",
+                     id="only the middle acked"),
         pytest.param(chunk_set("0u 1u 2u"), "##.", view(mark=11), "head_acked", "reset_to_first_chunk",
                      id="mark-delete inside, nothing later acknowledged: going back costs nothing"),
         pytest.param(chunk_set("0u 1u 2u"), "##.", view(mark=11, last=40), "head_acked", "export_then_acknowledge",
                      id="mark-delete inside, but going back would repeat later entries"),
         pytest.param(chunk_set("0o 1o", "orphan_prefix"), "..", None, "orphan_hole", "acknowledge", id="orphan prefix"),
-        pytest.param(chunk_set("1o 2o", "headless"), "..", None, "orphan_hole", "acknowledge", id="headless, exclusive"),
+        pytest.param(chunk_set("1o 2o", "headless"), "..", None, "orphan_hole", "acknowledge",
+                     id="headless, exclusive"),
         pytest.param(chunk_set("0o 2o", "gap"), ".#", None, "last_only", "acknowledge", id="gap, its last chunk acked"),
         pytest.param(chunk_set("1u 0u 2u", "out_of_order"), "...", None, "orphan_hole", "export_then_acknowledge",
                      id="out of order: no client gets it, we can rebuild it"),
-        pytest.param(chunk_set("1o 2o", "headless"), "..", SHARED, "shared_stall", "acknowledge", id="headless, shared, passed"),
-        pytest.param(chunk_set("1o 2o", "headless"), "..", view("Shared"), "shared_stall", "skip", id="headless, shared, blocks"),
-        pytest.param(chunk_set("0u 1u 2u"), "#..", SHARED, "shared_stall", "export_then_acknowledge", id="shared, head acked"),
+        pytest.param(chunk_set("1o 2o", "headless"), "..", SHARED, "shared_stall", "acknowledge",
+                     id="headless, shared, passed"),
+        pytest.param(chunk_set("1o 2o", "headless"), "..", view("Shared"), "shared_stall", "skip",
+                     id="headless, shared, blocks"),
+        pytest.param(chunk_set("0u 1u 2u"), "#..", SHARED, "shared_stall", "export_then_acknowledge",
+                     id="shared, head acked"),
         pytest.param(chunk_set("0u 1u 2u"), "...", KEY_SHARED, "key_shared_risk", "wait", id="key shared"),
-        pytest.param(chunk_set("0u 1u 2u"), "...", None, "whole_hole", "wait", id="passed over, a reconnect delivers it"),
+        pytest.param(chunk_set("0u 1u 2u"), "...", None, "whole_hole", "wait",
+                     id="passed over, a reconnect delivers it"),
         pytest.param(chunk_set("0u 0d 1u 2u", flags=frozenset({"repeated_prefix"})), "....", None, "whole_hole",
                      "export_then_acknowledge", id="passed over, and some clients never get it"),
         pytest.param(chunk_set("0o 1o", "in_flight"), "..", None, "pending", "wait", id="in flight"),
@@ -52,8 +61,9 @@ def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = 
         pytest.param(chunk_set("0o 1o", "orphan_prefix", family_rebuildable=True), "..", None, "orphan_hole",
                      "export_then_acknowledge", id="another publication of the uuid can be rebuilt"),
         pytest.param(chunk_set("0u 1u 2u", flags=frozenset({"decode_fault"}), rebuildable=False), "...", view(),
-                     "whole_hole", "export_then_acknowledge", id="does not decompress and blocks: keep the bytes first"),
-        pytest.param(chunk_set("0u 1u 2u 1r 2r"), "###..", None, "copies_only", "export_then_acknowledge", id="tail residue"),
+                     "whole_hole", "export_then_acknowledge", id="garbage that blocks: keep the bytes first"),
+        pytest.param(chunk_set("0u 1u 2u 1r 2r"), "###..", None, "copies_only", "export_then_acknowledge",
+                     id="tail residue"),
     ],
 )  # fmt: skip
 def test_kind_and_action(
@@ -94,10 +104,14 @@ def test_all_kinds_that_hold_are_named() -> None:
         pytest.param(
             chunk_set("1o 2o", "headless"), view("Shared", last=50), False, id="something after is acknowledged"
         ),
-        pytest.param(chunk_set("1o 2o", "headless"), view("Shared", read=10), False, id="not read yet"),
+        pytest.param(chunk_set("1o 2o", "headless"), view("Shared", mark=5, read=7), False, id="not read yet"),
         pytest.param(
-            chunk_set("1o 2o", "headless"), view("Shared", read=None), False, id="nothing says whether it was read"
+            chunk_set("1o 2o", "headless"),
+            view("Shared", mark=5, read=None),
+            False,
+            id="nothing says whether it was read",
         ),
+        pytest.param(chunk_set("1o 2o", "headless"), view("Shared", read=None), True, id="it stands right before them"),
         pytest.param(chunk_set("1o 2o", "headless"), view("Exclusive"), False, id="exclusive goes on"),
         pytest.param(chunk_set("1o 2o", "headless"), view(None), True, id="the type is unknown, the cursor stands"),
         pytest.param(chunk_set("0o 1o", "orphan_prefix"), view("Shared"), False, id="its first chunk finds a consumer"),
@@ -131,6 +145,9 @@ def test_the_first_chunk_and_the_rest_are_named() -> None:
 
 
 def test_the_least_sure_of_all_counts() -> None:
+    headless = chunk_set("1o", "headless")
+    assert found(headless, ".", view("Shared")).sureness == "likely"
+    assert found(headless, ".", view("Shared", read=None)).sureness == "cannot_tell"
     assert found(chunk_set("0o", "orphan_prefix"), ".").sureness == "certain"
     assert found(chunk_set("0o", "orphan_prefix"), ".", view(last=50, sureness="cannot_tell")).sureness == "cannot_tell"
     unknown = found(chunk_set("0o", "orphan_prefix"), ".", view(None, last=50))

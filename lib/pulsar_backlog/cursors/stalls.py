@@ -57,7 +57,7 @@ def judge(
     completes = can_complete(chunks, unacked)
     blocks = blocks_dispatch(chunks, unacked, subscription)
     action = action_for(chunks, done, unacked, subscription, blocks)
-    sureness, reason = _sureness(chunks, subscription, completes or blocks)
+    sureness, reason = _sureness(chunks, unacked, subscription, completes, blocks)
     heads = [copy.position for copy in chunks.copies if copy.chunk_id == 0]
     return Stall(
         chunk_uuid=chunks.chunk_uuid,
@@ -129,11 +129,11 @@ def is_orphan_hole(chunks: ChunkSet, _done: Sequence[Copy], unacked: Sequence[Co
 def is_whole_hole(
     chunks: ChunkSet, done: Sequence[Copy], unacked: Sequence[Copy], subscription: SubscriptionView
 ) -> bool:
-    """K07: a whole message, nothing of it acknowledged, was passed over: something after it is, or it was read."""
+    """K07: a whole message, nothing of it acknowledged, was passed over: something after it is, or it was reached."""
     if chunks.state != "whole" or done:
         return False
     passed = subscription.highest_acked > unacked[-1].position
-    return passed or bool(chunks.flags & (_BREAKS_CLIENTS | _LOST_BY_SOME) and _was_read(unacked, subscription))
+    return passed or bool(chunks.flags & (_BREAKS_CLIENTS | _LOST_BY_SOME) and _was_reached(unacked, subscription))
 
 
 def is_shared_stall(
@@ -180,12 +180,12 @@ def blocks_dispatch(chunks: ChunkSet, unacked: Sequence[Copy], subscription: Sub
     """Whether it keeps what follows from being delivered.
 
     Two things must come together: chunks that can block (of a Shared subscription without their head, of any where they
-    break the client), and a cursor that shows it: they were read, and nothing after them is acknowledged.
+    break the client), and a cursor that shows it: it got to them, and nothing after them is acknowledged.
     """
     can_block = bool(chunks.flags & _BREAKS_CLIENTS) or chunks.state == "malformed"
     if subscription.type in ("Shared", None) and chunks.state != "in_flight":
         can_block = can_block or _lacks_head(unacked)
-    return can_block and _was_read(unacked, subscription) and subscription.highest_acked < unacked[-1].position
+    return can_block and _was_reached(unacked, subscription) and subscription.highest_acked < unacked[-1].position
 
 
 def action_for(
@@ -232,13 +232,23 @@ def _was_read(unacked: Sequence[Copy], subscription: SubscriptionView) -> bool:
     return subscription.read_position is not None and subscription.read_position > unacked[0].position
 
 
-def _sureness(chunks: ChunkSet, subscription: SubscriptionView, depends_on_client: bool) -> tuple[str, str]:
+def _was_reached(unacked: Sequence[Copy], subscription: SubscriptionView) -> bool:
+    """Whether the subscription read them, or stands right before them: without consumers it forgets what it read."""
+    ledger_id, entry_id = unacked[0].position
+    return _was_read(unacked, subscription) or subscription.mark_delete == (ledger_id, entry_id - 1)
+
+
+def _sureness(
+    chunks: ChunkSet, unacked: Sequence[Copy], subscription: SubscriptionView, completes: bool, blocks: bool
+) -> tuple[str, str]:
     doubts = [(chunks.sureness, chunks.reason)]
     if subscription.sureness != "certain":
         doubts.append((subscription.sureness, subscription.reason))
     if subscription.type is None:
         doubts.append(("likely", "no saved stats name the subscription's type"))
-    if depends_on_client:
+    if blocks and not _was_read(unacked, subscription):
+        doubts.append(("cannot_tell", "the subscription stands before it, and nothing says whether it was read"))
+    if completes or blocks:
         doubts.append(("likely", "it depends on the client and its settings"))
     worst = max((sureness for sureness, _ in doubts), key=WEIGHT.__getitem__)
     return worst, "; ".join(dict.fromkeys(reason for _, reason in doubts if reason))

@@ -1,0 +1,140 @@
+"""Subscriptions of the bundled backlog: what the tables say is what really happened to each client."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tests.auditing import DATA, Audited
+
+CLIENTS: dict[str, Any] = json.loads(gzip.decompress((DATA / "cursors" / "clients.json.gz").read_bytes()))
+LAST_RUNS = {
+    (topic, run["subscription"]): run for topic, said in CLIENTS.items() for run in said["runs"] if run["final"]
+}
+"""A subscription's last run left the state that was saved."""
+
+
+def ledger_of(run: dict[str, Any]) -> int:
+    return int(run["final"]["markDelete"].split(":")[0])
+
+
+@pytest.fixture(scope="module")
+def holes(bundled: Audited) -> dict[tuple[str, str], set[tuple[int, int]]]:
+    """Unacknowledged positions by topic and subscription, from `ack_ranges`."""
+    found: dict[tuple[str, str], set[tuple[int, int]]] = {}
+    for row in bundled.rows("ack_ranges"):
+        key = (row["topic"], row["subscription"])
+        run = range(row["first_entry_id"], row["last_entry_id"] + 1)
+        found.setdefault(key, set()).update((row["ledger_id"], entry) for entry in run)
+    return found
+
+
+@pytest.fixture(scope="module")
+def stalls(bundled: Audited) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in bundled.rows("stalls"):
+        found.setdefault((row["topic"], row["subscription"]), []).append(row)
+    return found
+
+
+def test_every_subscription_that_ran_is_there(bundled: Audited) -> None:
+    known = {(row["topic"], row["subscription"]) for row in bundled.rows("subscriptions")}
+    assert set(LAST_RUNS) <= known
+    assert len(LAST_RUNS) > 300
+
+
+def test_holes_are_exactly_what_each_client_left(holes: dict[tuple[str, str], set[tuple[int, int]]]) -> None:
+    different = {}
+    for key, run in LAST_RUNS.items():
+        left = {entry for _, entry in holes.get(key, set())}
+        if left != set(run["final"]["holes"]):
+            different[key] = (sorted(left), run["final"]["holes"])
+    assert different == {}
+
+
+def test_counts_agree_with_the_holes(bundled: Audited) -> None:
+    for row in bundled.rows("subscriptions"):
+        run = LAST_RUNS.get((row["topic"], row["subscription"]))
+        if run is not None:
+            assert row["backlog_entries"] == len(run["final"]["holes"]), row["subscription"]
+            assert row["source"] == "stats_internal"
+
+
+def test_a_drained_subscription_has_no_stall(stalls: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
+    drained = {key for key, run in LAST_RUNS.items() if not run["final"]["holes"]}
+    assert len(drained) > 50
+    assert drained & set(stalls) == set()
+
+
+def test_every_chunk_that_a_client_left_behind_is_in_a_stall(
+    stalls: dict[tuple[str, str], list[dict[str, Any]]],
+) -> None:
+    """All holes that are chunks, but of messages that a client simply had not got to."""
+    unexplained = {}
+    for (topic, name), run in LAST_RUNS.items():
+        log = CLIENTS[topic]["log"]
+        chunks = {entry for entry in run["final"]["holes"] if log[entry][2] is not None}
+        named = {p["entry_id"] for row in stalls.get((topic, name), []) for p in row["unacked_positions"]}
+        assert named <= chunks, (topic, name)
+        # What lies after everything acknowledged, is whole and healthy, is only waiting.
+        waiting = chunks - named
+        last_acked = max(run["final"]["acked"], default=-1)
+        if any(entry < last_acked for entry in waiting):
+            unexplained[topic, name] = sorted(waiting)
+    assert unexplained == {}
+
+
+def of(stalls: dict[tuple[str, str], list[dict[str, Any]]], topic: str, name: str) -> list[dict[str, Any]]:
+    return stalls[f"persistent://lab/s3/{topic}", name]
+
+
+@pytest.mark.parametrize(
+    ("topic", "name", "blocked"),
+    [
+        # Java reconnects for ever on garbage that is not zlib: nothing behind it is delivered.
+        pytest.param("brk2-bad-zstd", "j-excl-default-old", True, id="java, zstd garbage"),
+        pytest.param("brk3-garbage-lz4", "j-excl-default-live", True, id="java, lz4 garbage"),
+        pytest.param("brk2-lie-total-small", "j-excl-default-live", True, id="java, total too small"),
+        # The same logs, clients that went on.
+        pytest.param("brk2-bad-zstd", "py-excl-default-live", False, id="python, zstd garbage"),
+        pytest.param("brk3-garbage-zlib", "j-excl-default-live", False, id="java, zlib garbage"),
+        pytest.param("brk-missing", "j-excl-default-live", False, id="java, chunks missing, exclusive"),
+    ],
+)
+def test_blocked_for_ever_or_only_holes(
+    stalls: dict[tuple[str, str], list[dict[str, Any]]], topic: str, name: str, blocked: bool
+) -> None:
+    rows = of(stalls, topic, name)
+    assert any(row["blocks_dispatch"] for row in rows) == blocked
+    run = LAST_RUNS[f"persistent://lab/s3/{topic}", name]
+    assert (not run["final"]["acked"]) == blocked, "what really happened"
+
+
+def test_rule_4_holds_in_every_row(bundled: Audited) -> None:
+    publications = {(row["topic"], row["chunk_uuid"]): [] for row in bundled.rows("chunked_messages")}  # type: dict[tuple[str, str], list[dict[str, Any]]]
+    for row in bundled.rows("chunked_messages"):
+        publications[row["topic"], row["chunk_uuid"]].append(row)
+    rows = bundled.rows("stalls")
+    for row in rows:
+        family = publications[row["topic"], row["chunk_uuid"]]
+        if row["action"] in ("acknowledge", "skip"):
+            assert not any(one["rebuildable"] or one["state"] == "in_flight" for one in family), row
+        if row["rebuildable"]:
+            assert row["action"] in ("wait", "export_then_acknowledge", "reset_to_first_chunk"), row
+    assert {"acknowledge", "export_then_acknowledge", "wait"} <= {row["action"] for row in rows}
+
+
+def test_orphans_at_the_end_of_a_log_are_found(bundled: Audited) -> None:
+    assert bundled.codes()["C27"] == ["persistent://lab/s3/brk2-tail-orphan"]
+
+
+def test_findings_name_the_topics(bundled: Audited) -> None:
+    codes = bundled.codes()
+    assert "persistent://lab/s3/brk-missing" in codes["C24"]
+    assert "persistent://lab/s3/brk-overlap" in codes["K07"]
+    assert "persistent://lab/s3/brk2-tail-residue" in codes["C23"]
+    # Nothing real is damaged.
+    assert {"K05", "K10", "K11", "K12"} & set(codes) == set()
