@@ -68,7 +68,11 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
         "audit_summary": audit_summary(tables, present, len(INPUTS), context.started),
     }
     with ThreadPoolExecutor(len(frames)) as pool:  # planning one query leaves a core for the next
-        return dict(zip(frames, pool.map(DataFrame.toPandas, frames.values()), strict=True))
+        return dict(zip(frames, pool.map(_to_pandas, frames.values()), strict=True))
+
+
+def _to_pandas(frame: DataFrame) -> pd.DataFrame:
+    return frame.toPandas()
 
 
 if __name__ == "__main__":
