@@ -32,7 +32,6 @@ from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.stall_join import join_stalls
 from pulsar_backlog.frames.subscription_findings import (
     findings_of_batches,
-    findings_of_log_ends,
     findings_of_stalls,
     findings_of_state,
 )
@@ -106,8 +105,7 @@ def _write(
     replace_slice(ranges.select(*TABLES["ack_ranges"].column_names()), out, TABLES["ack_ranges"], mine)
     replace_slice(stalls, out, TABLES["stalls"], mine)
     found = findings_frame(context, _unique(_findings(subscriptions, views)))
-    for frame in (findings_of_stalls(stalls, origin), findings_of_log_ends(publications, log_ends, origin),
-                  findings_of_batches(joined, origin)):  # fmt: skip
+    for frame in (findings_of_stalls(stalls, origin), findings_of_batches(joined, origin)):
         found = found.unionByName(frame)
     replace_findings(context, found)
     counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}

@@ -15,7 +15,10 @@ from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, run
 
-TABLES = ("ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "quality_results", "findings", "runs")
+TABLES = (
+    "ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "topic_stats", "quality_results", "findings",
+    "runs",
+)  # fmt: skip
 
 
 def versions(out: Path) -> dict[str, int]:

@@ -99,7 +99,7 @@ KINDS = (
         "A ledger was closed in mid-message; that is normal.",
         "Nothing to do; keep both ledgers as long as the message is wanted.",
         SQL_CHUNKED, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java"),
-    FindingKind("C27", "blocked_tail", "warning",
+    FindingKind("C27", "tail_block", "warning",
         "The last entry of the topic belongs to a message that no client delivers: a reader that asks for more until there is no more waits for ever.",
         "A producer died in mid-message and nothing was sent since; clients compare the last entry, not the last message.",
         "Send any message to the topic, or end the reader at the last position that a message has.",

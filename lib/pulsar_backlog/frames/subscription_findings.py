@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.cursors.stalls import CODES
-from pulsar_backlog.cursors.values import Position
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.cursor_sightings import Lengths
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
@@ -16,8 +15,6 @@ from pulsar_backlog.frames.subscription_rows import Analysed, span_entries
 
 OLD_HOLE_ENTRIES = 10_000
 """A mark-delete that lags this far behind the highest acknowledgement has a cause worth finding."""
-
-LOST_AT_END = ("orphan_prefix", "headless", "gap")
 
 _COUNTED = {
     "C23": "Chunked messages of which a subscription has acknowledged a part",
@@ -27,7 +24,6 @@ _COUNTED = {
     "C28": "Chunked messages of which the compacted topic keeps only the last chunk",
     "K07": "Whole chunked messages that a subscription passed over",
 }
-_AT_END = {"C27": "Chunks at the end of the log that will never be delivered"}
 
 
 def findings_of_stalls(stalls: DataFrame, origin: Origin) -> DataFrame:
@@ -44,19 +40,6 @@ def findings_of_stalls(stalls: DataFrame, origin: Origin) -> DataFrame:
 
 def _codes() -> dict[str, str]:
     return {kind: code for kind, code in CODES.items() if code} | {"compaction_truncation": "C28"}
-
-
-def findings_of_log_ends(publications: DataFrame, log_ends: Mapping[str, Position], origin: Origin) -> DataFrame:
-    """C27 for each topic whose last entry is a chunk that will never be delivered."""
-    spark = publications.sparkSession
-    rows = [(topic, ledger_id, entry_id) for topic, (ledger_id, entry_id) in log_ends.items()]
-    ends = spark.createDataFrame(rows, "topic string, last_ledger_id bigint, last_entry_id bigint")
-    lost = publications.filter(f.col("state").isin(*LOST_AT_END))
-    coded = lost.join(ends, on=["topic", "last_ledger_id", "last_entry_id"], how="inner").select(
-        "topic", f.col("last_ledger_id").alias("ledger_id"), f.col("last_entry_id").alias("entry_id"), "sureness",
-        "reason", f.lit("C27").alias("code"),
-    )  # fmt: skip
-    return counted_findings(coded, _AT_END, origin)
 
 
 def findings_of_batches(joined: DataFrame, origin: Origin) -> DataFrame:
