@@ -75,10 +75,15 @@ def run_audit(source: Path | str, out: Path, **options: Any) -> Audited:
 
 def run_one(job: str, source: Path | str, out: Path, **options: Any) -> Audited:
     """One job of the audit."""
+    return run_job_of("audit", job, source, out, **options)
+
+
+def run_job_of(pipeline: str, job: str, source: Path | str, out: Path, **options: Any) -> Audited:
+    """One job of a pipeline."""
     from pulsar_backlog.jobfiles import load_job
 
     given = _given(source, out, options)
-    argv = job_argv(load_pipelines().get("audit"), job, given)
+    argv = job_argv(load_pipelines().get(pipeline), job, given)
     return _heard(lambda: load_job(job).main(argv), given)
 
 

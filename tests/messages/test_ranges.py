@@ -1,4 +1,4 @@
-"""Ranges joined into windows: every byte is the right one, nothing is read twice that was announced, memory is bounded."""
+"""Ranges joined into windows: the right bytes, nothing announced is read twice, and memory is bounded."""
 
 from __future__ import annotations
 
