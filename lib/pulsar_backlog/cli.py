@@ -13,6 +13,7 @@ from pulsar_backlog.commands.audit import audit, run
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.locate import locate
+from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(repair, name="repair")
 
 
 def _version(asked: bool) -> None:

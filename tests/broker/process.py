@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -108,6 +110,7 @@ def running_broker(folder: Path, settings: Mapping[str, str] | None = None) -> I
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that an interrupt of the tests ends it here, and not halfway
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - a single call of the kernel
             env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"},
         )
     try:
@@ -190,6 +193,12 @@ def _wait_until_ready(broker: Broker, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.3)
     tail = "\n".join(broker.log.read_text(errors="replace").splitlines()[-40:])
     raise RuntimeError(f"the broker did not start; the end of its log:\n{tail}")
+
+
+def _die_with_parent() -> None:
+    """Have the kernel end the broker when the tests are killed (Linux; elsewhere it stays)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,9 @@ from pulsar_backlog.cluster.access import TOKEN_VARIABLE
 AdminUrlOption = Annotated[
     str, typer.Option("--admin-url", help="web service of a broker, such as http://broker:8080", show_default=False)
 ]
+ServiceUrlOption = Annotated[
+    str, typer.Option("--service-url", help="the brokers' service, such as pulsar://broker:6650", show_default=False)
+]
 TokenFileOption = Annotated[
     Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
 ]

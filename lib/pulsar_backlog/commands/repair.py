@@ -1,0 +1,161 @@
+"""`repair`: apply a plan, and verify it. Nothing is changed without --yes."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from pulsar_backlog.cluster.access import Access, read_access
+from pulsar_backlog.cluster.admin_http import AdminHttp
+from pulsar_backlog.cluster.admin_rest import AdminRest
+from pulsar_backlog.commands.connection import (
+    AdminUrlOption,
+    CaFileOption,
+    CertFileOption,
+    KeyFileOption,
+    ServiceUrlOption,
+    TimeoutOption,
+    TokenFileOption,
+)
+from pulsar_backlog.repair.apply import Door, Limits, apply_plan, dry_run
+from pulsar_backlog.repair.client import opened_client
+from pulsar_backlog.repair.drift import Allowed
+from pulsar_backlog.repair.journal import open_journal
+from pulsar_backlog.repair.values import Action, Plan, read_plan
+from pulsar_backlog.repair.verify import verify_plan
+from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
+
+repair = typer.Typer(
+    help="Put right what an audit found: apply a plan, verify it.", no_args_is_help=True, rich_markup_mode=None
+)
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", show_default=False)]
+
+_LIMITS = Limits()
+
+
+@repair.command()
+def apply(
+    plan: PlanArgument,
+    admin_url: AdminUrlOption,
+    service_url: ServiceUrlOption,
+    yes: Annotated[bool, typer.Option("--yes", help="do it; without this, say only what would be done")] = False,
+    allow_consumers: Annotated[
+        bool,
+        typer.Option("--allow-consumers", help="acknowledge on Shared subscriptions while consumers are connected"),
+    ] = False,
+    allow_no_deduplication: Annotated[
+        bool, typer.Option("--allow-no-deduplication", help="republish where a message may then be stored twice")
+    ] = False,
+    max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
+    max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
+    per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
+    token_file: TokenFileOption = None,
+    ca_file: CaFileOption = None,
+    cert_file: CertFileOption = None,
+    key_file: KeyFileOption = None,
+    timeout_seconds: TimeoutOption = 30.0,
+) -> None:
+    """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
+    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    planned = read_plan(plan)
+    allowed = Allowed(allow_consumers, allow_no_deduplication)
+    journal = open_journal(plan, planned)
+    if not yes:
+        with closing(AdminHttp(admin_url, access)) as http:
+            told = [
+                _Row(outcome.action, outcome.status, " ".join(outcome.notes))
+                for outcome in dry_run(AdminRest(http), planned, journal, allowed)
+            ]
+        _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
+        raise typer.Exit(EXIT_FINDINGS if any(row.word == "refused" for row in told) else EXIT_CLEAN)
+    limits = Limits(max_actions, max_entries, per_second)
+    with _door(admin_url, service_url, access) as door, journal.locked():
+        told = [
+            _Row(outcome.action, outcome.status, " ".join(outcome.notes))
+            for outcome in apply_plan(door, planned, plan, journal, allowed, limits)
+        ]
+    _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
+    words = {row.word for row in told}
+    if words <= {"done", "already"}:
+        raise typer.Exit(EXIT_CLEAN if "done" in words else EXIT_UNCHANGED)
+    raise typer.Exit(EXIT_FINDINGS)
+
+
+@repair.command()
+def verify(
+    plan: PlanArgument,
+    admin_url: AdminUrlOption,
+    service_url: ServiceUrlOption,
+    token_file: TokenFileOption = None,
+    ca_file: CaFileOption = None,
+    cert_file: CertFileOption = None,
+    key_file: KeyFileOption = None,
+    timeout_seconds: TimeoutOption = 30.0,
+) -> None:
+    """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
+    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    planned = read_plan(plan)
+    journal = open_journal(plan, planned)
+    with _door(admin_url, service_url, access) as door:
+        verdicts = list(verify_plan(door.rest, door.client, planned, journal))
+    rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
+    _show(planned, rows, "")
+    raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What is said of one action."""
+
+    action: Action
+    word: str
+    note: str
+
+
+@contextmanager
+def _door(admin_url: str, service_url: str, access: Access) -> Iterator[Door]:
+    with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
+        yield Door(
+            http,
+            client,
+            f"{os.environ.get('USER', os.getuid())}@{platform.node()}",
+            lambda: time.time_ns() // 1_000_000,
+        )
+
+
+def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:
+    """The verdict first, then a line per action; JSON lines where no one looks."""
+    counts = Counter(row.word for row in rows)
+    console = Console()
+    if not console.is_terminal:
+        for row in rows:
+            action = row.action
+            body = {
+                "action": plan.action_id(action), "kind": action.kind, "topic": action.topic,
+                "subscription": action.subscription, "entries": action.entry_count,
+                "result": row.word, "note": row.note,
+            }  # fmt: skip
+            sys.stdout.write(json.dumps(body) + "\n")
+        return
+    verdict = ", ".join(f"{count:,} {word}" for word, count in counts.most_common()) or "nothing to do"
+    console.print(f"[bold]Plan {plan.plan_id}: {verdict}.[/]")
+    for row in rows:
+        where = f" of {row.action.subscription}" if row.action.subscription else ""
+        line = f"{row.word:9} {row.action.number} {row.action.kind} {row.action.topic}{where}"
+        console.print(escape(f"{line}: {row.note}" if row.note else line), highlight=False)
+    if next_step:
+        console.print(escape(next_step))

@@ -1,0 +1,1 @@
+"""Plan, apply, verify: the only room that changes anything on a broker."""

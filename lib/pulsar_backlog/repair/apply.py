@@ -1,0 +1,243 @@
+"""Applying a plan: live state, check, intent, action, result; one action after the other."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pulsar
+
+from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp
+from pulsar_backlog.cluster.admin_rest import AdminRest
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.repair.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
+from pulsar_backlog.repair.drift import Allowed, Check, check
+from pulsar_backlog.repair.journal import Journal, Line, Status
+from pulsar_backlog.repair.live import LiveTopic, read_live
+from pulsar_backlog.repair.republish import Found, find_published, last_stored, opened_producer, publish
+from pulsar_backlog.repair.values import Action, Message, Plan, Position, payload_path
+
+SETTLE_SECONDS = 15.0
+"""How long an acknowledgement may take to show; clients hold them back for a tenth of a second."""
+
+READ_BACK_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may do.
+
+    Attributes:
+        actions: at most so many.
+        entries: at most so many acknowledged entries.
+        per_second: entries acknowledged, or messages published.
+    """
+
+    actions: int = 1000
+    entries: int = 100_000
+    per_second: float = 500.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an action in this run.
+
+    Attributes:
+        status: as in the journal; `fits` in a dry run; `stopped` when a limit was reached before it.
+        notes: a sentence each.
+    """
+
+    action: Action
+    status: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Door:
+    """The ways to one cluster, and who we are to it.
+
+    Attributes:
+        http: admin API, for changes.
+        client: Pulsar client.
+        who: user and host, for the journal.
+        now_ms: clock.
+        sleep: waits.
+    """
+
+    http: AdminHttp
+    client: pulsar.Client
+    who: str
+    now_ms: Callable[[], int]
+    sleep: Callable[[float], None] = time.sleep
+
+    @property
+    def rest(self) -> AdminRest:
+        """Admin API, for reading."""
+        return AdminRest(self.http)
+
+
+def dry_run(rest: AdminRest, plan: Plan, journal: Journal, allowed: Allowed) -> Iterator[Outcome]:
+    """What apply would do with each action, as things are now; changes nothing, neither the broker nor the journal."""
+    for action in plan.actions:
+        if journal.is_finished(action):
+            yield Outcome(action, "already", ("this plan has done it",))
+            continue
+        found = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
+        yield Outcome(action, found.verdict, found.reasons)
+
+
+def apply_plan(
+    door: Door, plan: Plan, folder: Path, journal: Journal, allowed: Allowed, limits: Limits
+) -> Iterator[Outcome]:
+    """Do what still fits; yields each action's outcome when its result is on disk.
+
+    An action that is refused or fails does not stop the others: each is checked for itself against the live state. But
+    while it is unclear whether a message was stored, nothing else is published to its topic: the producer's last
+    sequence id could not tell any more.
+    """
+    pace = Pace(limits.per_second, door.sleep)
+    begun = entries = 0
+    unclear: set[str] = set()
+    for action in sorted(plan.actions, key=lambda action: not journal.is_unclear(action)):
+        if journal.is_finished(action):
+            yield Outcome(action, "already", ("this plan has done it",))
+            continue
+        if begun >= limits.actions or entries + action.entry_count > limits.entries:
+            yield Outcome(action, "stopped", ("the limit of this run is reached: apply again to go on",))
+            continue
+        if action.kind == "republish" and action.topic in unclear:
+            yield Outcome(action, "stopped", ("whether another message was stored on its topic is not known yet",))
+            continue
+        outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
+        if outcome.status in ("done", "failed"):
+            begun, entries = begun + 1, entries + action.entry_count
+        if action.kind == "republish" and outcome.status == "failed":
+            unclear.add(action.topic)
+        yield outcome
+
+
+def _checked(rest: AdminRest, journal: Journal, action: Action, allowed: Allowed, live: LiveTopic | None) -> Check:
+    found = check(action, live, journal.baseline(action), allowed)
+    if found.verdict != "fits" or action.kind != "republish" or allowed.no_deduplication:
+        return found
+    if rest.policy(action.topic, "deduplicationEnabled") is True:
+        return found
+    return Check(
+        "refused",
+        (
+            "the topic's broker does not drop duplicates: turn deduplication on for it, or say "
+            "--allow-no-deduplication and know that a broken connection can store the message twice",
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One action."""
+
+    door: Door
+    plan: Plan
+    folder: Path
+    journal: Journal
+    allowed: Allowed
+    pace: Pace
+    action: Action
+
+    def run(self) -> Outcome:
+        """Check, note the intent, act, look again, note the result."""
+        try:
+            live = read_live(self.door.rest, self.action.topic)
+            found = _checked(self.door.rest, self.journal, self.action, self.allowed, live)
+        except AdminError as error:
+            return self._result("failed", None, (str(error),))
+        if found.verdict != "fits" or live is None:
+            return self._result("already" if found.verdict == "already" else "refused", live, found.reasons)
+        try:
+            return self._republish(live) if self.action.kind == "republish" else self._acknowledge(live)
+        except SourceError as error:
+            # Whether it was done after all is for the next apply to find out: its intent stands in the journal.
+            return self._result("failed", None, (str(error),))
+
+    def _acknowledge(self, live: LiveTopic) -> Outcome:
+        action = self.action
+        self._note("begun", live)
+        if action.kind == "acknowledge":
+            subscription = live.subscriptions[action.subscription or ""]
+            acknowledge(self.door.client, action, subscription.type, self.pace)
+        elif action.kind == "acknowledge_cumulative":
+            acknowledge_cumulative(self.door.client, action)
+        elif action.kind == "skip":
+            skip(self.door.http, action)
+        else:
+            reset_cursor(self.door.http, action)
+        after = self._settled()
+        if check(action, after, None, self.allowed).verdict == "already":
+            return self._result("done", after, ())
+        return self._result("failed", after, ("the broker took it, and the live state does not show it",))
+
+    def _settled(self) -> LiveTopic | None:
+        """The live state when it shows the action done, or when waiting is over."""
+        waited = 0.0
+        while True:
+            live = read_live(self.door.rest, self.action.topic)
+            if waited >= SETTLE_SECONDS or check(self.action, live, None, self.allowed).verdict == "already":
+                return live
+            self.door.sleep(0.2)
+            waited += 0.2
+
+    def _republish(self, live: LiveTopic) -> Outcome:
+        action, message = self.action, self.action.message
+        payload = self._payload(message) if message else None
+        if message is None or payload is None:
+            return self._result("refused", live, ("its payload is not the one that was planned: make the plan anew",))
+        first = self.journal.first_begun(action)
+        after = first.last_confirmed if first and first.last_confirmed else live.last_confirmed
+        with opened_producer(self.door.client, self.plan, action.topic) as producer:
+            # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
+            last, tried = last_stored(producer), self.journal.last_sequence_id(action.topic, action)
+            if not (0 <= tried <= last or (first and self._found(after))):
+                sequence_id = max(last, self.journal.last_sequence_id(action.topic)) + 1
+                self._note("begun", live, sequence_id=sequence_id)
+                publish(producer, self.plan, action, message, payload, sequence_id)
+                self.pace.step()
+        found = self._found(after)
+        if found is None:
+            return self._result("failed", live, ("the broker took it, and a reader does not find it",))
+        if not found.is_same:
+            return self._result("failed", live, ("what a reader gets has another hash",))
+        return self._result("done", live, (f"stored at {found.position[0]}:{found.position[1]}",))
+
+    def _found(self, after: Position) -> Found | None:
+        return find_published(self.door.client, self.plan, self.action, after, READ_BACK_SECONDS)
+
+    def _payload(self, message: Message) -> bytes | None:
+        try:
+            payload = payload_path(self.folder, self.action.number).read_bytes()
+        except OSError:
+            return None
+        return payload if hashlib.sha256(payload).hexdigest() == message.sha256 else None
+
+    def _result(self, status: Status, live: LiveTopic | None, notes: tuple[str, ...]) -> Outcome:
+        self._note(status, live, " ".join(notes))
+        return Outcome(self.action, status, notes)
+
+    def _note(self, status: Status, live: LiveTopic | None, note: str = "", sequence_id: int | None = None) -> None:
+        line = Line(
+            action_id=self.plan.action_id(self.action),
+            number=self.action.number,
+            status=status,
+            at_ms=self.door.now_ms(),
+            who=self.door.who,
+            note=note,
+            sequence_id=sequence_id,
+            last_confirmed=live.last_confirmed if live else None,
+        )
+        subscription = live.subscriptions.get(self.action.subscription or "") if live else None
+        # What was only looked at must not become the state that later drift is measured from.
+        ours = status in ("begun", "done") or (status == "already" and self.journal.first_begun(self.action))
+        if subscription and ours:
+            line = replace(line, mark_delete=subscription.mark_delete, acked=subscription.open_acked.as_text())
+        self.journal.add(line)

@@ -1,0 +1,164 @@
+"""Plans in words, for someone tired and worried. No payload, key or property value occurs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from pulsar_backlog.repair.planning_safety import NOT_EXPORTED
+from pulsar_backlog.repair.planning_values import Publication, Restored, StallRow, Subscription
+from pulsar_backlog.repair.runs import runs_of, runs_text
+from pulsar_backlog.repair.values import Position, Run
+
+_WEIGHT = {"certain": 0, "likely": 1, "cannot_tell": 2}
+_NAMED = 10
+
+EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
+PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
+TO_FILE = "plan with --republish-to file: it is kept beside the plan, and what stands in the way is acknowledged"
+ACKNOWLEDGE_AFFECTS = "No other entry and no other subscription."
+FILE_UNDO = "Nothing is changed."
+REPUBLISH_UNDO = (
+    "A published message cannot be taken back; every one carries the property pulsar-backlog.plan, by which consumers "
+    "can drop it."
+)
+SETTINGS_REASON = "Settings of clients and topic that suit this log and would have prevented what was found."
+SETTINGS_AFFECTS = "Advice; nothing is applied."
+
+
+def worst(sureness: Iterable[str]) -> str:
+    """The least sure of them; `certain` when there is none."""
+    return max(sureness, key=_WEIGHT.__getitem__, default="certain")
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def position_text(position: Position) -> str:
+    """`ledger:entry`."""
+    return f"{position[0]}:{position[1]}"
+
+
+def next_step(why: str) -> str:
+    """What would do away with a reason."""
+    return EXPORT_FIRST if why == NOT_EXPORTED else ""
+
+
+def waits_because(family: Sequence[Publication]) -> str:
+    """Why a message that can still be delivered is left alone."""
+    if any(one.state == "in_flight" for one in family):
+        return "it may still be arriving"
+    return "a client can still be delivered it: a reconnect brings it again"
+
+
+def after_reset(others: int) -> str:
+    """Why the rest of a subscription waits."""
+    return (
+        f"{counted(others, 'more chunk set waits', 'more chunk sets wait')} until this subscription's cursor is reset"
+    )
+
+
+def acknowledge_reason(cause: str, rows: Sequence[StallRow], entries: int, to: str) -> str:
+    """Why entries are acknowledged away; `to` is where messages are published once more."""
+    what = counted(entries, "chunk entry", "chunk entries")
+    sets = counted(len(rows), "message", "messages")
+    if cause == "dead_chunks":
+        return f"{what} of {sets} wait here, and no client can ever be delivered them: the rest was never stored."
+    gets = {"same": "this subscription has it or gets it once more", "file": "it is kept beside the plan"}
+    then = gets.get(to, f"it is published to {to}")
+    return f"{what} of {sets} stand in the way: the payload is exported and verified, and {then}."
+
+
+def stall_evidence(stall: StallRow, own: Publication | None) -> str:
+    """One chunk set: what it is, where it lies, how sure that is."""
+    places = runs_text(runs_of(sorted(entry.position for entry in stall.entries)))
+    more = f" of {stall.unacked_entries:,}" if stall.unacked_entries > len(stall.entries) else ""
+    log = ""
+    if own is not None:
+        log = f"; {own.state}, {own.present_chunks} of {own.num_chunks} chunks stored; {own.sureness}: {own.reason}"
+        if own.exported is not None and own.exported.verified:
+            log += "; exported and verified"
+    kinds = ", ".join([stall.kind, *stall.also]) + f" ({stall.sureness})"
+    return f"uuid {stall.chunk_uuid!r}: {len(stall.entries):,}{more} entries at {places}{log}. Here: {kinds}. {stall.advice}"
+
+
+def acknowledge_undo(runs: Sequence[Run]) -> str:
+    """How acknowledging could be taken back."""
+    first = position_text((runs[0].ledger_id, runs[0].first_entry_id)) if runs else "the first entry"
+    return (
+        f"Resetting the cursor to {first} brings these entries again while they are stored, with everything after them."
+    )
+
+
+def reset_reason(stall: StallRow) -> str:
+    """Why a cursor is reset."""
+    first = position_text(stall.first_chunk or (0, 0))
+    return f"The cursor stands inside a message that is whole; from its first chunk at {first} on a client gets it."
+
+
+def reset_affects(stall: StallRow) -> str:
+    """What a reset does besides."""
+    again = stall.redelivered_entries
+    what = f"{counted(again, 'entry', 'entries')} of other messages between are" if again else "Nothing else is"
+    return f"{what} delivered again. Consumers are disconnected."
+
+
+def reset_undo(mark_delete: Position | None) -> str:
+    """How a reset could be taken back."""
+    where = position_text(mark_delete) if mark_delete else "where it stood"
+    return f"Acknowledging cumulatively up to {where} puts the cursor back."
+
+
+def restore_reason(one: Restored) -> str:
+    """Why acknowledgements are made again."""
+    count = sum(run.last_entry_id - run.first_entry_id + 1 for run in one.runs)
+    are = counted(count, "entry was", "entries were")
+    return f"{are} acknowledged in the earlier audit and not any more: consumers would get their messages again."
+
+
+def restore_evidence(one: Restored, now: Subscription) -> tuple[str, ...]:
+    """Both states."""
+    then = position_text(one.earlier) if one.earlier else "unknown"
+    here = position_text(now.mark_delete) if now.mark_delete else "unknown"
+    return (f"mark-delete was {then}, is {here}", f"entries {runs_text(one.runs)}", f"{one.sureness}: {one.reason}")
+
+
+def republish_reason(one: Publication, cause: str, stall: StallRow | None) -> str:
+    """Why a message is published once more."""
+    what = f"The message is stored {'whole' if one.state == 'whole' else 'whole but out of order'}"
+    if one.state not in ("whole", "out_of_order"):
+        what = "Every chunk of the message is stored"
+    if cause == "got_in_part" and stall is not None:
+        return f"{what}, and subscription {stall.subscription!r} has acknowledged a part of it: no client gets it any more."
+    if one.losses:
+        models = ", ".join(f"{loss.model} ({loss.outcome})" for loss in one.losses)
+        return f"{what}, and clients do not deliver it: {models}."
+    return f"{what}, and clients of some subscriptions cannot be delivered it as it lies there."
+
+
+def republish_evidence(one: Publication, stall: StallRow | None) -> tuple[str, ...]:
+    """Export, models and subscription."""
+    exported = one.exported
+    size = exported.payload_bytes if exported else 0
+    facts = [
+        f"uuid {one.chunk_uuid!r}: {one.state}, {one.num_chunks} chunks; {one.sureness}: {one.reason}",
+        f"exported and verified: {size:,} bytes, sha256 {exported.payload_sha256 if exported else ''}",
+    ]
+    facts += [f"{loss.model}: {loss.outcome}{': ' if loss.reason else ''}{loss.reason}" for loss in one.losses]
+    if stall is not None:
+        facts.append(f"subscription {stall.subscription!r}: {stall.advice}")
+    return tuple(facts)
+
+
+def republish_affects(one: Publication, subscriptions: Sequence[str], to: str) -> str:
+    """Whom a republished message reaches besides."""
+    if to == "file":
+        return "Nobody: it is only kept beside the plan."
+    if to != "same":
+        return f"Reaches every subscription of {to}, and none of the original topic."
+    names = ", ".join(repr(name) for name in sorted(subscriptions)[:_NAMED])
+    more = f" and {len(subscriptions) - _NAMED} more" if len(subscriptions) > _NAMED else ""
+    whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
+    schema = " Its schema version is not carried over." if one.exported is not None and one.exported.has_schema else ""
+    return f"It cannot be published to one subscription only; {whom}. Who had it already gets it a second time.{schema}"

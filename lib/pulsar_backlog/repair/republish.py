@@ -1,0 +1,128 @@
+"""Publishing a rebuilt message once more, so that nothing is published twice.
+
+One producer per topic with a stable name, `pulsar-backlog-<plan>`. Each attempt has the next sequence id, noted in the
+journal before it is used: under broker deduplication, the last one stored says whether the attempt was. Another attempt
+has another chunk uuid with it, so a killed attempt's first chunks cannot be joined with the next one's.
+Besides, every message names its action in a property, and is looked for from where the log ended before the first
+attempt; without deduplication that is all there is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pulsar
+
+from pulsar_backlog.repair.client import told
+from pulsar_backlog.repair.drift import LOOP_PROPERTY
+from pulsar_backlog.repair.values import Action, Message, Plan, Position
+
+ACTION_PROPERTY = "pulsar-backlog.action"
+ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
+ORIGINAL_UUID_PROPERTY = "pulsar-backlog.original-uuid"
+_READ_MS = 2000
+
+
+@dataclass(frozen=True)
+class Found:
+    """A message that a consumer read back.
+
+    Attributes:
+        position: of its last entry.
+        is_same: whether its payload has the hash that the plan names.
+    """
+
+    position: Position
+    is_same: bool
+
+
+def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
+    """Of the application, and where the message comes from."""
+    ours = {
+        LOOP_PROPERTY: plan.plan_id,
+        ACTION_PROPERTY: plan.action_id(action),
+        ORIGINAL_ID_PROPERTY: f"{message.original[0]}:{message.original[1]}",
+    }
+    if message.original_uuid is not None:
+        ours[ORIGINAL_UUID_PROPERTY] = message.original_uuid
+    return {**message.properties, **ours}
+
+
+@contextmanager
+def opened_producer(client: pulsar.Client, plan: Plan, topic: str) -> Iterator[pulsar.Producer]:
+    """The plan's producer on a topic. Only one can be connected, so two applies at once cannot publish both.
+
+    Raises:
+        ClientError: the broker does not let it in, or it is connected already.
+    """
+    name = f"pulsar-backlog-{plan.plan_id}"
+    with told(topic, f"connecting producer {name!r} (only one apply of a plan can run)"):
+        producer = client.create_producer(
+            topic, producer_name=name, chunking_enabled=True, batching_enabled=False, send_timeout_millis=30_000
+        )
+    try:
+        yield producer
+    finally:
+        with told(topic, "closing the producer"):
+            producer.close()
+
+
+def last_stored(producer: pulsar.Producer) -> int:
+    """Sequence id of the last message that deduplication knows of this producer; -1 when it knows none, or is off."""
+    last: int = producer.last_sequence_id()
+    return last
+
+
+def publish(
+    producer: pulsar.Producer, plan: Plan, action: Action, message: Message, payload: bytes, sequence_id: int
+) -> None:
+    """Publish a message.
+
+    Raises:
+        ClientError: the broker did not store it, or did not say so in time.
+    """
+    with told(action.topic, f"publishing {message.size_bytes} bytes"):
+        producer.send(
+            payload,
+            properties=properties(plan, action, message),
+            partition_key=message.key,
+            ordering_key=message.ordering_key,
+            event_timestamp=message.event_time_ms,
+            sequence_id=sequence_id,
+        )
+
+
+def find_published(
+    client: pulsar.Client, plan: Plan, action: Action, after: Position, limit_seconds: float
+) -> Found | None:
+    """Look for the action's message in what was stored after a position, as a real consumer reads it.
+
+    Raises:
+        ClientError: the topic cannot be read.
+    """
+    wanted = plan.action_id(action)
+    deadline = time.monotonic() + limit_seconds
+    with told(action.topic, "reading back"):
+        reader = client.create_reader(action.topic, pulsar.MessageId(-1, *after, -1))
+    try:
+        while time.monotonic() < deadline:
+            with told(action.topic, "reading back"):
+                if not reader.has_message_available():
+                    return None
+                try:
+                    read = reader.read_next(_READ_MS)
+                except pulsar.Timeout:  # the end of the log is a chunk whose message will never be whole
+                    return None
+            if read.properties().get(ACTION_PROPERTY) == wanted:
+                id_ = read.message_id()
+                sha256 = hashlib.sha256(read.data()).hexdigest()
+                is_same = action.message is not None and sha256 == action.message.sha256
+                return Found((id_.ledger_id(), id_.entry_id()), is_same)
+        return None
+    finally:
+        with told(action.topic, "closing the reader"):
+            reader.close()

@@ -1,0 +1,207 @@
+"""A repair plan as a value, and as lines of JSON.
+
+```
+PLAN/plan.jsonl       a line for the plan, then one per action, in the order in which they are applied
+PLAN/payloads/<n>     payload of the message that action n publishes
+PLAN/journal.jsonl    what apply did: a line before and a line after each action
+```
+The id of a plan is a digest of its actions: the same tables make the same plan.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pulsar_backlog.errors import UsageError
+
+PLAN_NAME = "plan.jsonl"
+PAYLOADS_NAME = "payloads"
+_VERSION = 1
+
+Position = tuple[int, int]
+Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
+"""How it is done:
+
+* `acknowledge`: each entry of `runs` for itself, by a client that receives nothing. Touches no other entry.
+* `skip`: admin skip; moves mark-delete over the first entries that are not acknowledged, which must be those of `runs`.
+* `acknowledge_cumulative`: everything up to `target`; the entries it covers must be those of `runs`.
+* `reset_cursor`: mark-delete to just before `target`; forgets every acknowledgement after it, disconnects consumers.
+* `republish`: publishes `message` once more, to all subscriptions of its topic.
+* `file`: `message` is only kept, in the plan's own folder; nothing is applied.
+* `settings`: advice, never applied.
+"""
+
+NEVER_APPLIED: tuple[Kind, ...] = ("file", "settings")
+
+
+@dataclass(frozen=True)
+class Run:
+    """Entries of one ledger, the last included."""
+
+    ledger_id: int
+    first_entry_id: int
+    last_entry_id: int
+
+
+@dataclass(frozen=True)
+class Message:
+    """What is published again.
+
+    Attributes:
+        original: position of the message's last entry.
+        sha256: of the payload, hex.
+        size_bytes: of the payload.
+        original_uuid: of a chunked message.
+        key: partition key; None when there is none.
+        ordering_key: None when there is none.
+        event_time_ms: None when there is none.
+        properties: of the application.
+        original_topic: where it lies, when it is published to another topic.
+    """
+
+    original: Position
+    sha256: str
+    size_bytes: int
+    original_uuid: str | None = None
+    key: str | None = None
+    ordering_key: str | None = None
+    event_time_ms: int | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    original_topic: str | None = None
+
+
+@dataclass(frozen=True)
+class Action:
+    """One step.
+
+    Attributes:
+        number: its place in the plan, from 0.
+        kind: what is done.
+        topic: full name of the topic partition it is done to.
+        reason: why, in a sentence.
+        subscription: None for `republish` and `settings`.
+        runs: entries that are acknowledged afterwards and were not before.
+        target: see `Kind`.
+        expected_mark_delete: where the subscription stood when the plan was made; None when that is not known, and
+            then it may stand anywhere.
+        expected_type: type of the subscription then; None when no consumer was connected.
+        message: what is republished.
+        cause: what it is for: `dead_chunks`, `exported`, `restore`, `lost_by_clients`, `got_in_part`, `reset` or
+            `settings`.
+        sureness: that it loses nothing.
+        size_bytes: payload bytes it concerns.
+        codes: of the findings behind it.
+        evidence: facts of the tables, a sentence each.
+        affects: what else it does.
+        undo: how to take it back.
+        requires: numbers of the actions that must be done before it.
+    """
+
+    number: int
+    kind: Kind
+    topic: str
+    reason: str
+    subscription: str | None = None
+    runs: tuple[Run, ...] = ()
+    target: Position | None = None
+    expected_mark_delete: Position | None = None
+    expected_type: str | None = None
+    expected_terminated: bool = False
+    message: Message | None = None
+    cause: str = ""
+    sureness: str = "certain"
+    size_bytes: int = 0
+    codes: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    affects: str = ""
+    undo: str = ""
+    requires: tuple[int, ...] = ()
+
+    @property
+    def entry_count(self) -> int:
+        """Entries in `runs`."""
+        return sum(run.last_entry_id - run.first_entry_id + 1 for run in self.runs)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Actions in order.
+
+    Attributes:
+        cluster: name of the cluster in the tables it was made from.
+        actions: numbered from 0.
+    """
+
+    cluster: str
+    actions: tuple[Action, ...]
+
+    @property
+    def plan_id(self) -> str:
+        """Digest of the actions."""
+        lines = [json.dumps(asdict(action), sort_keys=True) for action in self.actions]
+        return hashlib.sha256("\n".join([self.cluster, *lines]).encode()).hexdigest()[:16]
+
+    def action_id(self, action: Action) -> str:
+        """Name of an action that no other plan uses."""
+        return f"{self.plan_id}-{action.number}"
+
+
+def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
+    """Write a plan with its payloads, by number of the action."""
+    (folder / PAYLOADS_NAME).mkdir(parents=True, exist_ok=True)
+    for number, payload in payloads.items():
+        payload_path(folder, number).write_bytes(payload)
+    head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster}
+    lines = [json.dumps(line) for line in [head, *map(asdict, plan.actions)]]
+    (folder / PLAN_NAME).write_text("\n".join(lines) + "\n")
+
+
+def payload_path(folder: Path, number: int) -> Path:
+    """Where the payload of an action lies."""
+    return folder / PAYLOADS_NAME / str(number)
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan in a folder.
+
+    Raises:
+        UsageError: there is none, or it was changed after it was made.
+    """
+    path = folder / PLAN_NAME
+    try:
+        head, *lines = [json.loads(line) for line in path.read_text().splitlines()]
+        plan = Plan(head["cluster"], tuple(map(_action, lines)))
+        version, plan_id = head["version"], head["plan_id"]
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; make a plan with pulsar-backlog repair plan") from None
+    except (ValueError, TypeError, KeyError):
+        raise UsageError(f"{path} is not a repair plan: make it anew with pulsar-backlog repair plan") from None
+    if version != _VERSION or plan_id != plan.plan_id or [a.number for a in plan.actions] != list(range(len(lines))):
+        raise UsageError(f"{path} was changed since it was made, or is of another version: make the plan anew")
+    return plan
+
+
+def _action(line: dict[str, Any]) -> Action:
+    message = line.pop("message")
+    return Action(
+        **{
+            **line,
+            "runs": tuple(Run(**run) for run in line["runs"]),
+            "target": _position(line["target"]),
+            "expected_mark_delete": _position(line["expected_mark_delete"]),
+            **{name: tuple(line[name]) for name in ("codes", "evidence", "requires")},
+        },
+        message=Message(**{**message, "original": _position(message["original"])}) if message else None,
+    )
+
+
+def _position(pair: Iterable[int] | None) -> Position | None:
+    if pair is None:
+        return None
+    ledger_id, entry_id = pair
+    return ledger_id, entry_id
