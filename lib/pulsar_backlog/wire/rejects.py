@@ -38,6 +38,8 @@ PAYLOAD_CODES: dict[str, str] = {
     "payload_undecodable": "The payload does not decompress.",
     "payload_too_large": "The payload decompresses to more than may be held.",
     "payload_codec_unknown": "The payload's codec is one of a newer version.",
+    "payload_no_key": "The payload is encrypted, and no private key fits.",
+    "payload_undecryptable": "The payload is encrypted, and its tag does not agree.",
     "batch_bad_count": "The number of messages in the batch is impossible.",
     "batch_member_overruns": "A length in the batch is larger than what is left of it.",
     "batch_member_undecodable": "The metadata of a message in the batch is not valid protobuf.",

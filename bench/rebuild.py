@@ -1,0 +1,207 @@
+"""Rebuilding chunked messages, next to the plain way (groupBy and collect_list of payloads) and to a copy; the fold.
+
+    python -m bench.rebuild [--quick]
+
+The plain way is what one writes in an afternoon: every payload a row, grouped by uuid, collected, sorted, joined. Both
+ways give payload and SHA-256 of each message to Spark's noop sink, and their hashes are compared. The copy reads and
+writes the same bytes with two processes; next to it rebuilding writes each message as a file named by its hash.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from bench import baseline_pyspark
+from bench.generate import Spec
+from bench.measuring import core_ratio, interleaved, median_ratio
+from bench.scorecard import Goal, Scorecard
+from bench.subjects import Backlog, to_nothing
+from pulsar_backlog.chunks.rows import LogEdge
+from pulsar_backlog.frames.chunk_fold import FoldContext, fold_chunks
+from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_producer_ends
+from pulsar_backlog.frames.export import exported_chunked
+from pulsar_backlog.frames.export_entries import ExportContext
+from pulsar_backlog.frames.export_plan import Filters, pack, plan_chunked, with_transactions
+from pulsar_backlog.jobfiles import load_job
+from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.payloads import PayloadStore
+from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.wire.entry import decode_entry
+
+CLUSTER = "bench"
+COPY_BYTES = 8 * 1024 * 1024
+REBUILD = Spec(12_000, entry_bytes=100_000, ledgers=2, chunk_share=1.0, chunks=10)
+FOLD = Spec(1_000_000, entry_bytes=100, ledgers=2, chunk_share=1.0, chunks=10)
+
+
+def audited(backlog: Backlog, out: Path) -> None:
+    """The tables that rebuilding plans from."""
+    for job in ("inventory_ledgers", "scan_entries", "assemble_chunks"):
+        code = load_job(job).main(
+            ["--source", str(backlog.folder), "--out", str(out), "--cluster", CLUSTER, "--fail-on", "never"]
+        )
+        if code not in (0, 99):
+            raise RuntimeError(f"{job} ended with exit code {code}")
+
+
+def rebuilt(spark: SparkSession, backlog: Backlog, out: Path, store: PayloadStore) -> DataFrame:
+    """Our way, not run yet but for the sums of its bins."""
+    tables = {name: read_table(spark, str(out), TABLES[name]) for name in ("entries", "chunked_messages", "ledgers")}
+    places = {row["ledger_id"]: (row["topic"], row["data_uri"]) for row in tables["ledgers"].toLocalIterator()}
+    context = ExportContext(CLUSTER, places, backlog.source, KeySource(), store)
+    filters = Filters()
+    plan = plan_chunked(with_transactions(tables["entries"], filters), tables["chunked_messages"], filters)
+    return exported_chunked(pack(plan, spark.sparkContext.defaultParallelism), context)
+
+
+def collected(spark: SparkSession, backlog: Backlog) -> DataFrame:
+    """The plain way, not run yet: uuid, payload, hash."""
+    units = baseline_pyspark.find_units(backlog.folder)
+    rows = spark.createDataFrame(
+        spark.sparkContext.parallelize([(u.uri, u.offset, u.length) for u in units], len(units)),
+        "uri string, offset long, length long",
+    )
+    schema = "uuid string, publish_time long, chunk_id int, payload binary"
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                with (backlog.folder / row["uri"]).open("rb") as file:
+                    file.seek(row["offset"])
+                    yield from _chunks(file.read(row["length"]))
+
+    chunks = rows.mapInArrow(read, schema)
+    parts = chunks.groupBy("uuid", "publish_time").agg(f.collect_list(f.struct("chunk_id", "payload")).alias("parts"))
+    payload = f.aggregate(f.array_sort("parts"), f.lit(b""), lambda whole, part: f.concat(whole, part["payload"]))
+    whole = parts.select("uuid", payload.alias("payload"))
+    return whole.select("uuid", "payload", f.sha2("payload", 256).alias("payload_sha256"))
+
+
+def _chunks(block: bytes) -> Iterator[pa.RecordBatch]:
+    position, rows, held = 128, [], 0
+    while position + 12 <= len(block):
+        length = int.from_bytes(block[position : position + 4], signed=True)
+        if length < 0:
+            break
+        entry = decode_entry(block[position + 12 : position + 12 + length])
+        payload = block[position + 12 + entry.frame.payload_offset : position + 12 + length]
+        metadata = entry.metadata
+        rows.append((metadata.uuid, metadata.publish_time, metadata.chunk_id, payload))
+        position += 12 + length
+        held += length
+        if held > COPY_BYTES:
+            yield _batch(rows)
+            rows, held = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[tuple[str | None, int, int | None, bytes]]) -> pa.RecordBatch:
+    kinds = (pa.string(), pa.int64(), pa.int32(), pa.binary())
+    names = ["uuid", "publish_time", "chunk_id", "payload"]
+    columns = [pa.array(column, kind) for column, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def copy_file(paths: tuple[str, str]) -> None:
+    """Read and write a file, a piece at a time."""
+    with Path(paths[0]).open("rb") as source, Path(paths[1]).open("wb") as target:
+        while piece := source.read(COPY_BYTES):
+            target.write(piece)
+
+
+def copied(backlog: Backlog, target: Path, workers: ProcessPoolExecutor) -> None:
+    """Copy the data objects into an empty folder."""
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    names = [path.name for path in backlog.folder.glob("*-ledger-*") if not path.name.endswith("-index")]
+    list(workers.map(copy_file, [(str(backlog.folder / name), str(target / name)) for name in names]))
+
+
+def measure_rebuild(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
+    """Ours against collect_list, into nothing; ours into files against a copy."""
+    out = backlog.folder / "out"
+    audited(backlog, out)
+    inline = PayloadStore(str(backlog.folder / "to"), 64 * 1024 * 1024)
+    gigabytes = backlog.data_bytes / 1e9
+    same = _hashes(rebuilt(spark, backlog, out, inline)) == _hashes(collected(spark, backlog))
+    card.goals.append(Goal("rebuilt messages that differ from the plain way's", float(not same), "", at_most=0))
+
+    def into_files() -> None:
+        shutil.rmtree(backlog.folder / "to", ignore_errors=True)
+        to_nothing(rebuilt(spark, backlog, out, replace(inline, inline_limit_bytes=0)))
+
+    with ProcessPoolExecutor(2) as workers:
+        timings = interleaved(
+            {
+                "rebuild": lambda: to_nothing(rebuilt(spark, backlog, out, inline)),
+                "groupBy and collect_list": lambda: to_nothing(collected(spark, backlog)),
+                "rebuild into files": into_files,
+                "copy": lambda: copied(backlog, backlog.folder / "copy", workers),
+            },
+            repetitions,
+        )
+    card.tell_rates(timings, gigabytes, "GB/s")
+    plain = timings["groupBy and collect_list"], timings["rebuild"]
+    copy = timings["copy"], timings["rebuild into files"]
+    card.tell("rebuild, in core seconds", core_ratio(*plain), f"{core_ratio(*plain):.2f} x the plain way")
+    card.tell("rebuild into files, in core seconds", core_ratio(*copy), f"{core_ratio(*copy):.2f} x the copy")
+    card.goals += [
+        Goal("rebuild, against groupBy and collect_list", median_ratio(*plain), "x", at_least=3),
+        Goal("rebuild into files, against a copy", median_ratio(*copy), "x", at_least=0.5),
+    ]
+
+
+def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
+    """The fold alone: chunk rows of `entries` to publications, into nothing."""
+    out = backlog.folder / "out"
+    audited(backlog, out)
+    entries = read_table(spark, str(out), TABLES["entries"])
+    edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
+    topics = [row["topic"] for row in entries.select("topic").distinct().collect()]
+    context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), {}, backlog.source)
+    chunks = with_producer_ends(select_chunks(entries), producer_ends(entries))
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    timings = interleaved({"fold": lambda: to_nothing(fold_chunks(chunks, context, partitions))}, repetitions)
+    rows = backlog.entries / 1e6
+    card.tell_rates(timings, rows, "M chunk rows/s")
+    rate = rows / timings["fold"].median
+    card.goals.append(Goal("fold of chunk rows", rate, "M rows/s", at_least=0.3, portable=False))
+
+
+def _hashes(messages: DataFrame) -> tuple[int, object]:
+    first = messages.agg(f.count("*"), f.sum(f.xxhash64("payload_sha256").cast("decimal(38,0)"))).first()
+    return (0, None) if first is None else (first[0], first[1])
+
+
+def main(argv: list[str]) -> int:
+    """Only what this module measures."""
+    from bench.run import generated  # noqa: PLC0415 - bench.run imports this module
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the size")
+    part = 10 if parser.parse_args(argv).quick else 1
+    card = Scorecard()
+    spark = start_session("bench")
+    with generated("chunked messages", replace(REBUILD, entries=REBUILD.entries // part)) as backlog:
+        measure_rebuild(spark, backlog, 3, card)
+    with generated("chunk rows", replace(FOLD, entries=FOLD.entries // part)) as backlog:
+        measure_fold(spark, backlog, 3, card)
+    print(card.table())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
