@@ -98,6 +98,7 @@ def model_of(context: JobContext) -> ReportModel:
         "broken": queries.broken_rows(publications, model.MAX_BROKEN),
         "findings": queries.finding_rows(findings, model.MAX_TOPIC_FINDINGS),
         "totals": queries.total_rows(findings, "topic"),
+        "stats": tables["topic_stats"].select("topic", "recommended"),
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
     buckets = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)

@@ -11,6 +11,7 @@ from pulsar_backlog.report.model import (
     Counts,
     LedgerFacts,
     ReportModel,
+    SettingRow,
     TableCount,
     TopicSection,
 )
@@ -38,6 +39,10 @@ def multi_chunk() -> TopicSection:
         bucket_ms=60_000,
         buckets=buckets,
         groups=(group("whole", 49), group("whole", 1, "ledger_span"), group("in_flight", 1, rebuildable=False)),
+        settings=(
+            SettingRow("maxPendingChunkedMessage", "15", "up to 12 unfinished at once (4,800,000 bytes)"),
+            SettingRow("expireTimeOfIncompleteChunkedMessage", "60000 ms", "the slowest whole message took 900 ms"),
+        ),
     )
 
 

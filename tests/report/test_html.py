@@ -204,6 +204,16 @@ def test_healthy_topic_shows_time_and_ledgers_in_numbers_too() -> None:
     assert sum(numbers) == clean().topics[0].entries
 
 
+def test_settings_stand_with_their_reason_where_there_are_chunks() -> None:
+    article = next(a for a in tree("clean").all("article") if "multi-chunk" in a.all("h3")[0].full_text())
+    (settings,) = [d for d in article.all("details") if "Settings that suit" in d.all("summary")[0].full_text()]
+    cells = [[cell.full_text().strip() for cell in tr.children] for tr in settings.all("tbody")[0].all("tr")]
+    assert cells[0] == ["maxPendingChunkedMessage", "15", "up to 12 unfinished at once (4,800,000 bytes)"]
+    others = [a for a in tree("lab").all("article") if "multi-chunk" not in a.all("h3")[0].full_text()]
+    assert others
+    assert not any("Settings that suit" in a.full_text() for a in others)
+
+
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_text_contrast_is_at_least_4_5(theme: int) -> None:
     blocks = re.findall(r":root \{(.*?)\}", CSS.read_text(), re.S)

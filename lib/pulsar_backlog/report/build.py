@@ -15,6 +15,7 @@ from pulsar_backlog.report.model import (
     MoreTopics,
     PublicationGroup,
     PublicationRow,
+    SettingRow,
     TopicSection,
 )
 
@@ -32,12 +33,14 @@ class TopicRows:
     broken: Sequence[Row]
     findings: Sequence[Row]
     totals: Sequence[Row]
+    stats: Sequence[Row]
 
 
 def sections(topics: Iterable[Row], rows: TopicRows) -> tuple[TopicSection, ...]:
     """A section per topic, in the order of `topics`."""
     ledgers, buckets, groups = _by_topic(rows.ledgers), _by_topic(rows.buckets), _by_topic(rows.groups)
     broken, findings, totals = _by_topic(rows.broken), _by_topic(rows.findings), _by_topic(rows.totals)
+    stats = _by_topic(rows.stats)
     return tuple(
         TopicSection(
             topic=topic["topic"],
@@ -56,6 +59,7 @@ def sections(topics: Iterable[Row], rows: TopicRows) -> tuple[TopicSection, ...]
             broken=tuple(_publication(row) for row in broken.get(topic["topic"], ())),
             findings=tuple(finding(row) for row in findings.get(topic["topic"], ())),
             finding_totals=tuple(total(row) for row in totals.get(topic["topic"], ())),
+            settings=tuple(SettingRow(**one) for row in stats.get(topic["topic"], ()) for one in row["recommended"]),
         )
         for topic in topics
     )

@@ -151,6 +151,15 @@ class Bucket:
 
 
 @dataclass(frozen=True)
+class SettingRow:
+    """A setting of clients or topic that suits the topic's log, and why."""
+
+    setting: str
+    value: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class TopicSection:
     """One topic partition.
 
@@ -169,6 +178,7 @@ class TopicSection:
         groups: all its publications, counted by verdict.
         broken: the worst of its publications; the groups know how many there are.
         findings: some of its findings; `finding_totals` counts them all.
+        settings: what `topic_stats` recommends; none without chunks.
     """
 
     topic: str | None
@@ -187,6 +197,7 @@ class TopicSection:
     broken: tuple[PublicationRow, ...] = ()
     findings: tuple[FindingRow, ...] = ()
     finding_totals: tuple[FindingTotal, ...] = ()
+    settings: tuple[SettingRow, ...] = ()
 
 
 @dataclass(frozen=True)
