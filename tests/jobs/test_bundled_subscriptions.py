@@ -87,30 +87,29 @@ def test_every_chunk_that_a_client_left_behind_is_in_a_stall(
     assert unexplained == {}
 
 
-def of(stalls: dict[tuple[str, str], list[dict[str, Any]]], topic: str, name: str) -> list[dict[str, Any]]:
-    return stalls[f"persistent://lab/s3/{topic}", name]
+PERMIT_LEAK = {
+    ("persistent://lab/s3/brk4-permit-gap-last", name) for name in ("go-excl-queue4-live", "j-excl-queue4-live")
+}
+"""Clients that ran out of permits: nothing in acknowledgement state shows it, and a restart of the client mends it."""
 
 
-@pytest.mark.parametrize(
-    ("topic", "name", "blocked"),
-    [
-        # Java reconnects for ever on garbage that is not zlib: nothing behind it is delivered.
-        pytest.param("brk2-bad-zstd", "j-excl-default-old", True, id="java, zstd garbage"),
-        pytest.param("brk3-garbage-lz4", "j-excl-default-live", True, id="java, lz4 garbage"),
-        pytest.param("brk2-lie-total-small", "j-excl-default-live", True, id="java, total too small"),
-        # The same logs, clients that went on.
-        pytest.param("brk2-bad-zstd", "py-excl-default-live", False, id="python, zstd garbage"),
-        pytest.param("brk3-garbage-zlib", "j-excl-default-live", False, id="java, zlib garbage"),
-        pytest.param("brk-missing", "j-excl-default-live", False, id="java, chunks missing, exclusive"),
-    ],
-)
-def test_blocked_for_ever_or_only_holes(
-    stalls: dict[tuple[str, str], list[dict[str, Any]]], topic: str, name: str, blocked: bool
+def test_blocked_for_ever_is_told_from_holes_for_every_client(
+    stalls: dict[tuple[str, str], list[dict[str, Any]]],
 ) -> None:
-    rows = of(stalls, topic, name)
-    assert any(row["blocks_dispatch"] for row in rows) == blocked
-    run = LAST_RUNS[f"persistent://lab/s3/{topic}", name]
-    assert (not run["final"]["acked"]) == blocked, "what really happened"
+    """Logs end with a plain message: a client that is not blocked has acknowledged it."""
+    told: dict[bool, int] = {True: 0, False: 0}
+    wrong = []
+    for (topic, name), run in LAST_RUNS.items():
+        log = CLIENTS[topic]["log"]
+        if log[-1][2] is not None or (topic, name) in PERMIT_LEAK:
+            continue
+        really = len(log) - 1 in run["final"]["holes"]
+        said = any(row["blocks_dispatch"] for row in stalls.get((topic, name), []))
+        told[really] += 1
+        if really != said:
+            wrong.append((topic, name, really))
+    assert wrong == []
+    assert told == {True: 46, False: 249}
 
 
 def test_rule_4_holds_in_every_row(bundled: Audited) -> None:

@@ -70,6 +70,7 @@ class ExplainModel:
         publication: facts about the chunked message it belongs to, or None when it is no chunk.
         notes: oddities, one sentence each.
         show_values: whether secrets were asked for.
+        subscriptions: which have it acknowledged; None where no saved state was given.
     """
 
     position: str
@@ -84,6 +85,7 @@ class ExplainModel:
     publication: tuple[NamedValue, ...] | None
     notes: tuple[str, ...] = ()
     show_values: bool = False
+    subscriptions: tuple[NamedValue, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +156,9 @@ def print_explain(model: ExplainModel, console: Console) -> None:
     _named(console, "Metadata", model.metadata, model.show_values)
     if model.publication is not None:
         _named(console, "The chunked message it belongs to", model.publication, model.show_values)
+    if model.subscriptions is not None:
+        none = (NamedValue("none", "the saved state names no subscription of this topic"),)
+        _named(console, "Subscriptions", model.subscriptions or none, model.show_values)
     if not model.show_values:
         console.print()
         _line(console, Text("Payload, keys and property values are withheld; --show-values shows them.", style="dim"))
