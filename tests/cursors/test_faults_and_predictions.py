@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set
@@ -92,6 +94,37 @@ def test_a_restart_repeats_what_only_memory_holds() -> None:
         8: {0, 1, 5},
     }
     assert prediction.redelivered_from == (7, 1)
+
+
+longs = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 12)
+
+
+@given(
+    st.tuples(longs, longs),
+    st.lists(st.tuples(longs, longs, longs, longs), max_size=4),
+    st.lists(st.tuples(longs, st.lists(longs, max_size=2)), max_size=2),
+    st.lists(st.tuples(longs, longs, st.lists(longs, max_size=2)), max_size=2),
+)
+@settings(deadline=None)
+def test_no_state_however_damaged_stops_anything(
+    mark: tuple[int, int],
+    rows: list[tuple[int, int, int, int]],
+    lists: list[tuple[int, list[int]]],
+    batches: list[tuple[int, int, list[int]]],
+) -> None:
+    state = AckState(
+        mark,
+        np.array(rows, dtype=np.int64).reshape(-1, 4),
+        tuple(LongList(key, np.array(words, dtype=np.int64)) for key, words in lists),
+        tuple(BatchState(ledger, entry, tuple(words)) for ledger, entry, words in batches),
+    )
+    list(faults_of(state, LENGTHS))
+    acked = acked_set(state, LENGTHS)
+    for other in (HOLES, AckedSet((7, 3))):
+        acked.is_subset(other)
+        other.is_subset(acked)
+        predict(found(acked, other), Limits(), LENGTHS)
+        predict(found(other, acked), Limits(), LENGTHS)
 
 
 def test_nothing_is_missing_from_the_same() -> None:

@@ -84,17 +84,14 @@ def _covers(acked: AckedSet, mark_delete: Position) -> bool:
     ledger_id, entry_id = mark_delete
     if ledger_id != acked.mark_delete[0]:
         return False
-    wanted = range(acked.mark_delete[1] + 1, entry_id + 1)
     bitmap = acked.ledgers.get(ledger_id, BitMap())
-    return bool(bitmap.range_cardinality(wanted.start, wanted.stop) == len(wanted))
+    return not full(acked.mark_delete[1] + 1, entry_id + 1) - bitmap
 
 
 def _after(bitmap: BitMap, ledger_id: int, mark_delete: Position) -> BitMap:
     if ledger_id != mark_delete[0] or mark_delete[1] < 0:
         return bitmap
-    rest = bitmap.copy()
-    rest.remove_range(0, mark_delete[1] + 1)
-    return rest
+    return bitmap - full(0, mark_delete[1] + 1)
 
 
 def members(bitmap: BitMap | None, entry_ids: npt.NDArray[Any]) -> Bools:
@@ -104,12 +101,13 @@ def members(bitmap: BitMap | None, entry_ids: npt.NDArray[Any]) -> Bools:
         return result
     low, high = int(entry_ids[0]), int(entry_ids[-1])
     window = np.zeros(high - low + 1, dtype=np.bool_)
-    window[np.asarray((bitmap & _full(low, high + 1)).to_array(), dtype=np.int64) - low] = True
+    window[np.asarray((bitmap & full(low, high + 1)).to_array(), dtype=np.int64) - low] = True
     return np.asarray(window[entry_ids - low])
 
 
-def _full(start: int, stop: int) -> BitMap:
-    return BitMap(range(start, min(stop, MAX_ENTRY_ID + 1)))
+def full(start: int, stop: int) -> BitMap:
+    """All entries from `start` up to and without `stop`, as far as a bitmap can hold them."""
+    return BitMap(range(max(start, 0), min(max(stop, start, 0), MAX_ENTRY_ID + 1)))
 
 
 def acked_set(state: AckState, ledger_lengths: Mapping[int, int | None] | None = None) -> AckedSet:
@@ -223,7 +221,7 @@ def _windows(bitmap: BitMap) -> range:
 
 
 def _runs_of(bitmap: BitMap, at: int) -> Longs:
-    bits = np.asarray((bitmap & _full(at, at + _EXPANDED)).to_array(), dtype=np.int64)
+    bits = np.asarray((bitmap & full(at, at + _EXPANDED)).to_array(), dtype=np.int64)
     if not len(bits):
         return np.empty((0, 2), dtype=np.int64)
     cuts = np.flatnonzero(np.diff(bits) != 1)
@@ -238,7 +236,7 @@ def words_of(bitmap: BitMap) -> Longs:
     for at in range(0, len(words), _EXPANDED >> 6):
         low = at << 6
         bits = np.zeros(min(_EXPANDED, (len(words) - at) << 6), dtype=np.uint8)
-        bits[np.asarray((bitmap & _full(low, low + len(bits))).to_array(), dtype=np.int64) - low] = 1
+        bits[np.asarray((bitmap & full(low, low + len(bits))).to_array(), dtype=np.int64) - low] = 1
         words[at : at + (len(bits) >> 6)] = np.packbits(bits, bitorder="little").view("<i8")
     return words.astype(np.int64, copy=False)
 

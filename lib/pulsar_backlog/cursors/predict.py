@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyroaring import BitMap
 
-from pulsar_backlog.cursors.acked import AckedSet, acked_set, runs
+from pulsar_backlog.cursors.acked import AckedSet, acked_set, full, runs
 from pulsar_backlog.cursors.encode import Splitting, limited, position_info_bytes, state_of
 from pulsar_backlog.cursors.newest import Newest
 from pulsar_backlog.cursors.values import Position
@@ -96,9 +96,10 @@ def missing(acked: AckedSet, other: AckedSet, lengths: Mapping[int, int | None])
             result[ledger_id] = rest
     last_ledger, last_entry = acked.mark_delete
     for ledger_id in {*lengths, last_ledger}:
-        count = last_entry + 1 if ledger_id == last_ledger else (lengths.get(ledger_id) or 0)
+        length = lengths.get(ledger_id)
+        count = min(last_entry + 1, length or last_entry + 1) if ledger_id == last_ledger else length or 0
         if count > 0 and other.mark_delete[0] <= ledger_id <= last_ledger:
-            rest = BitMap(range(count)) - _of_ledger(other, ledger_id, count - 1)
+            rest = full(0, count) - _of_ledger(other, ledger_id, count - 1)
             if rest:
                 result[ledger_id] = result.get(ledger_id, BitMap()) | rest
     return result
@@ -107,10 +108,10 @@ def missing(acked: AckedSet, other: AckedSet, lengths: Mapping[int, int | None])
 def _of_ledger(acked: AckedSet, ledger_id: int, up_to: int) -> BitMap:
     """All acknowledged entries of a ledger, those up to mark-delete too."""
     if ledger_id < acked.mark_delete[0]:
-        return BitMap(range(up_to + 1))
+        return full(0, up_to + 1)
     bitmap = acked.ledgers.get(ledger_id, BitMap())
     if ledger_id == acked.mark_delete[0]:
-        bitmap = bitmap | BitMap(range(acked.mark_delete[1] + 1))
+        bitmap = bitmap | full(0, acked.mark_delete[1] + 1)
     return bitmap
 
 

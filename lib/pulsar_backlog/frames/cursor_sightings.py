@@ -11,17 +11,16 @@ from pulsar_backlog.cluster.saved_cursors import SavedCursor
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.acked import AckedSet, acked_set
-from pulsar_backlog.cursors.decode import decode_cursor_info, decode_ledger_list
+from pulsar_backlog.cursors.decode import decode_cursor_info
 from pulsar_backlog.cursors.faults import faults_of
 from pulsar_backlog.cursors.newest import Newest, Sighting, newest
-from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, recover
+from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, Fault, recover
 from pulsar_backlog.cursors.values import AckState
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.ledger_lengths import Lengths, ledger_lengths
 
 CODEC_KEY = "pulsar/cursor-compressionType"
-
-Lengths = Mapping[int, int | None]
 
 
 @dataclass
@@ -68,7 +67,7 @@ def cursor_views(state: ClusterState, stored_lengths: Mapping[str, Lengths]) -> 
         stored_lengths: entries of the stored ledgers by topic, None where not known.
     """
     findings: list[Finding] = []
-    lengths = _lengths(state, stored_lengths, findings)
+    lengths = ledger_lengths(state, stored_lengths, findings)
     views: dict[tuple[str, str], CursorView] = {}
     for topic in state.topics.values():
         for saved in topic.cursors:
@@ -169,10 +168,8 @@ def _see_ledger(
     of_topic = lengths.get(owner.topic, {})
     codec = UNKNOWN_CODEC if ledger.custom is None else ledger.custom.get(CODEC_KEY)
     found = recover(ledger.entries, codec, of_topic or None)
-    for fault in found.faults:
-        code = "K06" if fault.what == "torn" else "K10"
-        message = f"Entry {fault.entry_id} of cursor ledger {ledger.ledger_id} is not a whole state: {fault.detail}."
-        owner.findings.append(_finding(code, owner, message, ledger.file, fault.entry_id))
+    if found.faults:
+        owner.findings.append(_torn(owner, ledger, found.faults))
     if found.state is None:
         return
     owner.findings += _faults(owner, found.state, of_topic, ledger.file)
@@ -189,6 +186,15 @@ def _see_ledger(
             stored_bytes=found.stored_bytes,
         )
     )
+
+
+def _torn(owner: CursorView, ledger: SavedCursorLedger, faults: tuple[Fault, ...]) -> Finding:
+    """One finding for all entries that are not whole states: parts of one state fail one by one."""
+    first = faults[0]
+    code = "K06" if any(fault.what == "torn" for fault in faults) else "K10"
+    more = f" (and {len(faults) - 1} before it)" if len(faults) > 1 else ""
+    message = f"Entry {first.entry_id} of cursor ledger {ledger.ledger_id}{more} is not a whole state: {first.detail}."
+    return _finding(code, owner, message, ledger.file, first.entry_id)
 
 
 def _owner(views: dict[tuple[str, str], CursorView], ledger: SavedCursorLedger) -> CursorView | None:
@@ -212,41 +218,6 @@ def _joined(ledgers: tuple[SavedCursorLedger, ...]) -> dict[int, SavedCursorLedg
             one.ledger_id, full.file, {**one.entries, **had.entries}, named.topic, named.cursor, named.custom
         )
     return joined
-
-
-def _lengths(
-    state: ClusterState, stored: Mapping[str, Lengths], findings: list[Finding]
-) -> dict[str, dict[int, int | None]]:
-    lengths: dict[str, dict[int, int | None]] = {}
-    for value in state.stored_values:
-        if value.cursor is None:
-            _add_list(lengths.setdefault(value.topic, {}), value, findings)
-    for topic in state.topics.values():
-        of_topic = lengths.setdefault(topic.topic, {})
-        for ledger in topic.ledgers:
-            _longer(of_topic, ledger.ledger_id, ledger.entries)
-        if topic.last_confirmed is not None and topic.last_confirmed[0] in of_topic:
-            _longer(of_topic, topic.last_confirmed[0], topic.last_confirmed[1] + 1)
-    for name, known in stored.items():
-        for ledger_id, entries in known.items():
-            _longer(lengths.setdefault(name, {}), ledger_id, entries)
-    return lengths
-
-
-def _longer(lengths: dict[int, int | None], ledger_id: int, entries: int | None) -> None:
-    had = lengths.get(ledger_id)
-    lengths[ledger_id] = entries if had is None else max(had, entries or 0)
-
-
-def _add_list(lengths: dict[int, int | None], value: StoredValue, findings: list[Finding]) -> None:
-    try:
-        ledgers = decode_ledger_list(value.value).ledgers
-    except DecodeError as error:
-        message = f"{value.file}: not a list of ledgers: {error}."
-        findings.append(Finding("K10", f"{value.topic} in {value.file}", message, topic=value.topic, reason=_READ))
-        return
-    for ledger in ledgers:
-        _longer(lengths, ledger.ledger_id, ledger.entries)
 
 
 _READ = "read from the saved file"

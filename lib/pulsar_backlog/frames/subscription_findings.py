@@ -9,8 +9,8 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.cursors.stalls import CODES
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.frames.cursor_sightings import Lengths
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
+from pulsar_backlog.frames.ledger_lengths import Lengths
 from pulsar_backlog.frames.subscription_rows import Analysed, span_entries
 
 OLD_HOLE_ENTRIES = 10_000

@@ -16,7 +16,8 @@ from pulsar_backlog.cursors.predict import Limits, Prediction, predict
 from pulsar_backlog.cursors.stall_values import SubscriptionView
 from pulsar_backlog.cursors.values import Position
 from pulsar_backlog.frames.ack_join import SUM
-from pulsar_backlog.frames.cursor_sightings import CursorViews, Lengths
+from pulsar_backlog.frames.cursor_sightings import CursorViews
+from pulsar_backlog.frames.ledger_lengths import Lengths
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.subscription_states import SubscriptionState, state_of
 from pulsar_backlog.tables import TABLES
