@@ -35,7 +35,7 @@ from pulsar_backlog.repair.client import opened_client
 from pulsar_backlog.repair.drift import Allowed
 from pulsar_backlog.repair.journal import open_journal
 from pulsar_backlog.repair.values import Action, Plan, read_plan
-from pulsar_backlog.repair.verify import verify_plan
+from pulsar_backlog.repair.verify import VERIFIED_NAME, Verdict, verify_plan
 from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(
@@ -78,10 +78,10 @@ def apply(
         with closing(AdminHttp(admin_url, access)) as http:
             told = [
                 _Row(outcome.action, outcome.status, " ".join(outcome.notes))
-                for outcome in dry_run(AdminRest(http), planned, journal, allowed)
+                for outcome in dry_run(AdminRest(http), planned, plan, journal, allowed)
             ]
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
-        raise typer.Exit(EXIT_FINDINGS if any(row.word == "refused" for row in told) else EXIT_CLEAN)
+        raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
     with _door(admin_url, service_url, access) as door, journal.locked():
         told = [
@@ -89,7 +89,7 @@ def apply(
             for outcome in apply_plan(door, planned, plan, journal, allowed, limits)
         ]
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
-    words = {row.word for row in told}
+    words = {row.word for row in told} - {"advice", "kept"}
     if words <= {"done", "already"}:
         raise typer.Exit(EXIT_CLEAN if "done" in words else EXIT_UNCHANGED)
     raise typer.Exit(EXIT_FINDINGS)
@@ -112,6 +112,7 @@ def verify(
     journal = open_journal(plan, planned)
     with _door(admin_url, service_url, access) as door:
         verdicts = list(verify_plan(door.rest, door.client, planned, journal))
+        _note(plan, verdicts, door)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)
@@ -135,6 +136,14 @@ def _door(admin_url: str, service_url: str, access: Access) -> Iterator[Door]:
             f"{os.environ.get('USER', os.getuid())}@{platform.node()}",
             lambda: time.time_ns() // 1_000_000,
         )
+
+
+def _note(plan: Path, verdicts: list[Verdict], door: Door) -> None:
+    """Keep what was seen beside the plan; of an action the newest line counts."""
+    with (plan / VERIFIED_NAME).open("a") as stream:
+        for verdict in verdicts:
+            said = {"number": verdict.action.number, "verdict": verdict.verdict, "note": verdict.note}
+            stream.write(json.dumps({**said, "at_ms": door.now_ms(), "who": door.who}) + "\n")
 
 
 def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:

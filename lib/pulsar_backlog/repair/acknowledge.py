@@ -14,7 +14,7 @@ import pulsar
 
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import parse_topic
-from pulsar_backlog.repair.acked_entries import entries_of_runs
+from pulsar_backlog.repair.acked_entries import Entries
 from pulsar_backlog.repair.client import CLIENT_NAME, told
 from pulsar_backlog.repair.values import Action, Position
 
@@ -47,8 +47,8 @@ class Pace:
             self._owed = 0.0
 
 
-def acknowledge(client: pulsar.Client, action: Action, live_type: str | None, pace: Pace) -> None:
-    """Acknowledge each entry of the action for itself.
+def acknowledge(client: pulsar.Client, action: Action, entries: Entries, live_type: str | None, pace: Pace) -> None:
+    """Acknowledge entries of the action, each for itself.
 
     Raises:
         ClientError: the broker does not let us in, or the connection broke; some entries may be acknowledged then.
@@ -58,7 +58,7 @@ def acknowledge(client: pulsar.Client, action: Action, live_type: str | None, pa
         consumer = _subscribed(client, action, kind)
     try:
         with told(action.topic, f"acknowledging on subscription {action.subscription!r}"):
-            for position in entries_of_runs(action.runs).positions():
+            for position in entries.positions():
                 consumer.acknowledge(_id(position))
                 pace.step()
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,15 +13,19 @@ import pulsar
 from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
 from pulsar_backlog.repair.drift import Allowed, Check, check
 from pulsar_backlog.repair.journal import Journal, Line, Status
 from pulsar_backlog.repair.live import LiveTopic, read_live
 from pulsar_backlog.repair.republish import Found, find_published, last_stored, opened_producer, publish
-from pulsar_backlog.repair.values import Action, Message, Plan, Position, payload_path
+from pulsar_backlog.repair.values import Action, Plan, Position, payload_path
 
-SETTLE_SECONDS = 15.0
+SETTLE_SECONDS = 4.0
 """How long an acknowledgement may take to show; clients hold them back for a tenth of a second."""
+
+ROUNDS = 4
+"""How often entries are acknowledged that do not show: those on their way when a connection breaks are lost."""
 
 READ_BACK_SECONDS = 60.0
 
@@ -46,7 +50,8 @@ class Outcome:
     """What became of an action in this run.
 
     Attributes:
-        status: as in the journal; `fits` in a dry run; `stopped` when a limit was reached before it.
+        status: as in the journal; `fits` in a dry run; `stopped` when it has to wait for another run; `advice` and
+            `kept` for what is never applied.
         notes: a sentence each.
     """
 
@@ -79,14 +84,17 @@ class Door:
         return AdminRest(self.http)
 
 
-def dry_run(rest: AdminRest, plan: Plan, journal: Journal, allowed: Allowed) -> Iterator[Outcome]:
+def dry_run(rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed: Allowed) -> Iterator[Outcome]:
     """What apply would do with each action, as things are now; changes nothing, neither the broker nor the journal."""
+    fitting: set[int] = set()
     for action in plan.actions:
-        if journal.is_finished(action):
-            yield Outcome(action, "already", ("this plan has done it",))
-            continue
-        found = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
-        yield Outcome(action, found.verdict, found.reasons)
+        outcome = _without_broker(plan, folder, journal, action, fitting)
+        if outcome is None:
+            found = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
+            outcome = Outcome(action, found.verdict, found.reasons)
+        if outcome.status in ("fits", "already"):
+            fitting.add(action.number)
+        yield outcome
 
 
 def apply_plan(
@@ -94,29 +102,59 @@ def apply_plan(
 ) -> Iterator[Outcome]:
     """Do what still fits; yields each action's outcome when its result is on disk.
 
-    An action that is refused or fails does not stop the others: each is checked for itself against the live state. But
-    while it is unclear whether a message was stored, nothing else is published to its topic: the producer's last
-    sequence id could not tell any more.
+    An action that is refused or fails does not stop those that do not require it: each is checked for itself against
+    the live state. But while it is unclear whether a message was stored, nothing else is published to its topic: the
+    producer's last sequence id could not tell any more.
     """
     pace = Pace(limits.per_second, door.sleep)
     begun = entries = 0
     unclear: set[str] = set()
     for action in sorted(plan.actions, key=lambda action: not journal.is_unclear(action)):
-        if journal.is_finished(action):
-            yield Outcome(action, "already", ("this plan has done it",))
-            continue
-        if begun >= limits.actions or entries + action.entry_count > limits.entries:
-            yield Outcome(action, "stopped", ("the limit of this run is reached: apply again to go on",))
-            continue
-        if action.kind == "republish" and action.topic in unclear:
-            yield Outcome(action, "stopped", ("whether another message was stored on its topic is not known yet",))
-            continue
-        outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
-        if outcome.status in ("done", "failed"):
-            begun, entries = begun + 1, entries + action.entry_count
-        if action.kind == "republish" and outcome.status == "failed":
-            unclear.add(action.topic)
+        outcome = _without_broker(plan, folder, journal, action, set())
+        if outcome is None and (begun >= limits.actions or entries + action.entry_count > limits.entries):
+            outcome = Outcome(action, "stopped", ("the limit of this run is reached: apply again to go on",))
+        if outcome is None and action.kind == "republish" and action.topic in unclear:
+            outcome = Outcome(action, "stopped", ("whether another message was stored on its topic is not known yet",))
+        if outcome is None:
+            outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
+            if outcome.status in ("done", "failed"):
+                begun, entries = begun + 1, entries + action.entry_count
+            if action.kind == "republish" and outcome.status == "failed":
+                unclear.add(action.topic)
         yield outcome
+
+
+def _without_broker(
+    plan: Plan, folder: Path, journal: Journal, action: Action, fitting: Collection[int]
+) -> Outcome | None:
+    """The outcome of an action that the broker need not be asked about; None when it must be.
+
+    Actions in `fitting`, those that a dry run found to fit, count as finished.
+    """
+    if action.kind == "settings":
+        return Outcome(action, "advice", ("for a person to decide",))
+    if action.kind == "file":
+        if sound_payload(folder, action) is None:
+            return Outcome(action, "refused", ("its payload is not the one that was planned: make the plan anew",))
+        return Outcome(action, "kept", (f"in {payload_path(folder, action.number)}",))
+    if journal.is_finished(action):
+        return Outcome(action, "already", ("this plan has done it",))
+    for number in action.requires:
+        needed = plan.actions[number]
+        is_kept = needed.kind == "file" and sound_payload(folder, needed) is not None
+        if not (is_kept or needed.kind == "settings" or number in fitting or journal.is_finished(needed)):
+            return Outcome(action, "stopped", (f"action {number} must be done before it, and is not",))
+    return None
+
+
+def sound_payload(folder: Path, action: Action) -> bytes | None:
+    """The payload beside the plan; None when it is missing or not the one that was planned."""
+    try:
+        payload = payload_path(folder, action.number).read_bytes()
+    except OSError:
+        return None
+    is_sound = action.message is not None and hashlib.sha256(payload).hexdigest() == action.message.sha256
+    return payload if is_sound else None
 
 
 def _checked(rest: AdminRest, journal: Journal, action: Action, allowed: Allowed, live: LiveTopic | None) -> Check:
@@ -165,18 +203,30 @@ class _Step:
         action = self.action
         self._note("begun", live)
         if action.kind == "acknowledge":
-            subscription = live.subscriptions[action.subscription or ""]
-            acknowledge(self.door.client, action, subscription.type, self.pace)
-        elif action.kind == "acknowledge_cumulative":
-            acknowledge_cumulative(self.door.client, action)
-        elif action.kind == "skip":
-            skip(self.door.http, action)
+            after = self._acknowledge_each(live)
         else:
-            reset_cursor(self.door.http, action)
-        after = self._settled()
+            if action.kind == "acknowledge_cumulative":
+                acknowledge_cumulative(self.door.client, action)
+            elif action.kind == "skip":
+                skip(self.door.http, action)
+            else:
+                reset_cursor(self.door.http, action)
+            after = self._settled()
         if check(action, after, None, self.allowed).verdict == "already":
             return self._result("done", after, ())
         return self._result("failed", after, ("the broker took it, and the live state does not show it",))
+
+    def _acknowledge_each(self, live: LiveTopic | None) -> LiveTopic | None:
+        for _ in range(ROUNDS):
+            subscription = live.subscriptions.get(self.action.subscription or "") if live else None
+            if subscription is None:
+                break
+            missing = entries_of_runs(self.action.runs) - subscription.acked
+            if not missing:
+                break
+            acknowledge(self.door.client, self.action, missing, subscription.type, self.pace)
+            live = self._settled()
+        return live
 
     def _settled(self) -> LiveTopic | None:
         """The live state when it shows the action done, or when waiting is over."""
@@ -190,7 +240,7 @@ class _Step:
 
     def _republish(self, live: LiveTopic) -> Outcome:
         action, message = self.action, self.action.message
-        payload = self._payload(message) if message else None
+        payload = sound_payload(self.folder, action)
         if message is None or payload is None:
             return self._result("refused", live, ("its payload is not the one that was planned: make the plan anew",))
         first = self.journal.first_begun(action)
@@ -212,13 +262,6 @@ class _Step:
 
     def _found(self, after: Position) -> Found | None:
         return find_published(self.door.client, self.plan, self.action, after, READ_BACK_SECONDS)
-
-    def _payload(self, message: Message) -> bytes | None:
-        try:
-            payload = payload_path(self.folder, self.action.number).read_bytes()
-        except OSError:
-            return None
-        return payload if hashlib.sha256(payload).hexdigest() == message.sha256 else None
 
     def _result(self, status: Status, live: LiveTopic | None, notes: tuple[str, ...]) -> Outcome:
         self._note(status, live, " ".join(notes))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.live import LiveSubscription, LiveTopic
-from pulsar_backlog.repair.values import Action, Message, Position
+from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Message, Position
 
 LOOP_PROPERTY = "pulsar-backlog.plan"
 """Every republished message carries it; a message that has it is never republished."""
@@ -66,8 +66,8 @@ class Check:
 
 def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, allowed: Allowed) -> Check:
     """Whether the action may be done now."""
-    if action.kind == "settings":
-        return Check("refused", ("settings are advice and are never applied",))
+    if action.kind in NEVER_APPLIED:
+        return Check("refused", (f"{action.kind} is never applied",))
     if live is None:
         return Check("refused", ("the topic does not exist any more",))
     if not live.is_open:

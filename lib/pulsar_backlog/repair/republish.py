@@ -24,6 +24,7 @@ from pulsar_backlog.repair.values import Action, Message, Plan, Position
 ACTION_PROPERTY = "pulsar-backlog.action"
 ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
 ORIGINAL_UUID_PROPERTY = "pulsar-backlog.original-uuid"
+ORIGINAL_TOPIC_PROPERTY = "pulsar-backlog.original-topic"
 _READ_MS = 2000
 
 
@@ -49,6 +50,8 @@ def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
     }
     if message.original_uuid is not None:
         ours[ORIGINAL_UUID_PROPERTY] = message.original_uuid
+    if message.original_topic is not None:
+        ours[ORIGINAL_TOPIC_PROPERTY] = message.original_topic
     return {**message.properties, **ours}
 
 

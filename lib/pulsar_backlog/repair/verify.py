@@ -15,7 +15,10 @@ from pulsar_backlog.repair.apply import READ_BACK_SECONDS
 from pulsar_backlog.repair.journal import Journal
 from pulsar_backlog.repair.live import LiveTopic, read_live
 from pulsar_backlog.repair.republish import find_published
-from pulsar_backlog.repair.values import Action, Plan
+from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Plan
+
+VERIFIED_NAME = "verified.jsonl"
+"""Beside the plan: what each look at the cluster said."""
 
 _SHOWN = 3
 
@@ -37,7 +40,7 @@ class Verdict:
 def verify_plan(rest: AdminRest, client: pulsar.Client, plan: Plan, journal: Journal) -> Iterator[Verdict]:
     """Compare each action of a plan with the live state. Changes nothing."""
     for action in plan.actions:
-        if action.kind == "settings":
+        if action.kind in NEVER_APPLIED:
             continue
         if not journal.is_finished(action):
             yield Verdict(action, "not yet", f"apply says: {journal.status(action) or 'not begun'}")
