@@ -92,7 +92,7 @@ def test_whatever_a_client_got_whole_is_exported_with_the_same_bytes(exported: d
             if row.get(name) is not None:
                 assert message[column] == row[name], (key, name)
         compared += 1
-    assert compared > 1500
+    assert compared > 1400
 
 
 def test_every_payload_has_the_hash_it_is_said_to_have(
@@ -188,6 +188,7 @@ def test_files_hold_every_payload_and_lines_all_metadata(audited: tuple[Path, Pa
     assert all(
         hashlib.sha256((tmp_path / row["payload_file"]).read_bytes()).hexdigest() == row["payload_sha256"]
         for row in lines
+        if not row["null_value"]
     )
     assert {row["schema_version"] is None for row in lines if row["ledger_id"] == 48} == {False}
     assert run_export(folder, out, **options).exit_code == 99
@@ -199,10 +200,11 @@ def test_filters_leave_only_what_was_asked_for(audited: tuple[Path, Path], tmp_p
     rows = rows_of(tmp_path, "messages")
     assert {row["partition_key"] for row in rows} == {"k1"}
     assert {row["state"] for row in rows} == {"whole", "batch"}
-    before = len(rows)
+    others = [row["entry_id"] for row in rows if not row["topic"].endswith("py-batch-lz4")]
     run_export(folder, out, cluster="demo", topic=("*/py-batch-lz4",), producer=("nobody",), to=tmp_path)
-    # Another topic's export leaves the rows of the first alone.
-    assert len(rows_of(tmp_path, "messages")) == before
+    # Another topic's export leaves the rows of the others alone, and replaces its own: with none here.
+    assert [row["entry_id"] for row in rows_of(tmp_path, "messages")] == others
+    assert 0 < len(others) < len(rows)
 
 
 def test_damage_after_the_scan_is_noticed(audited: tuple[Path, Path], tmp_path: Path) -> None:
