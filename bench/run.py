@@ -17,6 +17,7 @@ from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio
+from bench.models import measure_models
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
 from pulsar_backlog.storage.session import start_session
@@ -37,6 +38,7 @@ class Size:
     wide: Spec
     same: Spec
     audit: Spec
+    chunk_rows: int
 
 
 FULL = Size(
@@ -46,6 +48,7 @@ FULL = Size(
     wide=Spec(600_000, block_bytes=1 << 30),
     same=Spec(30_000, ledgers=2, chunk_share=0.2, properties=3),
     audit=Spec(200_000, ledgers=4),
+    chunk_rows=2_000_000,
 )
 QUICK = Size(
     repetitions=2,
@@ -54,6 +57,7 @@ QUICK = Size(
     wide=Spec(200_000, block_bytes=1 << 30),
     same=Spec(5_000, ledgers=2, chunk_share=0.2, properties=3),
     audit=Spec(20_000, ledgers=2),
+    chunk_rows=200_000,
 )
 
 
@@ -192,6 +196,7 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_small(spark, small, size.repetitions, card)
     with generated("100 KB entries", size.large) as large:
         measure_large(spark, large, size.repetitions, card)
+    measure_models(spark, size.chunk_rows, size.repetitions, card)
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, card)

@@ -76,6 +76,9 @@ def test_forecasts_add_up_and_name_who_dies(
         assert row["publications"] == sum(mine.values())
     for model, run in recorded():
         topic = f"persistent://lab/s3/{run.name.partition('/')[0]}"
+        if (topic, model) not in forecasts:
+            assert not any(entry.num_chunks for entry in run.entries)  # nothing but markers and plain messages
+            continue
         died = run.facts["exit"] not in (0, None)
         assert (forecasts[topic, model]["damage"] == DEATHS.get(model, "")) == died, run.name
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -34,6 +35,8 @@ _DOOR_DDL = ", ".join([
     *(f"{c.name} {c.type}" for c in sorted(_OUTCOME, key=lambda c: Outcome._fields.index(c.name))),
     f"forecast struct<{', '.join(f'{c.name}:{c.type}' for c in _FORECAST)}>",
 ])  # fmt: skip
+_in_log = lru_cache(maxsize=4096)(InLog)
+"""Few different ones occur, in millions of rows."""
 _LAST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: later times are null in tables."""
 
@@ -110,8 +113,8 @@ def _run_topic(
     open_in_log = OpenInLog(DEFAULT_EXPIRY_MS)
     for stretch in stretches:
         columns = {name: stretch.column(name).to_pylist() for name in MODEL_COLUMNS[1:]}
-        entries = list(map(LogEntry, *(columns[name] for name in LOG_COLUMNS)))
-        in_logs = list(map(InLog, *(columns[name] for name in IN_LOG_COLUMNS)))
+        entries = list(map(LogEntry._make, zip(*(columns[name] for name in LOG_COLUMNS), strict=True)))
+        in_logs = list(map(_in_log, *(columns[name] for name in IN_LOG_COLUMNS)))
         if not runs:
             runs = [TopicRun(name, _settings(name, topic, context), columns["end_ms"][0]) for name in context.models]
         for entry in entries:

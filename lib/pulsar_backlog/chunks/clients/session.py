@@ -71,9 +71,8 @@ class Session:
         self._connected_ms = connected_ms
         self._live = settings.live
         self._client = CLIENTS[settings.family](settings, self)
-        self._shared = (
-            SharedDispatch(settings, catching_up=not settings.live) if settings.subscription == "Shared" else None
-        )
+        shared = settings.subscription == "Shared"
+        self._shared = SharedDispatch(settings, catching_up=not settings.live) if shared else None
         self._permits = Permits(settings.receiver_queue)
         self._timeout_ms = None if settings.family in ("go", "sql") else settings.ack_timeout_ms
         self._redeliver_ms = NEVER
@@ -105,8 +104,11 @@ class Session:
 
     def _take(self, entry: LogEntry, plain_before: int) -> None:
         if self.damage is None:
-            self._move_clock(max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms)
-            self._permits.pass_messages(plain_before)
+            now_ms = max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms
+            if now_ms != self._now_ms:
+                self._move_clock(now_ms)
+            if plain_before:
+                self._permits.pass_messages(plain_before)
             if self._permits.exhausted:
                 self._break("permit_stall", entry, "the client kept the permits of dropped last chunks")
         if self._interruptions and self._is_stalled():
