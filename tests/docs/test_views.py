@@ -167,3 +167,13 @@ def test_producers(spark: SparkSession) -> None:
     ]
     columns = ["topic", "producer_name", "entries", "chunk_entries", "chunked_share", "payload_bytes"]
     assert ask(spark, "producers", columns, entries=rows) == [("a", "p", 2, 1, 0.5, 11), ("b", "p", 1, 0, 0.0, 7)]
+
+
+def test_chunk_manifests_name_the_chunks_in_order(spark: SparkSession) -> None:
+    manifest = [(0, 5, 9, 100, 10), (1, 6, 0, 0, 10), (2, 6, 1, 50, 3)]
+    rows = [
+        {"chunk_uuid": "rebuildable", "rebuildable": True, "manifest": manifest},
+        {"chunk_uuid": "not", "manifest": []},
+    ]
+    got = ask(spark, "chunk_manifests", ["chunk_uuid", "positions"], chunked_messages=rows)
+    assert got == [("rebuildable", ["5:9", "6:0", "6:1"])]

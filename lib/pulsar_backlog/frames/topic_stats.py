@@ -45,9 +45,10 @@ def _of_producers(producers: DataFrame) -> DataFrame:
         f.col("clock_ahead.ms").alias("clock_ahead_ms"),
     )  # fmt: skip
     small = (f.col("chunk_entries") > 0) & (f.col("single_bytes") <= SMALL_MESSAGE_BYTES * f.col("single_messages"))
-    people = producers.filter(f.col("markers") < f.col("entries")).select("topic", "producer_name").distinct()
+    # Who wrote nothing but markers is the broker.
+    sends = f.col("markers") < f.col("entries")
     numbered = producers.withColumn("number", f.row_number().over(first))
-    grouped = numbered.groupBy("topic").agg(
+    return numbered.groupBy("topic").agg(
         *(f.sum(name).alias(name) for name in _SUMS),
         f.min("first_ms").alias("first_ms"),
         f.max("last_ms").alias("last_ms"),
@@ -55,10 +56,9 @@ def _of_producers(producers: DataFrame) -> DataFrame:
         f.max("largest_header.bytes").cast("bigint").alias("largest_header_bytes"),
         f.max("largest_slice").alias("largest_slice"),
         f.sum(f.when(small, f.col("single_messages")).otherwise(0)).alias("small_singles"),
-        f.array_sort(f.collect_list(f.when(f.col("number") <= MAX_PRODUCERS, named))).alias("numbered"),
+        f.array_sort(f.collect_list(f.when(sends & (f.col("number") <= MAX_PRODUCERS), named))).alias("numbered"),
+        f.count(f.when(sends, 1)).alias("producer_count"),
     )
-    counts = people.groupBy("topic").agg(f.count("*").alias("producer_count"))
-    return grouped.join(counts, on="topic", how="left")
 
 
 def _of_publications(publications: DataFrame) -> DataFrame:
