@@ -117,8 +117,7 @@ def _run_topic(
         in_logs = list(map(_in_log, *(columns[name] for name in IN_LOG_COLUMNS)))
         if not runs:
             runs = [TopicRun(name, _settings(name, topic, context), columns["end_ms"][0]) for name in context.models]
-        for entry in entries:
-            open_in_log.pass_entry(entry)
+        open_in_log.pass_all(entries)
         for run in runs:
             run.offer_all(entries, in_logs)
             yield from _outcome_batches(topic, run, arrow)

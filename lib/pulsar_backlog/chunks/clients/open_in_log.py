@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pulsar_backlog.chunks.clients.events import LogEntry
 
 
@@ -20,17 +22,20 @@ class OpenInLog:
         self._newest_ms: dict[tuple[str, int], int] = {}  # in order of the newest chunk
         self.peak = 0
 
-    def pass_entry(self, entry: LogEntry) -> None:
-        """The next chunk entry of the log."""
-        if entry.chunk_id is None or (entry.num_chunks or 0) <= 1:
-            return
-        key = entry.uuid, entry.publish_time_ms
-        known = self._newest_ms.pop(key, None) is not None
-        if entry.chunk_id + 1 >= (entry.num_chunks or 0) or not (known or entry.chunk_id == 0):
-            return
-        self._forget_old(entry.stored_ms)
-        self._newest_ms[key] = entry.stored_ms
-        self.peak = max(self.peak, len(self._newest_ms))
+    def pass_all(self, entries: Iterable[LogEntry]) -> None:
+        """The next chunk entries of the log."""
+        newest_ms = self._newest_ms
+        for entry in entries:
+            chunk_id, num_chunks = entry.chunk_id, entry.num_chunks or 0
+            if chunk_id is None or num_chunks <= 1:
+                continue
+            key = entry.uuid, entry.publish_time_ms
+            known = newest_ms.pop(key, None) is not None
+            if chunk_id + 1 < num_chunks and (known or chunk_id == 0):
+                newest_ms[key] = entry.stored_ms
+                if not known:
+                    self._forget_old(entry.stored_ms)
+                    self.peak = max(self.peak, len(newest_ms))
 
     def _forget_old(self, now_ms: int) -> None:
         while self._newest_ms:

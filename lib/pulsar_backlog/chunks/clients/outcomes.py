@@ -103,9 +103,10 @@ class Accounts:
     def dispatch(self, entry: LogEntry) -> None:
         """See `Cursor`."""
         account = self._open[entry.uuid, entry.publish_time_ms]
-        if (entry.ledger_id, entry.entry_id) not in account.unacknowledged:
+        at = entry.ledger_id, entry.entry_id
+        if at not in account.unacknowledged:
             account.seen += 1
-            account.unacknowledged[entry.ledger_id, entry.entry_id] = entry
+            account.unacknowledged[at] = entry
 
     def block(self, entry: LogEntry) -> None:
         """See `Cursor`."""
@@ -122,13 +123,14 @@ class Accounts:
     def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
         """See `Inbox`."""
         account = self._open.get((entries[0].uuid, entries[0].publish_time_ms))
-        if account is not None and content == "right" and len(entries) == len(account.unacknowledged):
-            account.right += 1  # the usual case: all that is open of one publication
-            account.unacknowledged.clear()
-            self.acknowledgements += len(entries)
-            self._close_if_done(account)
+        if account is None or content != "right":
+            self._deliver_parts(entries, content)
             return
-        self._deliver_parts(entries, content)
+        account.right += 1  # the usual case: all of one publication
+        for entry in entries:
+            if account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is not None:
+                self.acknowledgements += 1
+        self._close_if_done(account)
 
     def _deliver_parts(self, entries: Sequence[LogEntry], content: Content) -> None:
         previous: Account | None = None

@@ -103,13 +103,14 @@ class Session:
         self._take(entry, plain_before)
 
     def _take(self, entry: LogEntry, plain_before: int) -> None:
+        # Runs once per chunk and model: no call here that is not needed.
         if self.damage is None:
             now_ms = max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms
             if now_ms != self._now_ms:
                 self._move_clock(now_ms)
             if plain_before:
                 self._permits.pass_messages(plain_before)
-            if self._permits.exhausted:
+            if self._permits.kept and self._permits.exhausted:
                 self._break("permit_stall", entry, "the client kept the permits of dropped last chunks")
         if self._interruptions and self._is_stalled():
             self._held.append(entry)
@@ -118,8 +119,11 @@ class Session:
         elif entry.marker:
             self._cursor.dispatch(entry)
             self._cursor.acknowledge((entry,), "marker")
+        elif self._shared is None:
+            self._cursor.dispatch(entry)
+            self._send(entry)
         else:
-            self._dispatch(entry, plain_before)
+            self._dispatch(entry, self._shared, 1 + plain_before)
 
     def finish(self, until_ms: int) -> None:
         """The log ends; the consumer stays connected until then."""
@@ -131,12 +135,8 @@ class Session:
         if self.damage is not None and self.damage.kind == "reconnect_loop":
             self._loop()
 
-    def _dispatch(self, entry: LogEntry, plain_before: int) -> None:
-        shared = self._shared
-        if shared is None:
-            self._cursor.dispatch(entry)
-            self._send(entry)
-            return
+    def _dispatch(self, entry: LogEntry, shared: SharedDispatch, entries_read: int) -> None:
+        """A Shared subscription: the entry goes to the consumer, or waits for one."""
         if shared.admits(entry):
             self._cursor.dispatch(entry)
             self._send(entry)
@@ -145,7 +145,7 @@ class Session:
             self._cursor.acknowledge((entry,), "headless")
         else:
             shared.waiting.append(entry)
-        if shared.fill(1 + plain_before):
+        if shared.fill(entries_read):
             self._end_batch(entry)
 
     def _end_batch(self, entry: LogEntry | None) -> None:
