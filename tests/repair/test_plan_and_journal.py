@@ -127,6 +127,10 @@ def test_the_state_that_drift_is_measured_from(tmp_path: Path) -> None:
     assert original is not None
     assert list(original.acked.positions()) == [(5, 0)]
     assert journal.baseline(PLAN.actions[2]) is None  # another subscription
+    journal.add(line(1, "done", [Run(5, 0, 4)]))
+    baseline = journal.baseline(PLAN.actions[1])
+    assert baseline is not None
+    assert len(baseline.own) == 0  # what it did stands in `acked`, or it did not
 
 
 def test_two_at_once(tmp_path: Path) -> None:

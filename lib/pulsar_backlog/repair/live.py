@@ -116,8 +116,8 @@ def _document(rest: AdminRest, topic: str, kind: str) -> Document:
 def _subscription(
     topic: str, cursor: SavedCursor, saved: SavedSubscription | None, lengths: Mapping[int, int]
 ) -> LiveSubscription:
-    if cursor.mark_delete is None or not cursor.whole_text:
-        raise AdminError(topic, "failed", f"the state of subscription {cursor.name!r} cannot be read whole")
+    if cursor.mark_delete is None:
+        raise AdminError(topic, "failed", f"the state of subscription {cursor.name!r} cannot be read")
     ranges = np.array(cursor.ranges, dtype=np.int64) if cursor.ranges else NO_RANGES
     acked = acked_set(AckState(cursor.mark_delete, ranges), dict(lengths))
     return LiveSubscription(
