@@ -80,15 +80,26 @@ def test_a_journal_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_line_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
-    journal = open_journal(tmp_path, PLAN)
-    journal.add(line(0, "begun", [Run(5, 0, 0)]))
-    whole = (tmp_path / JOURNAL_NAME).read_bytes()
+    path = tmp_path / JOURNAL_NAME
+    open_journal(tmp_path, PLAN).add(line(0, "begun", [Run(5, 0, 0)]))
+    whole = path.read_bytes()
     for cut in (1, len(whole) // 2, len(whole) - 1):
-        (tmp_path / JOURNAL_NAME).write_bytes(whole + whole[:cut])
+        path.write_bytes(whole + whole[:cut])
         again = open_journal(tmp_path, PLAN)
         assert len(again.lines) == 1
-        again.add(line(0, "done", [Run(5, 0, 4)]))
+        assert path.read_bytes() == whole + whole[:cut]  # someone may be writing it right now
+        with again.locked():
+            again.add(line(0, "done", [Run(5, 0, 4)]))
         assert [one.status for one in open_journal(tmp_path, PLAN).lines] == ["begun", "done"]
+
+
+def test_whoever_waits_for_the_journal_sees_what_was_done_meanwhile(tmp_path: Path) -> None:
+    early = open_journal(tmp_path, PLAN)
+    other = open_journal(tmp_path, PLAN)
+    with other.locked():
+        other.add(line(0, "done"))
+    with early.locked():
+        assert early.is_finished(PLAN.actions[0])
 
 
 def test_a_journal_of_another_plan(tmp_path: Path) -> None:

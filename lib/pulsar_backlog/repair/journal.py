@@ -108,16 +108,18 @@ class Journal:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the journal alone.
+        """Hold the journal alone, as it is now, without what a kill cut short.
 
         Raises:
-            UsageError: another apply of this plan holds it.
+            UsageError: another apply of this plan holds it, or it is damaged.
         """
         with self._path.open("ab") as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 raise UsageError(f"{self._path}: another apply of this plan is running: wait until it ends") from None
+            self.lines, whole_bytes = _read(self._path, self._plan)
+            os.truncate(self._path, whole_bytes)
             yield
 
     def baseline(self, action: Action) -> Baseline | None:
@@ -143,16 +145,20 @@ class Journal:
 
 
 def open_journal(folder: Path, plan: Plan) -> Journal:
-    """The journal beside a plan; new when there is none. A line that a kill cut short is dropped.
+    """The journal beside a plan; new when there is none. To write to it, hold it (`locked`).
 
     Raises:
         UsageError: it belongs to another plan, or is damaged.
     """
     path = folder / JOURNAL_NAME
+    lines, _ = _read(path, plan)
+    return Journal(path, plan, lines)
+
+
+def _read(path: Path, plan: Plan) -> tuple[list[Line], int]:
+    """The whole lines, and how many bytes they have; what a kill left behind them, or an apply still writes, is not one."""
     content = path.read_bytes() if path.is_file() else b""
     whole = content[: content.rfind(b"\n") + 1]
-    if whole != content:
-        os.truncate(path, len(whole))
     try:
         lines = [_line(json.loads(text)) for text in whole.splitlines()]
     except (ValueError, TypeError, KeyError):
@@ -161,7 +167,7 @@ def open_journal(folder: Path, plan: Plan) -> Journal:
         ) from None
     if any(line.action_id != f"{plan.plan_id}-{line.number}" for line in lines):
         raise UsageError(f"{path} belongs to another plan: put each plan into a folder of its own")
-    return Journal(path, plan, lines)
+    return lines, len(whole)
 
 
 def _line(body: dict[str, Any]) -> Line:
