@@ -7,7 +7,7 @@ import math
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -18,6 +18,7 @@ from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio
 from bench.models import measure_models
+from bench.rebuild import FOLD, REBUILD, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
 from pulsar_backlog.storage.session import start_session
@@ -39,6 +40,8 @@ class Size:
     same: Spec
     audit: Spec
     chunk_rows: int
+    rebuild: Spec
+    fold: Spec
 
 
 FULL = Size(
@@ -49,6 +52,8 @@ FULL = Size(
     same=Spec(30_000, ledgers=2, chunk_share=0.2, properties=3),
     audit=Spec(200_000, ledgers=4),
     chunk_rows=2_000_000,
+    rebuild=REBUILD,
+    fold=FOLD,
 )
 QUICK = Size(
     repetitions=2,
@@ -58,6 +63,8 @@ QUICK = Size(
     same=Spec(5_000, ledgers=2, chunk_share=0.2, properties=3),
     audit=Spec(20_000, ledgers=2),
     chunk_rows=200_000,
+    rebuild=replace(REBUILD, entries=REBUILD.entries // 10),
+    fold=replace(FOLD, entries=FOLD.entries // 10),
 )
 
 
@@ -197,6 +204,10 @@ def measure(size: Size, card: Scorecard) -> None:
     with generated("100 KB entries", size.large) as large:
         measure_large(spark, large, size.repetitions, card)
     measure_models(spark, size.chunk_rows, size.repetitions, card)
+    with generated("chunked messages", size.rebuild) as backlog:
+        measure_rebuild(spark, backlog, size.repetitions, card)
+    with generated("chunk rows", size.fold) as backlog:
+        measure_fold(spark, backlog, size.repetitions, card)
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, card)

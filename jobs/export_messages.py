@@ -72,7 +72,7 @@ def export(context: JobContext) -> JobResult:
     publications = of_topics(_mine(context, "chunked_messages"), topics)
     all_messages = wanted_entries(with_transactions(entries, filters.revealing()), filters)
     messages = wanted_entries(with_transactions(entries, filters), filters)
-    wanted = wanted_publications(publications, filters)
+    wanted = wanted_entries(publications, filters)
     write_messages(context, exported(context, messages, wanted, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))
     origin = Origin(context.cluster, JOB)
@@ -155,11 +155,6 @@ def wanted_topics(context: JobContext) -> list[str] | None:
 def of_topics(frame: DataFrame, topics: list[str] | None) -> DataFrame:
     """The rows of wanted topics."""
     return frame if topics is None else frame.filter(f.col("topic").isin(*topics))
-
-
-def wanted_publications(publications: DataFrame, filters: Filters) -> DataFrame:
-    """Chunked messages of wanted times and producers."""
-    return wanted_entries(publications, filters)
 
 
 def slice_of(context: JobContext, topics: list[str] | None) -> Column:

@@ -53,7 +53,7 @@ ODD: dict[str, tuple[Any, ...]] = {
 
 def family(number: int, rng: random.Random) -> list[dict[str, Any]]:
     n, size, encrypted = rng.randint(1, 6), rng.randint(1, 200), rng.random() < 0.3
-    last = rng.randint(1, size)
+    last = rng.choice((rng.randint(1, size), size, size, 0, size + 3))  # the last two are cut as no producer cuts
     tag = 16 if encrypted else 0
     return [
         {
@@ -112,7 +112,7 @@ def test_both_ways_say_the_same(schema: pa.Schema, seed: int, size: int) -> None
 def test_most_families_go_the_short_way() -> None:
     chosen = [bool(one) for part in whole_families(cut(rows(1), 50)) for one in healthy(part)]
     assert len(chosen) > 50
-    assert 0.5 < sum(chosen) / len(chosen) < 1
+    assert 0.3 < sum(chosen) / len(chosen) < 1
 
 
 def test_no_family_is_cut() -> None:

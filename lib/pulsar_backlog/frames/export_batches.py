@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pulsar_backlog.frames.export_plan import TRANSACTIONS
 from pulsar_backlog.messages.payloads import StoredPayload
@@ -22,12 +21,6 @@ BATCH_BYTES = 16 * 1024 * 1024
 """Payload bytes of one Arrow batch; a single larger payload makes one of its own."""
 BATCH_ROWS = 8192
 
-MEMBER_COLUMNS = (
-    "sequence_id", "index", "event_time", "properties", "partition_key", "partition_key_b64_encoded",
-    "null_partition_key", "ordering_key", "null_value",
-)  # fmt: skip
-"""Columns in which a batch member has its own value."""
-
 
 @dataclass(slots=True)
 class Rows:
@@ -36,12 +29,10 @@ class Rows:
     Attributes:
         entries: the entries' columns of `messages`, one row each.
         schema: of `messages`.
-        whole_batches: whether these are batch members, which have metadata of their own.
     """
 
     entries: pa.RecordBatch
     schema: pa.Schema
-    whole_batches: bool
     _at: list[int] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=dict)
     _held: int = 0
@@ -153,8 +144,3 @@ def as_list(batch: pa.RecordBatch, name: str) -> list[Any]:
         return [None] * batch.num_rows
     values: list[Any] = batch.column(name).to_pylist()
     return values
-
-
-def any_of(batch: pa.RecordBatch, name: str) -> bool:
-    """Whether a column holds anything at all."""
-    return name in batch.schema.names and bool(pc.any(pc.is_valid(batch.column(name))).as_py())

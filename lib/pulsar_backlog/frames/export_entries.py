@@ -15,7 +15,7 @@ from pulsar_backlog.frames.export_batches import Rows, as_list, entry_columns, m
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.opening import open_payload, size_doubt
-from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, unexportable
+from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, unexportable
 from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
 from pulsar_backlog.messages.ranges import GAP_BYTES, WINDOW_BYTES
 from pulsar_backlog.wire.batch import SingleMessage, read_batch
@@ -164,8 +164,8 @@ class _Opener:
     def __init__(
         self, columns: pa.RecordBatch, entries: pa.RecordBatch, context: ExportContext, schema: pa.Schema
     ) -> None:
-        self.bare = Rows(entries, schema, whole_batches=False)
-        self.members = Rows(entries, schema, whole_batches=True)
+        self.bare = Rows(entries, schema)
+        self.members = Rows(entries, schema)
         self._store = context.store
         self._ring = context.keys.ring()
         names = (
@@ -202,13 +202,9 @@ class _Opener:
 
     def _split(self, at: int, outcome: Outcome, reason: str, payload: Any, entry: dict[str, Any]) -> None:
         size = entry["num_messages_in_batch"]
-        members: list[SingleMessage] = []
-        try:
-            members.extend(read_batch(payload, size))
-        except DecodeError as error:
-            # What stands before the fault is read, but a broken frame makes all of the batch doubtful.
-            members = _readable(payload, size)
-            fault = unexportable(error)
+        members, fault = _members(payload, size)
+        if fault is not None:
+            # What stands before the fault is given out, but a broken frame makes all of the batch doubtful.
             reason = "; ".join(filter(None, (reason, fault.reason)))
             if len(members) < size:
                 self.bare.add(at, fault.outcome, fault.reason, None, batch_index=len(members), batch_size=size)
@@ -227,14 +223,15 @@ class _Opener:
             rows.add(at, outcome, reason, self._store.keep(payload), **own)
 
 
-def _readable(payload: Any, size: int) -> list[SingleMessage]:
+def _members(payload: Any, size: int) -> tuple[list[SingleMessage], Unexportable | None]:
+    """The members that can be read, and what stopped the reading."""
     members: list[SingleMessage] = []
     try:
         for member in read_batch(payload, size):
             members.append(member)
-    except DecodeError:
-        pass
-    return members
+    except DecodeError as error:
+        return members, unexportable(error)
+    return members, None
 
 
 def _places(
@@ -262,7 +259,7 @@ def _unread(
     """Rows of entries of which nothing but the place is known."""
     places = _places(stretch, stretch.offset, stretch.length, context, schema)
     nothing = pa.RecordBatch.from_pydict({"entry_id": pa.array(stretch.entry_id)})
-    rows = Rows(entry_columns(nothing, places, stretch.txn_state, schema), schema, whole_batches=False)
+    rows = Rows(entry_columns(nothing, places, stretch.txn_state, schema), schema)
     for at in range(len(stretch.entry_id)):
         rows.add(at, outcome, reason, None)
     yield from rows.take()
