@@ -156,7 +156,7 @@ def open_journal(folder: Path, plan: Plan) -> Journal:
 
 
 def _read(path: Path, plan: Plan) -> tuple[list[Line], int]:
-    """The whole lines, and how many bytes they have; what a kill left behind them, or an apply still writes, is not one."""
+    """The whole lines, and their bytes; what a kill left behind them, or an apply is still writing, is not one."""
     content = path.read_bytes() if path.is_file() else b""
     whole = content[: content.rfind(b"\n") + 1]
     try:
