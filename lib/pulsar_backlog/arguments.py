@@ -9,7 +9,8 @@ from pathlib import Path
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order
 
-_REPEATED = ("topic", "ledger", "model", "producer", "key", "state")
+_REPEATED = ("topic", "ledger", "model", "producer", "key", "state", "subscription", "code")
+_PLACES = ("source", "out", "admin", "to", "private_keys", "exported", "earlier")
 _DEFAULTS = {
     "cluster": "default",
     "fail_on": "error",
@@ -17,6 +18,7 @@ _DEFAULTS = {
     "transactions": "committed",
     "format": "delta",
     "inline_limit_bytes": 262144,
+    "republish_to": "same",
 }
 
 
@@ -45,11 +47,7 @@ def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -
     """
     given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
     options = in_time_order(given_options(given))
-    return options.model_copy(
-        update={
-            name: absolute(name, getattr(options, name)) for name in ("source", "out", "admin", "to", "private_keys")
-        }
-    )
+    return options.model_copy(update={name: absolute(name, getattr(options, name)) for name in _PLACES})
 
 
 def absolute(name: str, place: str | None) -> str | None:

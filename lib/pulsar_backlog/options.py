@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings import CATALOGUE
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
 _WITH_SOURCE = ("source", "endpoint", "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
@@ -39,11 +40,25 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "inline_limit_bytes",
         *_EVERY_JOB,
     ),
+    "plan_repair": (
+        "topic",
+        "subscription",
+        "code",
+        "severity",
+        "min_age",
+        "max_count",
+        "max_bytes",
+        "model",
+        "republish_to",
+        "accept_unsure",
+        "exported",
+        "earlier",
+        *_EVERY_JOB,
+    ),
     "check_quality": _EVERY_JOB,
     "write_report": _EVERY_JOB,
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""
-
 
 HELP: dict[str, str] = {
     "source": "folder or s3://bucket[/prefix] that holds the offloaded ledgers",
@@ -69,6 +84,16 @@ HELP: dict[str, str] = {
     "private_keys_command": "command that writes private keys in PEM to its standard output; run without a shell",
     "to": "folder that gets the messages; default: that of the tables",
     "format": "delta (table messages), parquet (messages.parquet) or files (each payload a file, messages.jsonl)",
+    "subscription": "only subscriptions that match this glob; may be repeated",
+    "code": "only what findings of this code are about, such as C25; may be repeated",
+    "severity": "only what findings of this severity or worse are about: error, warning or info",
+    "min_age": "only messages this much older than the newest entry of the audit, such as 90s, 30m, 2h, 7d",
+    "max_count": "actions at most; advice is not counted",
+    "max_bytes": "payload bytes at most that the actions concern together",
+    "republish_to": "same (the topic it lies in), file (kept beside the plan, not published), or a full topic name",
+    "accept_unsure": "acknowledge also what is only likely (or cannot_tell) lost for good",
+    "exported": "folder of the export that holds the messages; default: that of the tables",
+    "earlier": "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
     "inline_limit_bytes": "largest payload that stands in the row; larger ones become files named by their SHA-256",
 }
 """What each option says of itself, on every command line."""
@@ -117,10 +142,42 @@ def parse_instant(text: str) -> datetime:
     return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
+def parse_duration_ms(text: str) -> int:
+    """Milliseconds that a text such as `90s` or `7d` names.
+
+    Raises:
+        ValueError: it names none.
+    """
+    match = re.fullmatch(r"(\d{1,9})(ms|s|m|h|d)", text, re.ASCII)
+    if match is None:
+        raise ValueError(f"{text!r} is not an age such as 90s, 30m, 2h or 7d")
+    return int(match[1]) * {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}[match[2]]
+
+
+def _duration(text: str) -> str:
+    parse_duration_ms(text)
+    return text
+
+
+def _finding_code(text: str) -> str:
+    if text not in CATALOGUE:
+        raise ValueError(f"{text!r} is no code of a finding: see docs/findings.md")
+    return text
+
+
+def _republish_to(text: str) -> str:
+    if text not in ("same", "file") and not re.fullmatch(r"persistent://[^/]+/[^/]+/.+", text):
+        raise ValueError(f"{text!r} is neither same, file nor a topic such as persistent://tenant/namespace/name")
+    return text
+
+
 Uri = Annotated[str, AfterValidator(_without_credentials)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
 ModelName = Annotated[str, AfterValidator(_model_name)]
+Duration = Annotated[str, AfterValidator(_duration)]
+FindingCode = Annotated[str, AfterValidator(_finding_code)]
+RepublishTo = Annotated[str, AfterValidator(_republish_to)]
 MessageState = Literal["single", "batch", "whole", "out_of_order", "malformed"]
 
 
@@ -158,6 +215,16 @@ class Options(Frozen):
         to: folder that gets exported messages; None is `out`.
         format: how they are written.
         inline_limit_bytes: largest payload that stands in its row.
+        subscription: globs on names of subscriptions; any may match.
+        code: codes of findings; any may match.
+        severity: lowest severity of findings.
+        min_age: least age, as a number and a unit.
+        max_count: actions of a plan at most.
+        max_bytes: payload bytes of a plan at most.
+        republish_to: `same`, `file` or the full name of a topic.
+        accept_unsure: how unsure it may be that a message is lost for good.
+        exported: folder of an export; None is `out`.
+        earlier: folder of an earlier audit.
     """
 
     source: Uri | None = None
@@ -184,6 +251,16 @@ class Options(Frozen):
     to: Uri | None = None
     format: Literal["delta", "parquet", "files"] | None = None
     inline_limit_bytes: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None = None
+    subscription: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
+    code: Annotated[tuple[FindingCode, ...], BeforeValidator(_as_tuple)] | None = None
+    severity: Literal["error", "warning", "info"] | None = None
+    min_age: Duration | None = None
+    max_count: Annotated[int, Field(ge=1)] | None = None
+    max_bytes: Annotated[int, Field(ge=0)] | None = None
+    republish_to: RepublishTo | None = None
+    accept_unsure: Literal["likely", "cannot_tell"] | None = None
+    exported: str | None = None
+    earlier: str | None = None
 
     def over(self, below: Options) -> Options:
         """These options where they are set, those of the layer below where not."""

@@ -30,6 +30,9 @@ from pulsar_backlog.commands.connection import (
     TimeoutOption,
     TokenFileOption,
 )
+from pulsar_backlog.commands.repair_plan import plan as plan_command
+from pulsar_backlog.commands.repair_plan import record
+from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.repair.apply import Door, Limits, apply_plan, dry_run
 from pulsar_backlog.repair.client import opened_client
 from pulsar_backlog.repair.drift import Allowed
@@ -39,8 +42,12 @@ from pulsar_backlog.repair.verify import VERIFIED_NAME, Verdict, verify_plan
 from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(
-    help="Put right what an audit found: apply a plan, verify it.", no_args_is_help=True, rich_markup_mode=None
+    help="Put right what an audit found: plan it, apply the plan, verify it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
+repair.command("plan")(plan_command)
+repair.command("show")(show_command)
 
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", show_default=False)]
 
@@ -88,6 +95,7 @@ def apply(
             _Row(outcome.action, outcome.status, " ".join(outcome.notes))
             for outcome in apply_plan(door, planned, plan, journal, allowed, limits)
         ]
+    record(plan)
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
     words = {row.word for row in told} - {"advice", "kept"}
     if words <= {"done", "already"}:
@@ -113,6 +121,7 @@ def verify(
     with _door(admin_url, service_url, access) as door:
         verdicts = list(verify_plan(door.rest, door.client, planned, journal))
         _note(plan, verdicts, door)
+    record(plan)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)

@@ -27,6 +27,8 @@ _ACCEPTED: dict[str | None, frozenset[str]] = {
 }
 
 NOT_EXPORTED = "it can be rebuilt, and is not exported and verified"
+UNVERIFIED = "its export could not be verified: "
+UNSURE = "that it is lost for good is not certain "
 IN_FLIGHT = "a message with its uuid may still be arriving"
 MALFORMED = "its chunk fields make no sense, so what clients make of it cannot be told"
 
@@ -76,12 +78,12 @@ def _why_not(one: Publication, choices: Choices) -> str | None:
         return None
     if one.rebuildable or one.state in _WHOLE:
         if one.exported is not None and not one.exported.verified:
-            return f"its export could not be verified: {one.exported.reason}"
+            return f"{UNVERIFIED}{one.exported.reason}"
         if one.exported is not None:
             return "it belongs to a transaction that is open"
         return NOT_EXPORTED
     if one.state not in _INCOMPLETE:
         return MALFORMED
     if one.sureness not in _ACCEPTED[choices.accept_unsure]:
-        return f"that it is lost for good is not certain ({one.sureness}): {one.reason}"
+        return f"{UNSURE}({one.sureness}): {one.reason}"
     return None

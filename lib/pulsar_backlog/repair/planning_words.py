@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pulsar_backlog.repair.planning_safety import NOT_EXPORTED
+from pulsar_backlog.repair.planning_safety import NOT_EXPORTED, UNSURE, UNVERIFIED
 from pulsar_backlog.repair.planning_values import Publication, Restored, StallRow, Subscription
 from pulsar_backlog.repair.runs import runs_of, runs_text
 from pulsar_backlog.repair.values import Position, Run
@@ -13,6 +13,8 @@ _WEIGHT = {"certain": 0, "likely": 1, "cannot_tell": 2}
 _NAMED = 10
 
 EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
+AUDIT_AGAIN = "audit again when the log has gone on; or take the risk, with --accept-unsure"
+JUDGE_IT = "judge what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
 PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
 TO_FILE = "plan with --republish-to file: it is kept beside the plan, and what stands in the way is acknowledged"
 ACKNOWLEDGE_AFFECTS = "No other entry and no other subscription."
@@ -42,7 +44,8 @@ def position_text(position: Position) -> str:
 
 def next_step(why: str) -> str:
     """What would do away with a reason."""
-    return EXPORT_FIRST if why == NOT_EXPORTED else ""
+    steps = {NOT_EXPORTED: EXPORT_FIRST, UNSURE: AUDIT_AGAIN, UNVERIFIED: JUDGE_IT}
+    return next((step for start, step in steps.items() if why.startswith(start)), "")
 
 
 def waits_because(family: Sequence[Publication]) -> str:
@@ -64,7 +67,7 @@ def acknowledge_reason(cause: str, rows: Sequence[StallRow], entries: int, to: s
     what = counted(entries, "chunk entry", "chunk entries")
     sets = counted(len(rows), "message", "messages")
     if cause == "dead_chunks":
-        return f"{what} of {sets} wait here, and no client can ever be delivered them: the rest was never stored."
+        return f"{what} of {sets} wait here, and no client can ever be delivered them: the rest is not stored."
     gets = {"same": "this subscription has it or gets it once more", "file": "it is kept beside the plan"}
     then = gets.get(to, f"it is published to {to}")
     return f"{what} of {sets} stand in the way: the payload is exported and verified, and {then}."
@@ -80,7 +83,8 @@ def stall_evidence(stall: StallRow, own: Publication | None) -> str:
         if own.exported is not None and own.exported.verified:
             log += "; exported and verified"
     kinds = ", ".join([stall.kind, *stall.also]) + f" ({stall.sureness})"
-    return f"uuid {stall.chunk_uuid!r}: {len(stall.entries):,}{more} entries at {places}{log}. Here: {kinds}. {stall.advice}"
+    what = f"uuid {stall.chunk_uuid!r}: {len(stall.entries):,}{more} entries at {places}{log}"
+    return f"{what}. Here: {kinds}. {stall.advice}"
 
 
 def acknowledge_undo(runs: Sequence[Run]) -> str:
@@ -130,7 +134,7 @@ def republish_reason(one: Publication, cause: str, stall: StallRow | None) -> st
     if one.state not in ("whole", "out_of_order"):
         what = "Every chunk of the message is stored"
     if cause == "got_in_part" and stall is not None:
-        return f"{what}, and subscription {stall.subscription!r} has acknowledged a part of it: no client gets it any more."
+        return f"{what}, and subscription {stall.subscription!r} has acknowledged a part of it: it gets it no more."
     if one.losses:
         models = ", ".join(f"{loss.model} ({loss.outcome})" for loss in one.losses)
         return f"{what}, and clients do not deliver it: {models}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
-from pulsar_backlog.repair.planning_safety import IN_FLIGHT, NOT_EXPORTED
+from pulsar_backlog.repair.planning_safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
 from pulsar_backlog.repair.planning_values import Choices, Exported, Publication
 from pulsar_backlog.repair.values import Message
 
@@ -16,7 +16,7 @@ def why_not_sendable(one: Publication, choices: Choices) -> str | None:
     if exported is None:
         return NOT_EXPORTED
     if not exported.verified:
-        return f"its export could not be verified: {exported.reason}"
+        return f"{UNVERIFIED}{exported.reason}"
     if exported.transaction in ("aborted", "open"):
         return f"it belongs to a transaction that is {exported.transaction}"
     if exported.payload_sha256 is None or exported.payload_bytes is None:

@@ -1,0 +1,157 @@
+"""`repair plan` and `repair show`: what would be done, and what was done. Neither changes anything on a broker."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pulsar_backlog.arguments import absolute
+from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.jobfiles import load_job
+from pulsar_backlog.options import HELP
+from pulsar_backlog.repair.journal import open_journal
+from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts, ticket
+from pulsar_backlog.repair.values import read_plan
+from pulsar_backlog.report.repair import PlanView, Row, print_action, print_plan
+from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_UNCHANGED, run_job
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB = "plan_repair"
+
+
+def plan(
+    out: OutArgument,
+    topic: Annotated[list[str] | None, typer.Option(help=HELP["topic"])] = None,
+    subscription: Annotated[list[str] | None, typer.Option(help=HELP["subscription"])] = None,
+    code: Annotated[list[str] | None, typer.Option(help=HELP["code"])] = None,
+    severity: Annotated[str | None, typer.Option(help=HELP["severity"])] = None,
+    min_age: Annotated[str | None, typer.Option(help=HELP["min_age"])] = None,
+    max_count: Annotated[int | None, typer.Option(help=HELP["max_count"])] = None,
+    max_bytes: Annotated[int | None, typer.Option(help=HELP["max_bytes"])] = None,
+    model: Annotated[
+        list[str] | None, typer.Option(help="republish what this client loses, such as python; may be repeated")
+    ] = None,
+    republish_to: Annotated[str | None, typer.Option(help=HELP["republish_to"])] = None,
+    accept_unsure: Annotated[str | None, typer.Option(help=HELP["accept_unsure"])] = None,
+    exported: Annotated[str | None, typer.Option(help=HELP["exported"])] = None,
+    earlier: Annotated[str | None, typer.Option(help=HELP["earlier"])] = None,
+    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
+    explain: Annotated[int | None, typer.Option(metavar="ACTION", help="show one action of the plan in full")] = None,
+) -> None:
+    """Plan repairs from the tables in DIR: who waits on what, and what can be done without losing anything."""
+    given = {
+        "out": absolute("out", out), "topic": topic or None, "subscription": subscription or None,
+        "code": code or None, "severity": severity, "min_age": min_age, "max_count": max_count,
+        "max_bytes": max_bytes, "model": model or None, "republish_to": republish_to, "accept_unsure": accept_unsure,
+        "exported": absolute("exported", exported), "earlier": absolute("earlier", earlier), "cluster": cluster,
+    }  # fmt: skip
+    raise typer.Exit(run_plan(given, explain))
+
+
+def run_plan(given: Mapping[str, object], explained: int | None) -> int:
+    """Make the plan and print it, or one action of it; the exit code.
+
+    Raises:
+        UsageError: no tables, tables of several clusters and none named, or no such action.
+    """
+    out = str(given["out"])
+    named = given.get("cluster") or _only_cluster(out)
+    job = load_job(JOB)
+    seen: list[PlanView] = []
+    code = run_job(JOB, job.arg_parser(), _argv({**given, "cluster": named}), lambda c: job.plan(c, seen.append))
+    if not seen or code not in (EXIT_CLEAN, EXIT_UNCHANGED):
+        return code
+    if explained is None:
+        print_plan(seen[0])
+    else:
+        print_action(_chosen(seen[0].actions, explained))
+    return EXIT_CLEAN
+
+
+def show(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", show_default=False)],
+    action: Annotated[int | None, typer.Option(help="show one action in full")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="the plan with its audit trail as JSON, for a ticket")] = False,
+) -> None:
+    """Show a plan and all that was done about it; asks no broker."""
+    planned = read_plan(plan)
+    rows: Sequence[Row] = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
+    if action is not None:
+        rows = [_chosen(rows, action)]
+    if json_:
+        sys.stdout.write(ticket(planned, rows) + "\n")
+    elif action is not None:
+        print_action(rows[0])
+    else:
+        print_plan(PlanView(planned.plan_id, str(plan), plan_state(rows), rows))
+
+
+def record(plan: Path) -> None:
+    """Bring the tables beside a plan up to what its journal says; nothing when no tables lie beside it."""
+    out = plan.resolve().parent.parent
+    if not (out / "tables" / "repair_plans" / "_delta_log").is_dir():
+        return
+    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415 - Spark starts only when it is needed
+
+    _record(start_session("pulsar-backlog repair"), str(out), plan)
+
+
+def _record(spark: SparkSession, out: str, folder: Path) -> None:
+    from pyspark.sql import functions as f  # noqa: PLC0415
+
+    from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of  # noqa: PLC0415
+    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
+
+    planned = read_plan(folder)
+    rows = action_rows(planned, open_journal(folder, planned), read_verdicts(folder))
+    ours = (f.col("cluster") == planned.cluster) & (f.col("plan_id") == planned.plan_id)
+    actions, plans = TABLES["repair_actions"], TABLES["repair_plans"]
+    replace_slice(spark.createDataFrame(rows, schema_of(actions)), out, actions, ours)
+    mine = read_table(spark, out, plans).filter(ours).withColumn("state", f.lit(plan_state(rows)))
+    # Made anew from rows: a table cannot be replaced by what is read from it while it is written.
+    kept = spark.createDataFrame([row.asDict(recursive=True) for row in mine.collect()], schema_of(plans))
+    replace_slice(kept, out, plans, ours)
+
+
+def _chosen(rows: Sequence[Row], number: int) -> Row:
+    found = [row for row in rows if row["action"] == number]
+    if not found:
+        raise UsageError(f"the plan has no action {number}")
+    return found[0]
+
+
+def _argv(given: Mapping[str, object]) -> list[str]:
+    """A job's command line; what is not given is left out."""
+    argv: list[str] = []
+    for name, value in given.items():
+        for one in value if isinstance(value, list) else [value]:
+            if one is not None:
+                argv += [f"--{name.replace('_', '-')}={one}"]
+    return argv
+
+
+def _only_cluster(out: str) -> str:
+    """The cluster that the tables are of.
+
+    Raises:
+        UsageError: no tables, or of several clusters.
+    """
+    from pulsar_backlog.storage.delta import exists, read_table  # noqa: PLC0415
+    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
+    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
+
+    spark = start_session("pulsar-backlog repair plan")
+    if not exists(spark, out, TABLES["runs"]):
+        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
+    rows = read_table(spark, out, TABLES["runs"]).select("cluster").distinct().collect()
+    names = sorted(row["cluster"] for row in rows)
+    if len(names) != 1:
+        raise UsageError(f"{out} holds tables of several clusters: name one with --cluster ({', '.join(names)})")
+    return str(names[0])
