@@ -143,6 +143,8 @@ def test_evidence_is_bounded_and_the_count_is_not(spark: SparkSession) -> None:
     rows += [entry("t", 1, 2 + n, sent_ms=n + 2, at_ms=n + 2) for n in range(50)]
     entries = table_frame(spark, "entries", rows)
     ledgers = table_frame(spark, "ledgers", [ledger("t", 1)])
+    (of_ledger,) = ledger_orders(entries).select("steps").collect()
+    assert {step["code"]: len(step["entry_ids"]) for step in of_ledger["steps"]}["B06"] == 20  # already per ledger
     found = findings_of_order(ledger_orders(entries), producer_facts(entries), ledgers, {}, Origin("c", "j"))
     by_code = {row["code"]: row for row in found.collect()}
     assert (by_code["B06"]["count"], len(by_code["B06"]["evidence"]), by_code["B06"]["evidence"][0]) == (50, 20, "1:2")
