@@ -56,6 +56,21 @@ class Identity:
         return path
 
 
+def encryption_keys(folder: Path) -> tuple[Path, Path]:
+    """Files of a public key and its private key, to encrypt messages with."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public, private = folder / "public.pem", folder / "private.pem"
+    public.write_bytes(
+        key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
+    private.write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+    )
+    return public, private
+
+
 def make_identity(folder: Path) -> Identity:
     """Make all files in `folder`."""
     folder.mkdir()

@@ -15,6 +15,7 @@ from pulsar import ConsumerType, InitialPosition
 
 from pulsar_backlog.repair.values import Action, Position
 from tests.broker.conftest import NAMESPACE, Admin
+from tests.broker.identity import encryption_keys
 from tests.broker.process import Broker
 from tests.broker.publishing import chunks, message, publish
 from tests.broker.repairing import killed_at, make_plan, message_of, repair, runs, started
@@ -204,6 +205,36 @@ def test_originals_are_acknowledged_only_after_their_message_is_stored(
         (1, "verified"),
         (3, "not yet"),
     ]
+
+
+def test_what_was_encrypted_is_encrypted_again(
+    broker: Broker, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    positions = publish(broker, topic, [message(0, b"x")])
+    payload = os.urandom(100_000)
+    sent = message_of(payload, positions[0], was_encrypted=True)
+    plan = make_plan(tmp_path / "plan", [Action(0, "republish", topic, "r", message=sent)], {0: payload})
+    flags = ("--yes", "--allow-no-deduplication")
+    _, told = repair(broker, "apply", plan, *flags)
+    assert words(told) == ["refused"]
+    assert "it was encrypted: give --encryption-key" in told[0]["note"]
+    public, private = encryption_keys(tmp_path)
+    key = ("--encryption-key", "k", "--public-key-file", str(public))
+    assert repair(broker, "apply", plan, *flags, *key)[0] == 2  # a key is missing
+    key = (*key, "--private-key-file", str(private))
+    assert words(repair(broker, "apply", plan, *flags, *key)[1]) == ["done"]
+    _, told = repair(broker, "verify", plan, *key)
+    assert words(told) == ["verified"], told
+    assert words(repair(broker, "verify", plan)[1]) == ["not yet"]
+    blind = client.create_reader(topic, pulsar.MessageId(-1, *positions[0], -1))
+    with pytest.raises(pulsar.Timeout):
+        blind.read_next(1000)  # nothing is there in the clear
+    seeing = client.create_reader(
+        topic,
+        pulsar.MessageId(-1, *positions[0], -1),
+        crypto_key_reader=pulsar.CryptoKeyReader(str(public), str(private)),
+    )
+    assert seeing.read_next(3000).data() == payload
 
 
 def test_what_was_republished_once_is_not_republished(broker: Broker, topic: str, tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ LOOP = replace(REPUBLISH, message=Message((5, 3), "00", 1, properties={"pulsar-b
         (replace(RESET, target=None), live(), "not in the log any more"),
         (LOOP, live(), "would make a loop"),
         (replace(REPUBLISH, message=None), live(), "names no message"),
+        (replace(REPUBLISH, message=Message((5, 3), "00", 1, was_encrypted=True)), live(), "it was encrypted"),
         (replace(ACK, kind="settings"), live(), "never applied"),
         (replace(ACK, kind="file"), live(), "never applied"),
     ],

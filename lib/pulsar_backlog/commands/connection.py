@@ -13,6 +13,13 @@ AdminUrlOption = Annotated[
 ServiceUrlOption = Annotated[
     str, typer.Option("--service-url", help="the brokers' service, such as pulsar://broker:6650", show_default=False)
 ]
+EncryptionKeyOption = Annotated[
+    str | None, typer.Option("--encryption-key", help="name of the key that encrypts again what was encrypted")
+]
+PublicKeyFileOption = Annotated[Path | None, typer.Option("--public-key-file", help="PEM file of that key, to encrypt")]
+PrivateKeyFileOption = Annotated[
+    Path | None, typer.Option("--private-key-file", help="PEM file of that key, to read back what was published")
+]
 TokenFileOption = Annotated[
     Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
 ]

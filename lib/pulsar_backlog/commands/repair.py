@@ -25,7 +25,10 @@ from pulsar_backlog.commands.connection import (
     AdminUrlOption,
     CaFileOption,
     CertFileOption,
+    EncryptionKeyOption,
     KeyFileOption,
+    PrivateKeyFileOption,
+    PublicKeyFileOption,
     ServiceUrlOption,
     TimeoutOption,
     TokenFileOption,
@@ -34,7 +37,7 @@ from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.repair.apply import Door, Limits, apply_plan, dry_run
-from pulsar_backlog.repair.client import opened_client
+from pulsar_backlog.repair.client import Keys, opened_client, read_keys
 from pulsar_backlog.repair.drift import Allowed
 from pulsar_backlog.repair.journal import open_journal
 from pulsar_backlog.repair.values import Action, Plan, read_plan
@@ -70,6 +73,9 @@ def apply(
     max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
     max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
     per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
+    encryption_key: EncryptionKeyOption = None,
+    public_key_file: PublicKeyFileOption = None,
+    private_key_file: PrivateKeyFileOption = None,
     token_file: TokenFileOption = None,
     ca_file: CaFileOption = None,
     cert_file: CertFileOption = None,
@@ -78,8 +84,9 @@ def apply(
 ) -> None:
     """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    keys = read_keys(encryption_key, public_key_file, private_key_file)
     planned = read_plan(plan)
-    allowed = Allowed(allow_consumers, allow_no_deduplication)
+    allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None)
     journal = open_journal(plan, planned)
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:
@@ -90,7 +97,7 @@ def apply(
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
-    with _door(admin_url, service_url, access) as door, journal.locked():
+    with _door(admin_url, service_url, access, keys) as door, journal.locked():
         told = [
             _Row(outcome.action, outcome.status, " ".join(outcome.notes))
             for outcome in apply_plan(door, planned, plan, journal, allowed, limits)
@@ -108,6 +115,9 @@ def verify(
     plan: PlanArgument,
     admin_url: AdminUrlOption,
     service_url: ServiceUrlOption,
+    encryption_key: EncryptionKeyOption = None,
+    public_key_file: PublicKeyFileOption = None,
+    private_key_file: PrivateKeyFileOption = None,
     token_file: TokenFileOption = None,
     ca_file: CaFileOption = None,
     cert_file: CertFileOption = None,
@@ -116,10 +126,11 @@ def verify(
 ) -> None:
     """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    keys = read_keys(encryption_key, public_key_file, private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
-    with _door(admin_url, service_url, access) as door:
-        verdicts = list(verify_plan(door.rest, door.client, planned, journal))
+    with _door(admin_url, service_url, access, keys) as door:
+        verdicts = list(verify_plan(door, planned, journal))
         _note(plan, verdicts, door)
     record(plan)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
@@ -137,13 +148,14 @@ class _Row:
 
 
 @contextmanager
-def _door(admin_url: str, service_url: str, access: Access) -> Iterator[Door]:
+def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None) -> Iterator[Door]:
     with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
         yield Door(
             http,
             client,
             f"{os.environ.get('USER', os.getuid())}@{platform.node()}",
             lambda: time.time_ns() // 1_000_000,
+            keys,
         )
 
 

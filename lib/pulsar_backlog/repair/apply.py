@@ -15,6 +15,7 @@ from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
+from pulsar_backlog.repair.client import Keys
 from pulsar_backlog.repair.drift import Allowed, Check, check
 from pulsar_backlog.repair.journal import Journal, Line, Status
 from pulsar_backlog.repair.live import LiveTopic, read_live
@@ -69,6 +70,7 @@ class Door:
         client: Pulsar client.
         who: user and host, for the journal.
         now_ms: clock.
+        keys: to encrypt what was encrypted, and to read it back.
         sleep: waits.
     """
 
@@ -76,6 +78,7 @@ class Door:
     client: pulsar.Client
     who: str
     now_ms: Callable[[], int]
+    keys: Keys | None = None
     sleep: Callable[[float], None] = time.sleep
 
     @property
@@ -107,6 +110,7 @@ def apply_plan(
     producer's last sequence id could not tell any more.
     """
     pace = Pace(limits.per_second, door.sleep)
+    allowed = replace(allowed, has_keys=door.keys is not None)  # whatever was said: without keys nothing is encrypted
     begun = entries = 0
     unclear: set[str] = set()
     for action in sorted(plan.actions, key=lambda action: not journal.is_unclear(action)):
@@ -245,7 +249,8 @@ class _Step:
             return self._result("refused", live, ("its payload is not the one that was planned: make the plan anew",))
         first = self.journal.first_begun(action)
         after = first.last_confirmed if first and first.last_confirmed else live.last_confirmed
-        with opened_producer(self.door.client, self.plan, action.topic) as producer:
+        keys = self.door.keys if message.was_encrypted else None
+        with opened_producer(self.door.client, self.plan, action.topic, keys) as producer:
             # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
             last, tried = last_stored(producer), self.journal.last_sequence_id(action.topic, action)
             if not (0 <= tried <= last or (first and self._found(after))):
@@ -261,7 +266,7 @@ class _Step:
         return self._result("done", live, (f"stored at {found.position[0]}:{found.position[1]}",))
 
     def _found(self, after: Position) -> Found | None:
-        return find_published(self.door.client, self.plan, self.action, after, READ_BACK_SECONDS)
+        return find_published(self.door.client, self.plan, self.action, after, self.door.keys, READ_BACK_SECONDS)
 
     def _result(self, status: Status, live: LiveTopic | None, notes: tuple[str, ...]) -> Outcome:
         self._note(status, live, " ".join(notes))

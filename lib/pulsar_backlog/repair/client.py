@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pulsar
@@ -13,6 +15,44 @@ from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.errors import SourceError, UsageError
 
 CLIENT_NAME = "pulsar-backlog-repair"
+
+
+@dataclass(frozen=True)
+class Keys:
+    """With what messages are encrypted, and read back.
+
+    Attributes:
+        name: under which consumers know the key.
+        public_file: PEM.
+        private_file: PEM.
+    """
+
+    name: str
+    public_file: Path
+    private_file: Path
+
+    @property
+    def reader(self) -> pulsar.CryptoKeyReader:
+        """As the client takes them."""
+        return pulsar.CryptoKeyReader(str(self.public_file), str(self.private_file))
+
+
+def read_keys(name: str | None, public_file: Path | None, private_file: Path | None) -> Keys | None:
+    """Keys as options name them; None when none is named.
+
+    Raises:
+        UsageError: one of the three is missing, or a file cannot be read.
+    """
+    if name is None and public_file is None and private_file is None:
+        return None
+    if name is None or public_file is None or private_file is None:
+        raise UsageError("--encryption-key, --public-key-file and --private-key-file go together: give all three")
+    for path in (public_file, private_file):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from None
+    return Keys(name, public_file, private_file)
 
 
 class ClientError(SourceError):

@@ -21,10 +21,12 @@ class Allowed:
     Attributes:
         consumers: acting while consumers are connected to a Shared subscription.
         no_deduplication: republishing to a topic whose broker does not drop duplicates.
+        has_keys: whether what is republished can be encrypted.
     """
 
     consumers: bool = False
     no_deduplication: bool = False
+    has_keys: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
     if live.is_terminated and not action.expected_terminated:
         return Check("refused", ("the topic was terminated since the plan was made",))
     if action.kind == "republish":
-        reasons = _republish(action.message, live)
+        reasons = _republish(action.message, live, allowed)
     else:
         subscription = live.subscriptions.get(action.subscription or "")
         if subscription is None:
@@ -90,12 +92,14 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
     return Check("refused", tuple(reasons)) if reasons else Check("fits")
 
 
-def _republish(message: Message | None, live: LiveTopic) -> list[str]:
+def _republish(message: Message | None, live: LiveTopic, allowed: Allowed) -> list[str]:
     if message is None:
         return ["the plan names no message"]
     reasons = []
     if live.is_terminated:
         reasons.append("the topic is terminated: nothing can be published to it")
+    if message.was_encrypted and not allowed.has_keys:
+        reasons.append("it was encrypted: give --encryption-key, --public-key-file and --private-key-file")
     if LOOP_PROPERTY in message.properties:
         reasons.append("the message was republished by a plan already; publishing it again would make a loop")
     return reasons

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import pulsar
 
-from pulsar_backlog.repair.client import told
+from pulsar_backlog.repair.client import Keys, told
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
 from pulsar_backlog.repair.values import Action, Message, Plan, Position
 
@@ -56,8 +56,10 @@ def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
 
 
 @contextmanager
-def opened_producer(client: pulsar.Client, plan: Plan, topic: str) -> Iterator[pulsar.Producer]:
+def opened_producer(client: pulsar.Client, plan: Plan, topic: str, keys: Keys | None) -> Iterator[pulsar.Producer]:
     """The plan's producer on a topic. Only one can be connected, so two applies at once cannot publish both.
+
+    With keys, it encrypts what it publishes.
 
     Raises:
         ClientError: the broker does not let it in, or it is connected already.
@@ -65,7 +67,13 @@ def opened_producer(client: pulsar.Client, plan: Plan, topic: str) -> Iterator[p
     name = f"pulsar-backlog-{plan.plan_id}"
     with told(topic, f"connecting producer {name!r} (only one apply of a plan can run)"):
         producer = client.create_producer(
-            topic, producer_name=name, chunking_enabled=True, batching_enabled=False, send_timeout_millis=30_000
+            topic,
+            producer_name=name,
+            chunking_enabled=True,
+            batching_enabled=False,
+            send_timeout_millis=30_000,
+            encryption_key=keys.name if keys else None,
+            crypto_key_reader=keys.reader if keys else None,
         )
     try:
         yield producer
@@ -100,7 +108,7 @@ def publish(
 
 
 def find_published(
-    client: pulsar.Client, plan: Plan, action: Action, after: Position, limit_seconds: float
+    client: pulsar.Client, plan: Plan, action: Action, after: Position, keys: Keys | None, limit_seconds: float
 ) -> Found | None:
     """Look for the action's message in what was stored after a position, as a real consumer reads it.
 
@@ -110,7 +118,8 @@ def find_published(
     wanted = plan.action_id(action)
     deadline = time.monotonic() + limit_seconds
     with told(action.topic, "reading back"):
-        reader = client.create_reader(action.topic, pulsar.MessageId(-1, *after, -1))
+        start = pulsar.MessageId(-1, *after, -1)
+        reader = client.create_reader(action.topic, start, crypto_key_reader=keys.reader if keys else None)
     try:
         while time.monotonic() < deadline:
             with told(action.topic, "reading back"):

@@ -62,6 +62,7 @@ class Message:
         event_time_ms: None when there is none.
         properties: of the application.
         original_topic: where it lies, when it is published to another topic.
+        was_encrypted: whether it was encrypted in the log; then it is encrypted again, never published in the clear.
     """
 
     original: Position
@@ -73,6 +74,7 @@ class Message:
     event_time_ms: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     original_topic: str | None = None
+    was_encrypted: bool = False
 
 
 @dataclass(frozen=True)

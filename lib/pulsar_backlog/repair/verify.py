@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import pulsar
-
-from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
-from pulsar_backlog.repair.apply import READ_BACK_SECONDS
+from pulsar_backlog.repair.apply import READ_BACK_SECONDS, Door
 from pulsar_backlog.repair.journal import Journal
 from pulsar_backlog.repair.live import LiveTopic, read_live
 from pulsar_backlog.repair.republish import find_published
@@ -37,7 +34,7 @@ class Verdict:
     note: str = ""
 
 
-def verify_plan(rest: AdminRest, client: pulsar.Client, plan: Plan, journal: Journal) -> Iterator[Verdict]:
+def verify_plan(door: Door, plan: Plan, journal: Journal) -> Iterator[Verdict]:
     """Compare each action of a plan with the live state. Changes nothing."""
     for action in plan.actions:
         if action.kind in NEVER_APPLIED:
@@ -46,17 +43,17 @@ def verify_plan(rest: AdminRest, client: pulsar.Client, plan: Plan, journal: Jou
             yield Verdict(action, "not yet", f"apply says: {journal.status(action) or 'not begun'}")
             continue
         try:
-            yield _verified(rest, client, plan, journal, action)
+            yield _verified(door, plan, journal, action)
         except SourceError as error:
             yield Verdict(action, "not yet", str(error))
 
 
-def _verified(rest: AdminRest, client: pulsar.Client, plan: Plan, journal: Journal, action: Action) -> Verdict:
-    live = read_live(rest, action.topic)
+def _verified(door: Door, plan: Plan, journal: Journal, action: Action) -> Verdict:
+    live = read_live(door.rest, action.topic)
     if live is None:
         return Verdict(action, "failed", "the topic does not exist any more")
     if action.kind == "republish":
-        return _read_back(client, plan, journal, action)
+        return _read_back(door, plan, journal, action)
     subscription = live.subscriptions.get(action.subscription or "")
     if subscription is None:
         return Verdict(action, "failed", "the subscription does not exist any more")
@@ -92,11 +89,13 @@ def _nothing_else(
     return Verdict(action, "verified", f"connected consumers acknowledged {len(others)} more" if others else "")
 
 
-def _read_back(client: pulsar.Client, plan: Plan, journal: Journal, action: Action) -> Verdict:
+def _read_back(door: Door, plan: Plan, journal: Journal, action: Action) -> Verdict:
     first = journal.first_begun(action)
     if first is None or first.last_confirmed is None:
         return Verdict(action, "not yet", "the journal does not say where to look")
-    found = find_published(client, plan, action, first.last_confirmed, READ_BACK_SECONDS)
+    if action.message is not None and action.message.was_encrypted and door.keys is None:
+        return Verdict(action, "not yet", "it is encrypted: give --encryption-key and its files to read it back")
+    found = find_published(door.client, plan, action, first.last_confirmed, door.keys, READ_BACK_SECONDS)
     if found is None:
         return Verdict(action, "failed", "a reader does not find the message")
     if not found.is_same:
