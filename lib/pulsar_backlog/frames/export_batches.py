@@ -38,7 +38,10 @@ class Rows:
     _held: int = 0
 
     def add(self, at: int, outcome: str, reason: str, payload: StoredPayload | None, **own: Any) -> None:
-        """Add a message of entry `at`; `own` are columns in which it differs from its entry."""
+        """Add a message of entry `at`; `own` are columns in which it differs from its entry.
+
+        Of one `Rows`, all messages have the same own columns, but for the batch's.
+        """
         values = {
             "outcome": outcome,
             "verified": outcome == "exported" and not reason,
@@ -47,6 +50,8 @@ class Rows:
             "payload_file": payload.file if payload else None,
             "payload_bytes": payload.size_bytes if payload else None,
             "payload_sha256": payload.sha256 if payload else None,
+            "batch_index": -1,
+            "batch_size": None,
             **own,
         }
         self._at.append(at)

@@ -195,7 +195,7 @@ class _Opener:
         reason = "; ".join(doubt for doubt in (wrong, unsure) if doubt)
         outcome: Outcome = "wrong_size" if wrong else "exported"
         if value["num_messages_in_batch"] is None:
-            self._add(self.bare, at, outcome, reason, payload, value["null_value"], {"batch_size": None})
+            self._add(self.bare, at, outcome, reason, payload, value["null_value"], {})
             return self.bare
         self._split(at, outcome, reason, payload, value)
         return self.members

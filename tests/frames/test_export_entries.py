@@ -1,0 +1,120 @@
+"""Entries that a client would stumble over, exported: broken batches, placeholders, null values, odd sizes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.frames.export_entries import ExportContext, export_stretch, stretches
+from pulsar_backlog.frames.export_plan import assign_tasks
+from pulsar_backlog.frames.schemas import arrow_schema
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.payloads import PayloadStore
+from pulsar_backlog.tables import TABLES
+from tests.wire.encode import entry, number, run
+
+HEAD = run(1, b"p") + number(2, 7) + number(3, 1000)
+
+
+@pytest.fixture(scope="module")
+def schema(spark: SparkSession) -> pa.Schema:
+    del spark  # DDL is parsed by the JVM
+    return arrow_schema(TABLES["messages"])
+
+
+def member(payload: bytes, more: bytes = b"", size: int | None = None) -> bytes:
+    metadata = number(3, len(payload) if size is None else size) + more
+    return struct.pack(">I", len(metadata)) + metadata + payload
+
+
+def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema) -> list[dict[str, Any]]:
+    """The rows of entries that lie one after the other in an object."""
+    data, rows = b"", []
+    for entry_id, body in enumerate(bodies):
+        rows.append((5, entry_id, len(data), len(body), 0))
+        data += body
+    (folder / "object").write_bytes(data)
+    names = ["ledger_id", "entry_id", "offset", "length", "txn_state"]
+    plan = pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    context = ExportContext(
+        "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000)
+    )
+    batches = (batch for part in stretches(plan) for batch in export_stretch(part, context, schema))
+    found = [row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")]
+    return sorted(found, key=lambda row: (row["entry_id"], row["batch_index"]))
+
+
+def test_a_batch_that_breaks_gives_what_stands_before_the_fault(tmp_path: Path, schema: pa.Schema) -> None:
+    broken = member(b"one") + member(b"two", size=99)
+    first, second = exported([entry(HEAD + number(11, 3), broken)], tmp_path, schema)
+    assert (first["batch_index"], first["payload"], first["verified"]) == (0, b"one", False)
+    assert (second["batch_index"], second["outcome"], second["payload"]) == (1, "undecodable", None)
+    assert second["batch_size"] == 3
+
+
+def test_bytes_after_the_last_member_make_the_batch_doubtful(tmp_path: Path, schema: pa.Schema) -> None:
+    (only,) = exported([entry(HEAD + number(11, 1), member(b"one") + b"x")], tmp_path, schema)
+    assert (only["payload"], only["verified"]) == (b"one", False)
+    assert "batch_trailing_bytes" in only["reason"]
+
+
+def test_placeholders_are_left_out_and_indexes_go_on(tmp_path: Path, schema: pa.Schema) -> None:
+    batch = member(b"a") + member(b"", number(4, 1)) + member(b"c", number(8, 9))
+    first, last = exported([entry(HEAD + number(11, 3), batch, broker=number(1, 5) + number(2, 41))], tmp_path, schema)
+    assert [(row["batch_index"], row["payload"], row["index"]) for row in (first, last)] == [
+        (0, b"a", 39),
+        (2, b"c", 41),
+    ]
+    assert [row["sequence_id"] for row in (first, last)] == [7, 9]  # the batch's, and its own
+    assert first["verified"]
+    assert last["verified"]
+
+
+def test_null_is_not_empty(tmp_path: Path, schema: pa.Schema) -> None:
+    null, empty, inner = exported(
+        [
+            entry(HEAD + number(25, 1), b""),
+            entry(HEAD, b""),
+            entry(HEAD + number(11, 1), member(b"", number(9, 1))),
+        ],
+        tmp_path,
+        schema,
+    )
+    assert (null["payload"], null["payload_bytes"], null["payload_sha256"], null["verified"]) == (None, 0, None, True)
+    assert (empty["payload"], empty["payload_bytes"], empty["verified"]) == (b"", 0, True)
+    assert (inner["payload"], inner["null_value"], inner["verified"]) == (None, True, True)
+
+
+def test_what_cannot_be_vouched_for_says_why(tmp_path: Path, schema: pa.Schema) -> None:
+    sound = entry(HEAD, b"payload")
+    damaged = sound[:-1] + bytes([sound[-1] ^ 1])
+    rows = exported(
+        [entry(HEAD, b"payload", checksum=False), damaged, entry(HEAD + number(9, 3), b"payload"), b"\0\0", sound],
+        tmp_path,
+        schema,
+    )
+    assert [row["outcome"] for row in rows] == ["exported", "corrupt", "wrong_size", "corrupt", "exported"]
+    assert [row["verified"] for row in rows] == [False, False, False, False, True]
+    assert [row["payload"] for row in rows] == [b"payload", None, b"payload", None, b"payload"]
+    assert [bool(row["reason"]) for row in rows] == [True, True, True, True, False]
+
+
+def test_tasks_get_equal_shares_and_every_bin_once() -> None:
+    bins = [(1, n, 60_000_000 + n) for n in range(40)] + [(2, 0, 1 << 30)]
+    tasks = assign_tasks(bins, cores=2)
+    assert sorted((ledger, n) for ledger, n, _ in tasks) == sorted((ledger, n) for ledger, n, _ in bins)
+    loads: dict[int, int] = {}
+    sizes = {(ledger, n): size for ledger, n, size in bins}
+    for ledger, n, task in tasks:
+        loads[task] = loads.get(task, 0) + sizes[ledger, n]
+    assert max(loads.values()) == 1 << 30  # what cannot be divided is alone
+    rest = [load for load in loads.values() if load != 1 << 30]
+    assert max(rest) < 2 * min(rest)
+    assert assign_tasks([], cores=2) == []
