@@ -2,7 +2,7 @@
 
 Reads: `stalls`, `chunks`, `chunked_messages`, `entries`, `subscriptions`, `topic_stats`; `consumer_outcomes` where
 models are chosen; `messages` of an export; an earlier audit's tables where acknowledgements are restored.
-Writes: `repair_plans`, `repair_actions`, and the plan itself with its payloads under `plans/` beside the tables.
+Writes: `repair_plans`, `repair_actions`, repairs.html, and the plan with its payloads under `plans/` beside the tables.
 Guarantees: an entry is acknowledged only when its message can certainly never be whole, or is exported and verified.
 The same tables and choices make the same plan. What is collected is bounded; what did not fit waits for another plan.
 """
@@ -15,9 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
@@ -33,7 +34,9 @@ from pulsar_backlog.repair.planning_values import Choices, Restored
 from pulsar_backlog.repair.storing import Payload, store_plan
 from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.report.repair import HeldBackRow, PlanView, print_plan
-from pulsar_backlog.storage.delta import exists, local_out, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
+from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -77,10 +80,20 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     store_plan(at, planned, sources.payloads(planned))
     rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
     use(PlanView(planned.plan.plan_id, str(at), plan_state(rows), tuple(rows), held, planned.left_off))
-    if is_new or not _is_recorded(context, planned):
-        _record(context, planned, rows, held, inputs)
+    known = plan_row(context.spark, context.out, context.cluster, planned.plan.plan_id)
+    if is_new or known is None:
+        write_trail(context.spark, context.out, _plan_row(context, planned, rows, held, inputs), rows)
+        write_page(context.spark, context.out, context.cluster)
         return JobResult(digest, rows={"repair_plans": 1, "repair_actions": len(rows)})
     return JobResult(digest, changed=False)
+
+
+def write_page(spark: SparkSession, out: str, cluster: str) -> None:
+    """The page that shows all plans and what was done about them."""
+    path = Path(local_out(out) or out) / PAGE_NAME
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(render_repairs(cluster, *history(spark, out, cluster)), encoding="utf-8")
+    part.replace(path)
 
 
 def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:
@@ -211,19 +224,13 @@ def _rows(frame: DataFrame) -> list[dict[str, Any]]:
     return [row.asDict(recursive=True) for row in frame.collect()]
 
 
-def _is_recorded(context: JobContext, planned: Planned) -> bool:
-    plans = read_table(context.spark, context.out, TABLES["repair_plans"])
-    ours = (f.col("cluster") == context.cluster) & (f.col("plan_id") == planned.plan.plan_id)
-    return not plans.filter(ours).isEmpty()
-
-
-def _record(
+def _plan_row(
     context: JobContext, planned: Planned, rows: list[dict[str, Any]], held: Sequence[HeldBackRow],
     inputs: dict[str, int],
-) -> None:  # fmt: skip
+) -> dict[str, Any]:  # fmt: skip
     plan_id = planned.plan.plan_id
     given = context.options.model_dump(include=set(_CHOICES), exclude_none=True)
-    row = {
+    return {
         "cluster": context.cluster,
         "plan_id": plan_id,
         "made": context.started,
@@ -237,11 +244,6 @@ def _record(
         "held_back": [asdict(one) for one in held[:_SHOWN_REASONS]],
         "state": plan_state(rows),
     }
-    ours = (f.col("cluster") == context.cluster) & (f.col("plan_id") == plan_id)
-    for name, written in (("repair_actions", rows), ("repair_plans", [row])):
-        table = TABLES[name]
-        frame = context.spark.createDataFrame(written, schema_of(table))
-        replace_slice(frame, context.out, table, ours)
 
 
 if __name__ == "__main__":

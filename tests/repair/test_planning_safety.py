@@ -169,7 +169,7 @@ def test_an_original_is_acknowledged_only_after_its_message_is_published(topic: 
             if stall.subscription != action.subscription or own is None or own.exported is None:
                 continue
             has_it = stall.acked_entries and all(e.role not in ("used", None) for e in stall.entries)
-            if mine and mine <= positions and not has_it and stall.action != "none" and not own.state == "in_flight":
+            if mine and mine <= positions and not has_it and stall.action != "none" and own.state != "in_flight":
                 number = published.get((own.chunk_uuid, own.exported.position))
                 if number is not None and not (stall.can_complete and stall.action == "wait"):
                     assert number in action.requires

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -19,9 +19,6 @@ from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts, 
 from pulsar_backlog.repair.values import read_plan
 from pulsar_backlog.report.repair import PlanView, Row, print_action, print_plan
 from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_UNCHANGED, run_job
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 JOB = "plan_repair"
 
@@ -98,26 +95,18 @@ def record(plan: Path) -> None:
     out = plan.resolve().parent.parent
     if not (out / "tables" / "repair_plans" / "_delta_log").is_dir():
         return
-    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415 - Spark starts only when it is needed
+    # Spark starts only when it is needed.
+    from pulsar_backlog.storage.repairs import plan_row, write_trail  # noqa: PLC0415
+    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
 
-    _record(start_session("pulsar-backlog repair"), str(out), plan)
-
-
-def _record(spark: SparkSession, out: str, folder: Path) -> None:
-    from pyspark.sql import functions as f  # noqa: PLC0415
-
-    from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of  # noqa: PLC0415
-    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
-
-    planned = read_plan(folder)
-    rows = action_rows(planned, open_journal(folder, planned), read_verdicts(folder))
-    ours = (f.col("cluster") == planned.cluster) & (f.col("plan_id") == planned.plan_id)
-    actions, plans = TABLES["repair_actions"], TABLES["repair_plans"]
-    replace_slice(spark.createDataFrame(rows, schema_of(actions)), out, actions, ours)
-    mine = read_table(spark, out, plans).filter(ours).withColumn("state", f.lit(plan_state(rows)))
-    # Made anew from rows: a table cannot be replaced by what is read from it while it is written.
-    kept = spark.createDataFrame([row.asDict(recursive=True) for row in mine.collect()], schema_of(plans))
-    replace_slice(kept, out, plans, ours)
+    planned = read_plan(plan)
+    rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
+    spark = start_session("pulsar-backlog repair")
+    row = plan_row(spark, str(out), planned.cluster, planned.plan_id)
+    if row is None:
+        return
+    write_trail(spark, str(out), {**row, "state": plan_state(rows)}, rows)
+    load_job(JOB).write_page(spark, str(out), planned.cluster)
 
 
 def _chosen(rows: Sequence[Row], number: int) -> Row:

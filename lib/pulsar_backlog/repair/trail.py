@@ -72,7 +72,9 @@ def ticket(plan: Plan, rows: Sequence[Row]) -> str:
     return json.dumps(body, indent=1, ensure_ascii=False, default=_time)
 
 
-def _action_row(plan: Plan, action: Action, lines: Sequence[Line], verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _action_row(
+    plan: Plan, action: Action, lines: Sequence[Line], verdicts: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
     message = action.message
     begun = next((line for line in lines if line.status == "begun"), None)
     done = next((line for line in reversed(lines) if line.status in ("done", "already")), None)

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -112,8 +112,13 @@ def headline(view: PlanView) -> str:
     if not view.actions:
         left = sum(one.count for one in view.held_back)
         return f"Nothing to repair now; {counted(left, 'thing')} left alone." if left else "Nothing to repair."
-    kinds = Counter(row["kind"] for row in view.actions)
-    names = {row["subscription"] for row in view.actions if row["subscription"] is not None}
+    return f"Plan {view.plan_id} ({view.state}): {counted_kinds(view.actions)}."
+
+
+def counted_kinds(actions: Sequence[Row]) -> str:
+    """What a plan does, counted."""
+    kinds = Counter(row["kind"] for row in actions)
+    names = {row["subscription"] for row in actions if row["entries"]}
     parts = []
     if kinds["republish"]:
         parts.append(f"publish {counted(kinds['republish'], 'message')} once more")
@@ -121,12 +126,12 @@ def headline(view: PlanView) -> str:
         parts.append(f"keep {counted(kinds['file'], 'message')} as files")
     if kinds["reset_cursor"]:
         parts.append(f"reset {counted(kinds['reset_cursor'], 'cursor')}")
-    entries = sum(row["entries"] for row in view.actions)
+    entries = sum(row["entries"] for row in actions)
     if entries:
         parts.append(f"acknowledge {counted(entries, 'entry')} on {counted(len(names), 'subscription')}")
     if kinds["settings"]:
         parts.append(f"settings for {counted(kinds['settings'], 'topic')}")
-    return f"Plan {view.plan_id} ({view.state}): {', '.join(parts)}."
+    return ", ".join(parts) or "nothing"
 
 
 def next_commands(view: PlanView) -> list[str]:
@@ -189,9 +194,13 @@ def action_facts(row: Row) -> list[tuple[str, str]]:
 
 def trail_line(step: Row) -> str:
     """One step of the audit trail."""
-    at = step["at"].isoformat(timespec="seconds") if isinstance(step["at"], datetime) else str(step["at"])
     mark = f", mark-delete {_place(step['mark_delete'])}" if step["mark_delete"] else ""
-    return f"{at} {step['status']} by {step['who']}{mark}{': ' if step['note'] else ''}{step['note']}"
+    return f"{moment(step['at'])} {step['status']} by {step['who']}{mark}{': ' if step['note'] else ''}{step['note']}"
+
+
+def moment(at: datetime) -> str:
+    """A moment in UTC; Spark gives them in the zone of this host, without its name."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _print_action(row: Row, console: Console) -> None:
@@ -246,5 +255,5 @@ def _place(position: Row | None) -> str:
 
 def _time(value: object) -> str:
     if isinstance(value, datetime):
-        return value.isoformat()
+        return moment(value)
     raise TypeError(type(value).__name__)

@@ -1,0 +1,65 @@
+"""The history of repairs as one HTML file: each plan, what was done about each action, by whom and when."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.html import foreign
+from pulsar_backlog.report.repair import Row, action_facts, action_line, counted_kinds, moment
+
+PAGE_NAME = "repairs.html"
+MAX_FACT = 600
+
+
+def render_repairs(cluster: str, plans: Sequence[Row], actions: Sequence[Row]) -> str:
+    """The page; no script, no network, nothing to fetch.
+
+    Args:
+        cluster: its name.
+        plans: rows of `repair_plans`, newest first.
+        actions: rows of `repair_actions`, in order; of plans that are not among `plans` nothing is shown.
+    """
+    css = resources.files("pulsar_backlog.report").joinpath("templates/report.css").read_text("utf-8")
+    environment = Environment(
+        loader=PackageLoader("pulsar_backlog", "report/templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"foreign": foreign, "shown": visible, "utc": moment}
+    return environment.get_template("repairs.html.j2").render(
+        cluster=cluster,
+        plans=[_plan(plan, [row for row in actions if row["plan_id"] == plan["plan_id"]]) for plan in plans],
+        css=Markup(css),  # noqa: S704 - our own file
+        css_digest=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
+    )
+
+
+def _plan(plan: Row, actions: Sequence[Row]) -> Mapping[str, Any]:
+    states: dict[str, int] = {}
+    for row in actions:
+        states[row["state"]] = states.get(row["state"], 0) + 1
+    return {
+        "row": plan,
+        "what": counted_kinds(actions),
+        "states": states,
+        "actions": [
+            {
+                "number": row["action"],
+                "state": row["state"],
+                "line": action_line(row),
+                "facts": [(name, visible(text, MAX_FACT)) for name, text in action_facts(row)],
+            }
+            for row in actions
+        ],
+        "missing": plan["actions"] - len(actions),
+    }
