@@ -20,8 +20,9 @@ from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.frames import report_acks
 from pulsar_backlog.frames import report_rows as queries
-from pulsar_backlog.report import build, model
+from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
@@ -103,11 +104,16 @@ def model_of(context: JobContext) -> ReportModel:
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
     buckets = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
     per_topic = build.TopicRows(**at_once(of_chosen | {"buckets": buckets}))
+    standing = report_acks.standing(tables["subscriptions"], tables["stalls"]).cache()
+    consumers = acks_build.ConsumerRows(**at_once(_of_consumers(tables, standing, chosen_frame)))
     whole = at_once({
         "groups": queries.group_rows(publications),
         "worst": queries.worst_finding_rows(findings, model.MAX_FINDINGS),
         "totals": queries.total_rows(findings),
         "quality": tables["quality_results"].orderBy("passed", "severity", "rule"),
+        "acks": report_acks.acks_counts(standing),
+        "blocked": report_acks.blocked_rows(standing, acks.MAX_BLOCKED),
+        "models": report_acks.model_sums(tables["client_forecasts"], tuple(clients.OUTCOMES), clients.MAX_MODELS),
     })  # fmt: skip
     runs = rows(tables["runs"].orderBy(f.col("started")))
     return ReportModel(
@@ -121,13 +127,35 @@ def model_of(context: JobContext) -> ReportModel:
         exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
         counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
         groups=tuple(build.group(row) for row in whole["groups"]),
-        topics=build.sections(chosen, per_topic),
+        topics=build.sections(chosen, per_topic, consumers),
         more_topics=build.more_topics(topics, chosen),
         findings=tuple(build.finding(row) for row in whole["worst"]),
         finding_totals=tuple(build.total(row) for row in whole["totals"]),
         quality=tuple(whole["quality"]),  # type: ignore[arg-type]
         tables=_counted(context, tables),
+        acks=acks_build.acks(whole["acks"][0], whole["blocked"]),
+        clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
     )  # fmt: skip
+
+
+def _of_consumers(tables: Mapping[str, DataFrame], standing: DataFrame, topics: DataFrame) -> dict[str, DataFrame]:
+    """What subscriptions and models of clients make of the chosen topics."""
+    drawn = report_acks.chosen_subscriptions(
+        queries.only_chosen(standing, topics), acks.MAX_SUBSCRIPTIONS, acks.MAX_STRIPS
+    ).cache()
+    spans = report_acks.ledger_spans(tables, drawn, acks.CELLS).cache()
+    return {
+        "subscriptions": drawn,
+        "axes": report_acks.axis_rows(spans),
+        "cells": report_acks.cell_rows(tables["ack_ranges"], tables["stalls"], spans, drawn),
+        "stalls": report_acks.stall_rows(tables["stalls"], drawn, acks.MAX_STALLS),
+        "forecasts": queries.only_chosen(
+            report_acks.forecast_rows(tables["client_forecasts"], clients.MAX_MODELS), topics
+        ),
+        "examples": queries.only_chosen(
+            report_acks.example_rows(tables["consumer_outcomes"], clients.DANGEROUS), topics
+        ),
+    }
 
 
 def rows(frame: DataFrame) -> list[Row]:

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from pulsar_backlog.report.acks import NO_ACKS
+from pulsar_backlog.report.acks_build import ConsumerRows, acks_by_topic, clients_by_topic
+from pulsar_backlog.report.clients import NO_CLIENTS
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
@@ -36,8 +39,9 @@ class TopicRows:
     stats: Sequence[Row]
 
 
-def sections(topics: Iterable[Row], rows: TopicRows) -> tuple[TopicSection, ...]:
+def sections(topics: Iterable[Row], rows: TopicRows, consumers: ConsumerRows) -> tuple[TopicSection, ...]:
     """A section per topic, in the order of `topics`."""
+    acks, clients = acks_by_topic(consumers), clients_by_topic(consumers)
     ledgers, buckets, groups = _by_topic(rows.ledgers), _by_topic(rows.buckets), _by_topic(rows.groups)
     broken, findings, totals = _by_topic(rows.broken), _by_topic(rows.findings), _by_topic(rows.totals)
     stats = _by_topic(rows.stats)
@@ -60,6 +64,8 @@ def sections(topics: Iterable[Row], rows: TopicRows) -> tuple[TopicSection, ...]
             findings=tuple(finding(row) for row in findings.get(topic["topic"], ())),
             finding_totals=tuple(total(row) for row in totals.get(topic["topic"], ())),
             settings=tuple(SettingRow(**one) for row in stats.get(topic["topic"], ()) for one in row["recommended"]),
+            acks=acks.get(topic["topic"], NO_ACKS),
+            clients=clients.get(topic["topic"], NO_CLIENTS),
         )
         for topic in topics
     )

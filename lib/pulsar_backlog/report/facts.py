@@ -13,8 +13,8 @@ from pulsar_backlog.report.model import PublicationGroup, QualityRow
 from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_outcome, group_outcome, known_sureness
 from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
 
-FactKind = Literal["broken", "undecoded", "unread", "arriving"]
-"""`undecoded` is an error too, of entries that were read and not understood."""
+FactKind = Literal["blocked", "broken", "undecoded", "unread", "arriving"]
+"""`blocked`: a subscription stands still. `undecoded` is an error too, of entries that were read and not understood."""
 
 TOLD_BY_ENTRIES = frozenset({"E01", "E02"})
 TOLD_BY_PUBLICATIONS = frozenset({"C06", "C08", "C09", "C10", "C13", "C14", "C15", "C33"})
@@ -87,13 +87,17 @@ def facts(
     rejected: int,
     ledgers_not_ok: int,
     quality: Sequence[QualityRow] = (),
+    told: frozenset[str] = frozenset(),
 ) -> tuple[Fact, ...]:
-    """Everything that somebody has to know, worst first; empty when nothing is wrong or unread."""
+    """Everything that somebody has to know, worst first; empty when nothing is wrong or unread.
+
+    Codes that are `told` elsewhere are left out.
+    """
     publications = _publication_facts(groups)
     return (
         *publications,
         *_entry_facts(codes, rejected),
-        *_other_facts(codes, TOLD_BY_PUBLICATIONS if publications else frozenset()),
+        *_other_facts(codes, told | (TOLD_BY_PUBLICATIONS if publications else frozenset())),
         *_quality_facts(quality),
         *_unread_facts(codes, ledgers_not_ok),
         *_arriving_facts(groups),

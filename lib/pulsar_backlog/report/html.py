@@ -11,6 +11,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pulsar_backlog.report import words
+from pulsar_backlog.report.acks_view import ACTIONS, where
+from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.hostile import MAX_TEXT, shell_word, visible
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.samples import SAMPLES
@@ -57,6 +59,7 @@ def _environment() -> Environment:
         "span": span_words,
         "missing": missing_words,
         "shell": shell_word,
+        "where": where,
     }
     environment.globals |= {
         "states": words.STATES,
@@ -65,6 +68,9 @@ def _environment() -> Environment:
         "exit_codes": words.EXIT_CODES,
         "evidence_shown": EVIDENCE_SHOWN,
         "samples": SAMPLES,
+        "actions": ACTIONS,
+        "outcome_words": OUTCOMES,
+        "dangerous": DANGEROUS,
     }
     return environment
 

@@ -9,6 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, TopicAcks
+from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
+
 MAX_TOPICS = 500
 """Topics a report names one by one; the rest is one sum, `MoreTopics`."""
 
@@ -179,6 +182,8 @@ class TopicSection:
         broken: the worst of its publications; the groups know how many there are.
         findings: some of its findings; `finding_totals` counts them all.
         settings: what `topic_stats` recommends; none without chunks.
+        acks: its subscriptions, where saved state was given.
+        clients: what models of clients make of its chunks.
     """
 
     topic: str | None
@@ -198,6 +203,8 @@ class TopicSection:
     findings: tuple[FindingRow, ...] = ()
     finding_totals: tuple[FindingTotal, ...] = ()
     settings: tuple[SettingRow, ...] = ()
+    acks: TopicAcks = NO_ACKS
+    clients: TopicClients = NO_CLIENTS
 
 
 @dataclass(frozen=True)
@@ -256,6 +263,8 @@ class ReportModel:
         topics: worst first; `more_topics` is the rest.
         findings: some findings, worst first; `finding_totals` counts them all.
         data_docs: link to the data-quality pages, relative to the report, or None when there are none.
+        acks: all subscriptions that saved state names, on topics without a section too.
+        clients: what each model of a client makes of all topics.
     """
 
     cluster: str
@@ -275,3 +284,5 @@ class ReportModel:
     quality: tuple[QualityRow, ...] = ()
     tables: tuple[TableCount, ...] = ()
     data_docs: str | None = "data_docs/index.html"
+    acks: Acks = NO_STATE
+    clients: tuple[ModelSum, ...] = ()

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import fill
+from pulsar_backlog.report.consumers import consumer_facts, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
@@ -16,7 +17,7 @@ from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
 MAX_STEPS = 5
 MAX_REMEDIES = 6
 MAX_IN_HEADLINE = 3
-ERRORS = ("broken", "undecoded")
+ERRORS = ("blocked", "broken", "undecoded")
 
 Grade = Literal["broken", "incomplete", "odd", "clean", "nothing"]
 
@@ -77,10 +78,12 @@ class Verdict:
 def judge(model: ReportModel) -> Verdict:
     """The verdict on the whole audit."""
     codes = by_code(model.findings, model.finding_totals)
-    found = facts(
-        model.groups, codes,
-        rejected=model.counts.rejected, ledgers_not_ok=model.counts.ledgers_not_ok, quality=model.quality,
+    consumers = consumer_facts(model.acks, model.clients)
+    of_log = facts(
+        model.groups, codes, rejected=model.counts.rejected, ledgers_not_ok=model.counts.ledgers_not_ok,
+        quality=model.quality, told=consumers.told,
     )  # fmt: skip
+    found = (*consumers.urgent, *of_log, *consumers.later)
     complete = (
         model.exit_code != 4 and not any(f.kind == "unread" for f in found) and not any(g.incomplete for g in codes)
     )
@@ -103,7 +106,9 @@ def topic_line(section: TopicSection) -> tuple[Grade, str]:
     """The verdict on one topic, in a few words."""
     codes = by_code(section.findings, section.finding_totals)
     not_ok = sum(ledger.status in ("damaged", "unreadable") for ledger in section.ledgers)
-    found = facts(section.groups, codes, rejected=section.rejected, ledgers_not_ok=not_ok)
+    consumers = topic_consumer_facts(section)
+    of_log = facts(section.groups, codes, rejected=section.rejected, ledgers_not_ok=not_ok, told=consumers.told)
+    found = (*consumers.urgent, *of_log, *consumers.later)
     listed = _joined(found)
     if any(f.kind in ERRORS for f in found):
         return "broken", listed
@@ -154,11 +159,17 @@ def _broken_headline(found: Sequence[Fact], unread: str) -> str:
     rest = len(broken) - MAX_IN_HEADLINE
     if rest > 0:
         parts.append(f"and {counted(rest, 'other kind')} of error")
-    return ", ".join(parts)
+    return _after_blocked(found, ", ".join(parts))
 
 
 def _joined(found: Sequence[Fact]) -> str:
-    return ", ".join(f.what for f in found)
+    return _after_blocked(found, ", ".join(f.what for f in found if f.kind != "blocked"))
+
+
+def _after_blocked(found: Sequence[Fact], text: str) -> str:
+    """What stands still comes first, as a sentence of its own."""
+    sentences = [f.what for f in found if f.kind == "blocked"] + ([text] if text else [])
+    return ". ".join([*sentences[:1], *(f"{one[0].upper()}{one[1:]}" for one in sentences[1:])])
 
 
 def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
+from pulsar_backlog.report.clients import ClientSentence, columns, sentences
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import all_findings, fill
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
@@ -57,6 +59,8 @@ class TopicView:
 
     Attributes:
         anchor: id of its section, or None when it has none.
+        outcomes: that clients have here, in the order of columns.
+        sentences: what of them is dangerous.
     """
 
     section: TopicSection
@@ -69,6 +73,9 @@ class TopicView:
     ledgers: tuple[LedgerFacts, ...]
     broken: tuple[PublicationRow, ...]
     codes: tuple[CodeView, ...]
+    subscriptions: tuple[SubscriptionView, ...]
+    outcomes: tuple[str, ...]
+    sentences: tuple[ClientSentence, ...]
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,10 @@ def page(model: ReportModel) -> Page:
     )
 
 
-def _topic_order(grade: Grade, section: TopicSection) -> tuple[int, int, int, str]:
+def _topic_order(grade: Grade, section: TopicSection) -> tuple[int, bool, int, int, str]:
     counts = by_outcome(section.groups)
     broken = sum(counts[name] for name in BROKEN)
-    return _GRADE_ORDER.index(grade), -broken, -section.bytes, section.topic or ""
+    return _GRADE_ORDER.index(grade), not section.acks.blocked, -broken, -section.bytes, section.topic or ""
 
 
 def _topic(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicSection) -> TopicView:
@@ -118,6 +125,11 @@ def _topic(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicS
         ledgers=tuple(sorted(section.ledgers, key=_ledger_order)[:MAX_LEDGERS_SHOWN]),
         broken=tuple(sorted(section.broken, key=_broken_order)[:MAX_BROKEN_SHOWN]),
         codes=_codes(model, groups, MAX_ROWS_PER_TOPIC_CODE),
+        subscriptions=subscription_views(section.acks, section.topic or "", model.source, model.out)
+        if has_section
+        else (),
+        outcomes=columns(section.clients.forecasts),
+        sentences=sentences(section.clients),
     )
 
 

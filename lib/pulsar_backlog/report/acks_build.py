@@ -1,0 +1,117 @@
+"""From small rows about subscriptions and clients to the report's values; the queries: `frames/report_acks.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pulsar_backlog.report.acks import (
+    AckCell,
+    Acks,
+    Axis,
+    BlockedRow,
+    StallRow,
+    SubscriptionFacts,
+    SubscriptionRow,
+    TopicAcks,
+)
+from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+
+Row = dict[str, Any]
+Topic = str | None
+
+
+@dataclass(frozen=True)
+class ConsumerRows:
+    """Rows that belong to topics, each with a `topic`."""
+
+    subscriptions: Sequence[Row] = ()
+    stalls: Sequence[Row] = ()
+    cells: Sequence[Row] = ()
+    axes: Sequence[Row] = ()
+    forecasts: Sequence[Row] = ()
+    examples: Sequence[Row] = ()
+
+
+def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
+    """The subscriptions of each topic that has any."""
+    stalls = _grouped(rows.stalls, "topic", "subscription")
+    cells = {(row["topic"], row["subscription"]): row["cells"] for row in rows.cells}
+    axes = {row["topic"]: _axis(row) for row in rows.axes}
+    found: dict[Topic, TopicAcks] = {}
+    for (topic,), own in _grouped(rows.subscriptions, "topic").items():
+        subscriptions = tuple(
+            _facts(row, stalls.get((topic, row["subscription"]), ()), cells.get((topic, row["subscription"]), ()))
+            for row in sorted(own, key=lambda row: row["number"])
+        )
+        found[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"])
+    return found
+
+
+def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
+    """What the models make of each topic that has chunks."""
+    examples = _grouped(rows.examples, "topic")
+    return {
+        topic: TopicClients(
+            tuple(_picked(row, ForecastRow) for row in own), tuple(_example(row) for row in examples.get((topic,), ()))
+        )
+        for (topic,), own in _grouped(rows.forecasts, "topic").items()
+    }
+
+
+def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
+    """All subscriptions of the audit."""
+    rows = tuple(BlockedRow(**{name: row[name] for name in BlockedRow.__annotations__}) for row in blocked)
+    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows)
+
+
+def model_sum(row: Mapping[str, Any]) -> ModelSum:
+    """One model over all topics."""
+    counts = {name: int(row[name] or 0) for name in OUTCOMES}
+    first = row["first"]
+    if first is None:
+        return ModelSum(row["model"], counts)
+    return ModelSum(
+        row["model"], counts, row["stopped"], first["damage"], first["topic"], first["ledger_id"], first["entry_id"],
+        first["sureness"],
+    )  # fmt: skip
+
+
+def _facts(row: Row, stalls: Iterable[Row], cells: Iterable[Row]) -> SubscriptionFacts:
+    by = row["blocked_by"]
+    return SubscriptionFacts(
+        row=_picked(row, SubscriptionRow),
+        blocked_at=(by["ledger_id"], by["entry_id"]) if by else None,
+        blocked_sureness=by["sureness"] if by else None,
+        cells=tuple(AckCell(**cell) for cell in cells),
+        stalls=tuple(_picked(stall, StallRow) for stall in stalls),
+        stall_total=row["stall_total"] or 0,
+    )
+
+
+def _axis(row: Row) -> Axis:
+    starts = row["starts"]
+    sizes = [b["start"] - a["start"] for a, b in pairwise([*starts, {"start": row["total"]}])]
+    places = tuple((one["ledger_id"], one["entry_id"]) for one in starts)
+    return Axis(places, tuple(sizes), (row["ledger_id"], row["entry_id"]))
+
+
+def _example(row: Row) -> Example:
+    first = row["first"]
+    return Example(
+        row["model"], row["outcome"], row["publications"], first["first_ledger_id"], first["first_entry_id"],
+        first["sureness"], first["reason"],
+    )  # fmt: skip
+
+
+def _picked(row: Row, shape: type[Any]) -> Any:
+    return {name: row[name] for name in shape.__annotations__}
+
+
+def _grouped(rows: Iterable[Row], *by: str) -> dict[tuple[Any, ...], list[Row]]:
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in by), []).append(row)
+    return found

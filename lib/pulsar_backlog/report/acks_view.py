@@ -1,0 +1,208 @@
+"""Subscriptions for the page: their facts in words, what to do about their chunk sets, and the next command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from glob import escape
+
+from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
+from pulsar_backlog.report.hostile import shell_word, visible
+from pulsar_backlog.report.strips import Position, Strip, strip
+from pulsar_backlog.report.words import byte_size, counted, position
+
+ACTIONS: dict[str, str] = {
+    "wait": "Wait",
+    "export_then_acknowledge": "Export, verify, then acknowledge",
+    "acknowledge": "Acknowledge",
+    "skip": "Skip",
+    "reset_to_first_chunk": "Reset to the first chunk",
+    "none": "Nothing to do",
+}
+"""What to do about a chunk set, the most urgent last word of its advice."""
+
+_ACTION_ORDER = ("skip", "export_then_acknowledge", "reset_to_first_chunk", "acknowledge", "wait", "none")
+
+
+@dataclass(frozen=True)
+class Todo:
+    """Chunk sets that need the same, those told in the same words together, and the command to begin with."""
+
+    action: str
+    alike: tuple[tuple[StallRow, ...], ...]
+    command: str
+
+
+@dataclass(frozen=True)
+class SubscriptionView:
+    """A subscription on the page; its facts are name and text."""
+
+    facts: SubscriptionFacts
+    type: str
+    backlog: str
+    strip: Strip | None
+    told: tuple[tuple[str, str], ...]
+    todo: tuple[Todo, ...]
+    stands: str | None
+
+    @property
+    def unlisted(self) -> int:
+        """Chunk sets that are counted but not listed."""
+        return self.facts.stall_total - len(self.facts.stalls)
+
+
+def subscription_views(acks: TopicAcks, topic: str, source: str, out: str) -> tuple[SubscriptionView, ...]:
+    """The subscriptions of a topic that are drawn."""
+    return tuple(
+        SubscriptionView(
+            facts=facts,
+            type=type_words(facts.row),
+            backlog=backlog_words(facts.row),
+            strip=strip(acks.axis, facts),
+            told=tuple(told(facts.row)),
+            todo=todo(facts, topic, source, out),
+            stands=stands_words(facts.blocked_at, facts.blocked_sureness),
+        )
+        for facts in acks.subscriptions
+    )
+
+
+def type_words(row: SubscriptionRow) -> str:
+    """What kind of subscription or cursor it is."""
+    if row["kind"] != "subscription":
+        return f"the broker's own cursor for {visible(row['kind'], 40)}"
+    return visible(row["subscription_type"] or "type not known", 40)
+
+
+def place_words(ledger_id: int | None, entry_id: int | None) -> str:
+    """A cursor's position; entry -1 is before the first one."""
+    if ledger_id is not None and entry_id == -1:
+        return f"before {ledger_id}:0"
+    return position(ledger_id, entry_id) or "unknown"
+
+
+def backlog_words(row: SubscriptionRow) -> str:
+    """What it has not acknowledged, in one line."""
+    if row["backlog_entries"] is None:
+        return f"What is acknowledged is not known: {visible(row['reason'])}"
+    if not row["backlog_entries"]:
+        return "Everything stored is acknowledged"
+    backlog = _amount(row["backlog_entries"], row["backlog_messages"], row["backlog_bytes"])
+    holes = f" in {counted(row['holes'], 'hole')} and what follows" if row["holes"] else ""
+    return f"{backlog} not acknowledged{holes}"
+
+
+def stands_words(at: Position | None, sureness: str | None) -> str | None:
+    """`stands still at 24:3: nothing behind it is delivered`, as sure as it is; None when it is not blocked."""
+    if at is None:
+        return None
+    verb = {"certain": "stands still", "likely": "most likely stands still"}.get(sureness or "", "may stand still")
+    return f"{verb} at {at[0]}:{at[1]}: nothing behind it is delivered"
+
+
+def told(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
+    """Facts of a subscription as name and text."""
+    if row["backlog_entries"] is None:
+        yield "State", f"unknown: {visible(row['reason'])}"
+        return
+    yield "Backlog", _amount(row["backlog_entries"], row["backlog_messages"], row["backlog_bytes"])
+    if row["unstored_entries"]:
+        yield "Backlog not stored here", counted(row["unstored_entries"], "entry")
+    yield "Mark-delete", place_words(row["mark_delete_ledger_id"], row["mark_delete_entry_id"])
+    yield "Next read", place_words(row["read_ledger_id"], row["read_entry_id"])
+    oldest = position(row["oldest_unacked_ledger_id"], row["oldest_unacked_entry_id"])
+    if oldest:
+        yield "Oldest unacknowledged", f"{oldest}, {visible(row['oldest_unacked_what'] or 'message', 60)}"
+    yield "Holes", _holes(row)
+    yield "State size", _state_size(row)
+    yield from _predictions(row)
+
+
+def _amount(entries: int, messages: int | None, size_bytes: int | None) -> str:
+    parts = [counted(entries, "entry")]
+    parts += [] if messages is None else [counted(messages, "message")]
+    parts += [] if size_bytes is None else [byte_size(size_bytes)]
+    return ", ".join(parts)
+
+
+def _holes(row: SubscriptionRow) -> str:
+    text = f"{counted(row['holes'] or 0, 'hole')}"
+    if row["holes"]:
+        text += f" of {counted(row['hole_entries'] or 0, 'entry')}"
+    return f"{text}, {counted(row['batch_holes'], 'batch')[:-1]}es in part" if row["batch_holes"] else text
+
+
+def _state_size(row: SubscriptionRow) -> str:
+    forms = {"as ranges": row["ranges_bytes"], "as long arrays": row["long_array_bytes"]}
+    listed = ", ".join(f"{byte_size(size)} {form}" for form, size in forms.items() if size is not None)
+    stored = row["state_bytes"]
+    if stored is None:
+        return listed or "unknown"
+    encoding = f" ({visible(row['encoding'], 20).replace('_', ' ')})" if row["encoding"] else ""
+    return f"stored {byte_size(stored)}{encoding}; {listed}" if listed else f"stored {byte_size(stored)}{encoding}"
+
+
+def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
+    again = row["redelivered_entries"]
+    if again is not None:
+        size = f", {byte_size(row['redelivered_bytes'])}" if row["redelivered_bytes"] is not None else ""
+        place = row["redelivered_from"]
+        from_ = f", from {place['ledger_id']}:{place['entry_id']}" if place else ""
+        amount = f"{counted(again, 'entry')}{size}{from_}" if again else "nothing"
+        yield "Redelivered if the broker restarted now", amount
+    if row["over_limits"]:
+        limits = ", ".join(visible(limit, 40).replace("_", " ") for limit in row["over_limits"])
+        dropped = counted(row["dropped_entries"] or 0, "acknowledged entry")
+        yield "Over the broker's limits", f"{limits}; the next persist drops {dropped}"
+    if row["rollback_ledger_id"] is not None:
+        back = place_words(row["rollback_ledger_id"], row["rollback_entry_id"])
+        size = f" ({byte_size(row['rollback_bytes'])})" if row["rollback_bytes"] else ""
+        again_then = counted(row["rollback_entries"] or 0, "entry")
+        yield "If its cursor ledger were lost", f"back to {back}, {again_then}{size} again"
+
+
+def todo(facts: SubscriptionFacts, topic: str, source: str, out: str) -> tuple[Todo, ...]:
+    """Its chunk sets by what to do, the most urgent first, each with the next command."""
+    by_action: dict[str, list[StallRow]] = {}
+    for stall in facts.stalls:
+        by_action.setdefault(stall["action"], []).append(stall)
+    chosen = f"--topic {shell_word(escape(topic))}"
+    planned = f"pulsar-backlog repair plan {shell_word(out)} {chosen}"
+    commands = {
+        "export_then_acknowledge": f"pulsar-backlog export {shell_word(out)} {chosen}",
+        **dict.fromkeys(
+            ("acknowledge", "skip", "reset_to_first_chunk"),
+            f"{planned} --subscription {shell_word(escape(facts.row['subscription']))}",
+        ),
+    }
+    ordered = sorted(by_action.items(), key=lambda pair: _urgency(*pair))
+    return tuple(Todo(action, _alike(of), commands.get(action) or _explain(of[0], source)) for action, of in ordered)
+
+
+def _alike(stalls: Iterable[StallRow]) -> tuple[tuple[StallRow, ...], ...]:
+    """Chunk sets of which every word but the place is the same, together."""
+    same: dict[tuple[object, ...], list[StallRow]] = {}
+    for stall in stalls:
+        key = tuple(stall[name] for name in ("code", "kind", "advice", "sureness", "reason"))
+        same.setdefault(key, []).append(stall)
+    return tuple(map(tuple, same.values()))
+
+
+def _urgency(action: str, stalls: Iterable[StallRow]) -> tuple[bool, int, str]:
+    place = _ACTION_ORDER.index(action) if action in _ACTION_ORDER else len(_ACTION_ORDER)
+    return not any(stall["blocks_dispatch"] for stall in stalls), place, action
+
+
+def _explain(stall: StallRow, source: str) -> str:
+    at = stall["unacked_positions"][0] if stall["unacked_positions"] else None
+    place = f"{at['ledger_id']}:{at['entry_id']}" if at else "LEDGER:ENTRY"
+    return f"pulsar-backlog explain {shell_word(source)} {place}"
+
+
+def where(stall: StallRow) -> str:
+    """The positions of a chunk set that are not acknowledged: `24:3` or `24:3 and 5 more entries`."""
+    first = stall["unacked_positions"][:1]
+    rest = stall["unacked_entries"] - len(first)
+    return "".join(f"{p['ledger_id']}:{p['entry_id']}" for p in first) + (
+        f" and {counted(rest, 'more entry')}" if rest > 0 else ""
+    )

@@ -1,0 +1,170 @@
+"""What the verdict says of consumers: which subscriptions stand still, and which clients the log stops or misleads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pulsar_backlog.report.acks import Acks, BlockedRow
+from pulsar_backlog.report.acks_view import stands_words
+from pulsar_backlog.report.clients import DAMAGE_SHORT, ForecastRow, ModelSum, damage_words
+from pulsar_backlog.report.facts import Fact
+from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.model import TopicSection
+from pulsar_backlog.report.words import SURENESS, byte_size, counted, position
+
+MAX_NAME = 120
+
+STOPPED_CODES = frozenset({"C41", "C42", "C43"})
+MISLED_CODES = frozenset({"C21", "C40"})
+"""Codes of findings that the sentences about clients tell better."""
+
+_BLOCKED_MEANING = (
+    "Its consumers get nothing more, and the backlog grows, however often they are restarted. The section of its topic "
+    "says what to do; acknowledge nothing before the export where it says export."
+)
+_STOPPED_MEANING = (
+    "This is what the clients would do that read these topics from the start. What stops them has to be exported and "
+    "then acknowledged away; a restart does not help."
+)
+_MISLED_MEANING = (
+    "The client reports no error. Compare what was received with an export of these messages, and export before "
+    "anyone acknowledges or trims them."
+)
+
+
+_MISLEADS = ("mixed", "wrong_content", "silent_loss", "lost")
+
+
+@dataclass(frozen=True)
+class ConsumerFacts:
+    """Facts about consumers, and the codes of findings that they tell.
+
+    Attributes:
+        urgent: what stands still now, or will; before all else.
+        later: what clients do wrong without standing still.
+    """
+
+    urgent: tuple[Fact, ...] = ()
+    later: tuple[Fact, ...] = ()
+    told: frozenset[str] = frozenset()
+
+
+def consumer_facts(acks: Acks, models: Sequence[ModelSum]) -> ConsumerFacts:
+    """What is to be said over all topics."""
+    return ConsumerFacts((*_blocked(acks), *_stopped(models)), tuple(_misled(models)), _told(models))
+
+
+def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
+    """What is to be said of one topic, whose name stands beside."""
+    urgent: list[Fact] = []
+    blocked = [one for one in section.acks.subscriptions if one.blocked_at]
+    if blocked:
+        first = blocked[0]
+        stands = stands_words(first.blocked_at, first.blocked_sureness)
+        what = f"subscription {_name(first.row['subscription'])} {stands}{_others(section.acks.blocked - 1)}"
+        urgent.append(Fact("blocked", what, None, "Its consumers", _BLOCKED_MEANING))
+    rows = section.clients.forecasts
+    stopped = [row for row in rows if row["damage"]]
+    if stopped:
+        each = [f"{_name(row['model'])} {_short(row['damage'])} {_at(row)}" for row in stopped]
+        urgent.append(Fact("broken", ", ".join(each), None, "Consumers", _STOPPED_MEANING))
+    sums = [_sum_of(row) for row in rows]
+    return ConsumerFacts(tuple(urgent), tuple(_misled(sums)), _told(sums))
+
+
+def _sum_of(row: ForecastRow) -> ModelSum:
+    counts = {name: int(row[name]) for name in _MISLEADS}  # type: ignore[literal-required]
+    return ModelSum(row["model"], counts, int(row["damage"] is not None))
+
+
+def _at(row: ForecastRow) -> str:
+    at = position(row["damage_ledger_id"], row["damage_entry_id"])
+    return f"at {at}" if at else "somewhere"
+
+
+def _short(damage: str | None) -> str:
+    return DAMAGE_SHORT.get(damage or "", "is stopped")
+
+
+def _told(models: Sequence[ModelSum]) -> frozenset[str]:
+    stopped = STOPPED_CODES if any(one.stopped for one in models) else frozenset()
+    return stopped | (MISLED_CODES if any(map(_misleads, models)) else frozenset())
+
+
+def _blocked(acks: Acks) -> list[Fact]:
+    if not acks.blocked or not acks.rows:
+        return []
+    first = acks.rows[0]
+    what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
+    what += _others(acks.blocked - 1)
+    return [Fact("blocked", what, SURENESS.get(first.sureness), "Its consumers", _BLOCKED_MEANING)]
+
+
+def blocked_words(row: BlockedRow) -> str:
+    """Where it stands, and how much waits."""
+    text = stands_words((row.ledger_id, row.entry_id), row.sureness) or ""
+    if row.backlog_entries:
+        size = f" ({byte_size(row.backlog_bytes)})" if row.backlog_bytes is not None else ""
+        verb = "waits" if row.backlog_entries == 1 else "wait"
+        text += f", {counted(row.backlog_entries, 'entry')}{size} {verb}"
+    return text
+
+
+def _others(count: int) -> str:
+    return f"; likewise {counted(count, 'more subscription')}" if count > 0 else ""
+
+
+def _stopped(models: Sequence[ModelSum]) -> list[Fact]:
+    stopped = sorted((one for one in models if one.stopped), key=lambda one: (-one.stopped, one.model))
+    if not stopped:
+        return []
+    worst = stopped[0]
+    rest = ", ".join(f"{_name(one.model)} on {one.stopped:,}" for one in stopped[1:])
+    what = f"{_name(worst.model)} clients get no further on {counted(worst.stopped, 'topic')}"
+    each = [
+        f"{_name(one.model)} {damage_words(one.damage or '')} at {position(one.ledger_id, one.entry_id)} of "
+        f"{_name(one.topic or '')}"
+        for one in stopped
+    ]
+    meaning = f"The first for each: {'; '.join(each)}. {_STOPPED_MEANING}"
+    what += f" ({rest})" if rest else ""
+    return [Fact("broken", what, SURENESS.get(worst.sureness), "Consumers", meaning)]
+
+
+def _misleads(model: ModelSum) -> bool:
+    return any(model.counts.get(name) for name in _MISLEADS)
+
+
+def _misled(models: Sequence[ModelSum]) -> list[Fact]:
+    """The most that one client does, and what each does."""
+    misled = [one for one in models if _misleads(one)]
+    if not misled:
+        return []
+    lost = max(_lost(one.counts) for one in misled)
+    garbled = max(_garbled(one.counts) for one in misled)
+    parts = [f"deliver up to {counted(garbled, 'message')} garbled"] if garbled else []
+    parts += [f"never deliver up to {counted(lost, 'whole message')}"] if lost else []
+    each = [f"{_name(one.model)} {', '.join(_misled_words(one.counts))}" for one in misled]
+    meaning = f"Of what is stored, {'; '.join(each)}. {_MISLED_MEANING}"
+    what = f"clients {' and '.join(parts)}, without an error"
+    return [Fact("broken", what, None, "Whoever relies on what was received", meaning)]
+
+
+def _garbled(counts: dict[str, int]) -> int:
+    return counts.get("mixed", 0) + counts.get("wrong_content", 0)
+
+
+def _lost(counts: dict[str, int]) -> int:
+    return counts.get("silent_loss", 0) + counts.get("lost", 0)
+
+
+def _misled_words(counts: dict[str, int]) -> list[str]:
+    garbled, silent, left = _garbled(counts), counts.get("silent_loss", 0), counts.get("lost", 0)
+    words = [f"delivers {counted(garbled, 'message')} garbled"] if garbled else []
+    words += [f"acknowledges {counted(silent, 'whole message')} without delivering"] if silent else []
+    return words + ([f"leaves {counted(left, 'whole message')} in the backlog"] if left else [])
+
+
+def _name(text: str) -> str:
+    return visible(text, MAX_NAME)

@@ -1,0 +1,169 @@
+"""Acknowledgement strips: a topic's entries in ledger order as a fixed number of cells, whatever their number.
+
+A cell's height is the share that is acknowledged; ten thousand holes are a profile, and one hole is still seen.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from pulsar_backlog.report.acks import AckCell, Axis, SubscriptionFacts
+
+STRIP_HEIGHT = 24
+LEAST_SHARE = 0.15
+"""A hole is never drawn smaller than this part of a cell, nor is an acknowledged entry among holes."""
+
+MAX_TABLE_ROWS = 12
+
+Position = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A chunk set above the strip.
+
+    Attributes:
+        x: percent of the width.
+        sets: how many begin in this cell.
+    """
+
+    x: float
+    sets: int
+    blocking: bool
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Neighbouring cells, for the table beside the picture.
+
+    Attributes:
+        last: its last position; where the next stretch begins with a ledger, that beginning (`before`).
+    """
+
+    first: Position
+    last: Position
+    before: bool
+    entries: int
+    unacked: int
+    holes: int
+    stalls: int
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The picture of what a subscription has acknowledged.
+
+    Attributes:
+        cells: width of the path's coordinate system; its height is `STRIP_HEIGHT`.
+        acked: path of what is acknowledged; its height in a cell is the share.
+        mark_delete: percent of the width right after the mark-delete position; None when unknown.
+        read: percent of the width of the read position; None when unknown.
+    """
+
+    cells: int
+    acked: str
+    marks: tuple[Mark, ...]
+    mark_delete: float | None
+    read: float | None
+    first: Position
+    last: Position
+    entries: int
+    stretches: tuple[Stretch, ...]
+
+
+def strip(axis: Axis | None, facts: SubscriptionFacts) -> Strip | None:
+    """The picture of one subscription; None without entries or where nothing says what is acknowledged."""
+    row = facts.row
+    if axis is None or not axis.starts or row["state"] == "unknown":
+        return None
+    cells = {cell.cell: cell for cell in facts.cells if 0 <= cell.cell < len(axis.starts)}
+    shares = [_acked_share(size, cells.get(at)) for at, size in enumerate(axis.sizes)]
+    marks = [cell for _, cell in sorted(cells.items()) if cell.stalls]
+    return Strip(
+        cells=len(shares),
+        acked=_path(shares),
+        marks=tuple(Mark(_middle(c.cell, len(shares)), c.stalls, c.blocking) for c in marks),
+        mark_delete=_percent(axis, row["mark_delete_ledger_id"], row["mark_delete_entry_id"], after=True),
+        read=_percent(axis, row["read_ledger_id"], row["read_entry_id"]),
+        first=axis.starts[0],
+        last=axis.last,
+        entries=sum(axis.sizes),
+        stretches=stretches(axis, cells),
+    )
+
+
+def _acked_share(size: int, cell: AckCell | None) -> float:
+    if cell is None or not cell.unacked:
+        return 1.0
+    share = 1 - min(cell.unacked / size, 1.0)
+    return 0.0 if share <= 0 else min(max(share, LEAST_SHARE), 1 - LEAST_SHARE)
+
+
+def _path(shares: Sequence[float]) -> str:
+    """One SVG path, cells of the same height as one bar, from the bottom up."""
+    path: list[str] = []
+    at = 0
+    for height, run in groupby(f"{share * STRIP_HEIGHT:.1f}" for share in shares):
+        width = len(list(run))
+        if height != "0.0":
+            path.append(f"M{at} {STRIP_HEIGHT}v-{height}h{width}v{height}z")
+        at += width
+    return "".join(path)
+
+
+def _middle(cell: int, cells: int) -> float:
+    return round((cell + 0.5) * 100 / cells, 2)
+
+
+def _percent(axis: Axis, ledger_id: int | None, entry_id: int | None, after: bool = False) -> float | None:
+    """Where a position lies in its cell; one of a ledger that is not stored lies at the seam."""
+    if ledger_id is None or entry_id is None:
+        return None
+    place = (ledger_id, entry_id + after)
+    cell = bisect_right(axis.starts, place) - 1
+    if cell < 0:
+        return 0.0
+    if place > axis.last:
+        return 100.0
+    first_ledger_id, first_entry_id = axis.starts[cell]
+    inside = place[1] - first_entry_id if ledger_id == first_ledger_id else axis.sizes[cell] / 2
+    return round((cell + min(inside / axis.sizes[cell], 1.0)) * 100 / len(axis.starts), 2)
+
+
+def stretches(axis: Axis, cells: dict[int, AckCell]) -> tuple[Stretch, ...]:
+    """The strip in at most `MAX_TABLE_ROWS` rows: neighbours alike together, else equal stretches."""
+    kinds = [_kind(axis.sizes[at], cells.get(at)) for at in range(len(axis.starts))]
+    runs = [[at for at, _ in run] for _, run in groupby(enumerate(kinds), key=lambda pair: pair[1])]
+    if len(runs) > MAX_TABLE_ROWS:
+        step = -(-len(kinds) // MAX_TABLE_ROWS)
+        runs = [list(range(at, min(at + step, len(kinds)))) for at in range(0, len(kinds), step)]
+    return tuple(_stretch(axis, [cells.get(at) for at in run], run) for run in runs)
+
+
+def _kind(size: int, cell: AckCell | None) -> str:
+    if cell is None or not cell.unacked:
+        return "acked"
+    return "unacked" if cell.unacked >= size else "mixed"
+
+
+def _stretch(axis: Axis, cells: Iterable[AckCell | None], run: Sequence[int]) -> Stretch:
+    found = [cell for cell in cells if cell is not None]
+    following = run[-1] + 1
+    last, before = (axis.last, False) if following == len(axis.starts) else _end(*axis.starts[following])
+    return Stretch(
+        first=axis.starts[run[0]],
+        last=last,
+        before=before,
+        entries=sum(axis.sizes[at] for at in run),
+        unacked=round(sum(cell.unacked for cell in found)),
+        holes=sum(cell.holes for cell in found),
+        stalls=sum(cell.stalls for cell in found),
+    )
+
+
+def _end(ledger_id: int, entry_id: int) -> tuple[Position, bool]:
+    """The last position before this one, if it lies in the same ledger; else this one, to be read as `before`."""
+    return ((ledger_id, entry_id - 1), False) if entry_id else ((ledger_id, entry_id), True)
