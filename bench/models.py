@@ -56,7 +56,6 @@ def chunk_rows(spark: SparkSession, rows: int) -> DataFrame:
         "codec": f.lit(None).cast("string"),
         "uncompressed_bytes": f.lit(CHUNKS * SLICE_BYTES).cast("bigint"),
         "payload": f.lit("fits"),
-        "marker": f.lit(False),
         "copies": f.when(_is_broken(message, producer), CHUNKS - 1).otherwise(CHUNKS),
         "whole": ~_is_broken(message, producer),
         "in_flight": f.lit(False),

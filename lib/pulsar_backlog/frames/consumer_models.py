@@ -6,10 +6,12 @@ and holes that may come again.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -112,19 +114,36 @@ def _run_topic(
     runs: list[TopicRun] = []
     open_in_log = OpenInLog(DEFAULT_EXPIRY_MS)
     for stretch in stretches:
-        columns = {name: stretch.column(name).to_pylist() for name in MODEL_COLUMNS[1:]}
-        entries = list(map(LogEntry._make, zip(*(columns[name] for name in LOG_COLUMNS), strict=True)))
-        in_logs = list(map(_in_log, *(columns[name] for name in IN_LOG_COLUMNS)))
         if not runs:
-            runs = [TopicRun(name, _settings(name, topic, context), columns["end_ms"][0]) for name in context.models]
-        open_in_log.pass_all(entries)
+            end_ms = stretch.column("end_ms")[0].as_py()
+            runs = [TopicRun(name, _settings(name, topic, context), end_ms) for name in context.models]
+        with _no_garbage_collection():
+            entries, in_logs = _entries(stretch)
+            open_in_log.pass_all(entries)
+            for run in runs:
+                run.offer_all(entries, in_logs)
         for run in runs:
-            run.offer_all(entries, in_logs)
             yield from _outcome_batches(topic, run, arrow)
     for run in runs:
         run.finish()
         yield from _outcome_batches(topic, run, arrow)
         yield pa.RecordBatch.from_pylist([{"topic": topic, "forecast": _forecast(run, open_in_log.peak)}], schema=arrow)
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Entries make no cycles; walking hundreds of thousands of them again and again takes a third of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _entries(stretch: pa.RecordBatch) -> tuple[list[LogEntry], list[InLog]]:
+    columns = [stretch.column(name).to_pylist() for name in LOG_COLUMNS]
+    entries = list(map(LogEntry._make, zip(*columns, repeat(False, stretch.num_rows), strict=True)))
+    return entries, list(map(_in_log, *(stretch.column(name).to_pylist() for name in IN_LOG_COLUMNS)))
 
 
 def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:

@@ -10,9 +10,9 @@ from pulsar_backlog.frames.chunk_rows import is_chunk
 
 LOG_COLUMNS = (
     "ledger_id", "entry_id", "uuid", "publish_time_ms", "stored_ms", "chunk_id", "num_chunks", "total_bytes",
-    "slice_bytes", "batched", "checksum", "codec", "uncompressed_bytes", "payload", "marker",
+    "slice_bytes", "batched", "checksum", "codec", "uncompressed_bytes", "payload",
 )  # fmt: skip
-"""The fields of `chunks.clients.events.LogEntry`, in its order."""
+"""The fields of `chunks.clients.events.LogEntry`, in its order; the last, `marker`, no chunk has set."""
 
 IN_LOG_COLUMNS = ("copies", "whole", "in_flight", "sureness")
 """The fields of `chunks.clients.outcomes.InLog`, in its order."""
@@ -58,7 +58,6 @@ def _log_rows(entries: DataFrame) -> DataFrame:
         "checksum": f.col("checksum_state"),
         "codec": f.when(f.col("compression") != "NONE", f.col("compression")),
         "uncompressed_bytes": f.col("uncompressed_size"),
-        "marker": f.lit(False),
     }
     columns = [named[name].alias(name) if name in named else f.col(name) for name in LOG_COLUMNS if name != "payload"]
     return entries.filter(is_chunk()).select("topic", *columns)
