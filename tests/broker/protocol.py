@@ -106,6 +106,8 @@ class Producer:
         head = metadata.SerializeToString()
         rest = struct.pack(">i", len(head)) + head + payload
         body = _field(1, self._number) + _field(2, metadata.sequence_id)
+        if metadata.total_chunk_msg_size > 1:
+            body += _field(7, 1)  # is_chunk, as real clients say it; deduplication goes by it
         receipt = self._connection.ask(SEND, SEND_RECEIPT, body, b"\x0e\x01" + struct.pack(">I", crc32c(rest)) + rest)
         position = receipt[3][0]
         assert isinstance(position, bytes)

@@ -13,10 +13,12 @@ from tests.broker.protocol import connected
 Position = tuple[int, int]
 
 
-def publish(broker: Broker, topic: str, entries: Iterable[tuple[MessageMetadata, bytes]]) -> list[Position]:
-    """Store entries one after the other; their positions."""
+def publish(
+    broker: Broker, topic: str, entries: Iterable[tuple[MessageMetadata, bytes]], name: str = "by-hand"
+) -> list[Position]:
+    """Store entries one after the other, as a producer of a name; their positions."""
     with connected(broker.service_url, broker.token_file.read_text()) as connection:
-        producer = connection.producer(topic, "by-hand")
+        producer = connection.producer(topic, name)
         return [producer.send(metadata, payload) for metadata, payload in entries]
 
 
@@ -36,7 +38,9 @@ def batch(sequence_id: int, payloads: list[bytes]) -> tuple[MessageMetadata, byt
     return metadata, b"".join(parts)
 
 
-def chunks(sequence_id: int, payload: bytes, count: int, ids: Iterable[int]) -> list[tuple[MessageMetadata, bytes]]:
+def chunks(
+    sequence_id: int, payload: bytes, count: int, ids: Iterable[int], name: str = "by-hand"
+) -> list[tuple[MessageMetadata, bytes]]:
     """The chunks with these ids, in this order, of a message that is cut into `count`; all share one publish time."""
     size = -(-len(payload) // count)
     whole = _metadata(sequence_id)
@@ -44,7 +48,8 @@ def chunks(sequence_id: int, payload: bytes, count: int, ids: Iterable[int]) -> 
     for chunk_id in ids:
         metadata = MessageMetadata()
         metadata.CopyFrom(whole)
-        metadata.uuid = f"by-hand-{sequence_id}".encode()
+        metadata.producer_name = name.encode()
+        metadata.uuid = f"{name}-{sequence_id}".encode()
         metadata.num_chunks_from_msg = count
         metadata.total_chunk_msg_size = len(payload)
         metadata.uncompressed_size = len(payload)

@@ -270,6 +270,28 @@ def test_a_killed_republication_is_stored_once(
     assert stored == [payload]
 
 
+def test_a_republication_killed_between_two_chunks(
+    broker: Broker, admin: Admin, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    subscribed(client, topic)
+    positions = publish(broker, topic, [message(0, b"x")])
+    admin.post(topic, "deduplicationEnabled", True)
+    time.sleep(0.5)
+    payload = os.urandom(150_000)
+    sent = message_of(payload, positions[0])
+    plan = make_plan(tmp_path / "plan", [Action(0, "republish", topic, "r", message=sent)], {0: payload})
+    assert killed_at(broker, plan, "after-intent") == -9
+    intent = json.loads((plan / "journal.jsonl").read_text())
+    name = f"pulsar-backlog-{intent['action_id'].split('-')[0]}"
+    publish(broker, topic, chunks(intent["sequence_id"], payload, 3, [0, 1], name), name)
+    _, told = repair(broker, "apply", plan, "--yes")
+    assert words(told) == ["done"], told[0]["note"]
+    assert words(repair(broker, "verify", plan)[1]) == ["verified"]
+    # A Python client drops a message whose first chunk comes twice; this one has another uuid.
+    consumer = client.subscribe(topic, "s", consumer_type=ConsumerType.Shared)
+    assert drained(consumer) == [b"x", payload]
+
+
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("kind", ["acknowledge", "skip", "reset_cursor"])
 def test_a_killed_action_is_done_once(

@@ -25,7 +25,7 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == f"pulsar-backlog {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["audit", "run", "explain", "sql"])
+@pytest.mark.parametrize("command", ["audit", "run", "explain", "sql", "snapshot", "repair"])
 def test_help_of_each_command(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
