@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import job_parser, scope_of
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -23,7 +23,6 @@ from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import Inventory, take_inventory
 from pulsar_backlog.ledgers.listing import listing_digest
-from pulsar_backlog.ledgers.scope import scope_of
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.storage.delta import replace_slice, schema_of

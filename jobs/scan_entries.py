@@ -16,12 +16,11 @@ from datetime import UTC
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import job_parser, scope_of
 from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.frames.entry_findings import findings_of_changed, findings_of_entries, findings_of_scans
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.scan import Accounts, entries_frame, entry_files, rejects_frame
-from pulsar_backlog.ledgers.scope import scope_of
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order
+from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order, parse_instant
 
 _REPEATED = ("topic", "ledger", "model", "producer", "key", "state", "subscription", "code")
 _PLACES = ("source", "out", "admin", "to", "private_keys", "exported", "earlier")
@@ -61,3 +62,14 @@ def absolute(name: str, place: str | None) -> str | None:
     if "`" in place or "\n" in place:
         raise UsageError(f"--{name} {place!r}: Delta cannot use a path with a backtick or line break: choose another")
     return str(Path(place).expanduser().resolve())
+
+
+def scope_of(options: Options) -> Scope:
+    """The choice that a command line makes; its options are already checked."""
+    ranges = [text.split("-") for text in options.ledger or ()]
+    return Scope(
+        options.topic or (),
+        tuple((int(ends[0]), int(ends[-1])) for ends in ranges),
+        parse_instant(options.since) if options.since else None,
+        parse_instant(options.until) if options.until else None,
+    )

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pulsar_backlog.ledgers.scope import scope_of
+from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.options import given_options
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-from pulsar_backlog.options import Options, parse_instant
-
 _DOMAIN = "persistent://"
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 class LedgerLike(Protocol):
@@ -74,14 +70,3 @@ class Scope:
         begins_late = self.until is not None and created is not None and created >= self.until
         ends_early = self.since is not None and closed is not None and closed < self.since
         return not begins_late and not ends_early
-
-
-def scope_of(options: Options) -> Scope:
-    """The choice that a command line makes; its options are already checked."""
-    ranges = [_RANGE.fullmatch(text) for text in options.ledger or ()]
-    return Scope(
-        options.topic or (),
-        tuple((int(found[1]), int(found[2] or found[1])) for found in ranges if found),
-        parse_instant(options.since) if options.since else None,
-        parse_instant(options.until) if options.until else None,
-    )
