@@ -140,7 +140,6 @@ def test_surplus_copies_of_a_message_it_has_are_acknowledged_without_publishing(
 def test_what_the_client_cannot_send_as_it_was_stays_unless_it_goes_to_a_file() -> None:
     row = stall((1, 2), role="used", acked_entries=1, action="export_then_acknowledge")
     for odd in (
-        exported(was_encrypted=True),
         exported(key_is_bytes=True),
         exported(ordering_key=b"\xff"),
         exported(replicate_to=("b",)),

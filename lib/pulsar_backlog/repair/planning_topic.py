@@ -199,7 +199,7 @@ class TopicPlan:
             number=0,
             kind="acknowledge",
             topic=self._facts.topic,
-            reason=words.acknowledge_reason(cause, rows, len(positions), self._choices.republish_to),
+            reason=words.acknowledge_reason(cause, self._choices.republish_to),
             subscription=name,
             runs=runs,
             expected_mark_delete=subscription.mark_delete,

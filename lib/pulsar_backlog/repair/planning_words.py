@@ -62,15 +62,16 @@ def after_reset(others: int) -> str:
     )
 
 
-def acknowledge_reason(cause: str, rows: Sequence[StallRow], entries: int, to: str) -> str:
+def acknowledge_reason(cause: str, to: str) -> str:
     """Why entries are acknowledged away; `to` is where messages are published once more."""
-    what = counted(entries, "chunk entry", "chunk entries")
-    sets = counted(len(rows), "message", "messages")
     if cause == "dead_chunks":
-        return f"{what} of {sets} wait here, and no client can ever be delivered them: the rest is not stored."
-    gets = {"same": "this subscription has it or gets it once more", "file": "it is kept beside the plan"}
-    then = gets.get(to, f"it is published to {to}")
-    return f"{what} of {sets} stand in the way: the payload is exported and verified, and {then}."
+        return "No client can ever be delivered these chunks: the rest of their messages is not stored."
+    gets = {
+        "same": "this subscription has them or gets them once more",
+        "file": "they are kept beside the plan where this subscription lacks them",
+    }
+    then = gets.get(to, f"those that this subscription lacks go to {to}")
+    return f"These chunks stand in the way: their messages are exported and verified, and {then}."
 
 
 def stall_evidence(stall: StallRow, own: Publication | None) -> str:
@@ -165,4 +166,7 @@ def republish_affects(one: Publication, subscriptions: Sequence[str], to: str) -
     more = f" and {len(subscriptions) - _NAMED} more" if len(subscriptions) > _NAMED else ""
     whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
     schema = " Its schema version is not carried over." if one.exported is not None and one.exported.has_schema else ""
-    return f"It cannot be published to one subscription only; {whom}. Who had it already gets it a second time.{schema}"
+    again = "Who had it already gets it a second time."
+    if one.exported is not None and one.exported.was_encrypted:
+        again += " It was encrypted: apply asks for keys, and encrypts it again."
+    return f"It cannot be published to one subscription only; {whom}. {again}{schema}"

@@ -28,8 +28,6 @@ def why_not_sendable(one: Publication, choices: Choices) -> str | None:
 
 def _why_not_as_it_was(exported: Exported) -> str | None:
     """What the client cannot set, or what would change who gets to see it."""
-    if exported.was_encrypted:
-        return "it is encrypted in the log, and would be published in the clear"
     if exported.key_is_bytes:
         return "its key is bytes, and the client can only set text"
     if exported.ordering_key is not None and not _is_text(exported.ordering_key):
@@ -58,6 +56,7 @@ def message_of(one: Publication, original_topic: str | None) -> Message:
         event_time_ms=exported.event_time_ms,
         properties=dict(sorted(exported.properties.items())),
         original_topic=original_topic,
+        was_encrypted=exported.was_encrypted,
     )
 
 

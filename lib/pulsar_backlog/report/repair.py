@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from itertools import groupby
@@ -93,8 +93,7 @@ def print_words(view: PlanView, console: Console) -> None:
     doing = [row for row in view.actions if row["kind"] != "settings"]
     for topic, rows in groupby(doing[:MAX_ACTIONS], key=itemgetter("topic")):
         _line(console, Text(visible(topic), style="bold underline"))
-        for row in rows:
-            _print_action(row, console)
+        _print_actions(rows, console)
     if len(doing) > MAX_ACTIONS:
         _line(console, Text(f"And {counted(len(doing) - MAX_ACTIONS, 'more action')}, see the plan."))
     _print_settings([row for row in view.actions if row["kind"] == "settings"], console)
@@ -203,15 +202,25 @@ def moment(at: datetime) -> str:
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _print_action(row: Row, console: Console) -> None:
+def _print_actions(rows: Iterable[Row], console: Console) -> None:
+    """Actions of one topic; what was said of the one before is not said again."""
+    said = ""
+    for row in rows:
+        _print_head(row, console)
+        words = row["reason"]
+        if row["kind"] in ("republish", "reset_cursor"):
+            words = f"{words} {row['affects']}"
+        if words != said:
+            _indented(console, Text(visible(words, 800)), 4)
+        said = words
+
+
+def _print_head(row: Row, console: Console) -> None:
     head = Text(f"{row['action']:>3} ", style="bold")
     if row["state"] != "planned":
         head.append(f"{row['state']}: ", style=_STATE_STYLES.get(row["state"], "bold"))
     head.append(visible(action_line(row), 600), style="bold")
     _line(console, head)
-    _indented(console, Text(visible(row["reason"], 600)), 4)
-    if row["kind"] in ("republish", "reset_cursor"):
-        _indented(console, Text(visible(row["affects"], 600), style="dim"), 4)
 
 
 def _print_settings(rows: Sequence[Row], console: Console) -> None:
