@@ -43,7 +43,7 @@ def test_everything_given() -> None:
         "--ledger", "5-9", "--since", "2026-01-01", "--until", "2026-01-02", "--cluster", "c", "--fail-on", "never",
         "--exit-zero-when-unchanged", "--grace-seconds", "0",
     )  # fmt: skip
-    assert options.model_dump() == {
+    assert options.model_dump(exclude_none=True) == {
         "source": "/s", "out": "/o", "endpoint": "http://127.0.0.1:9", "admin": "/a", "topic": ("x", "y"),
         "ledger": ("3", "5-9"), "since": "2026-01-01", "until": "2026-01-02", "cluster": "c", "fail_on": "never",
         "exit_zero_when_unchanged": True, "grace_seconds": 0,
