@@ -18,6 +18,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.client_findings import findings_of_models
 from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.finding_rows import Origin
@@ -43,14 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
-    spark, out = context.spark, context.out
+    spark, out, models = context.spark, context.out, _models(context)
     inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    models = context.options.model or DEFAULT_MODELS
     run = run_models(
         model_rows(_mine(context, "entries"), publications),
         ModelContext(models, _ledger_topics(context, models)),
@@ -64,6 +64,21 @@ def model(context: JobContext) -> JobResult:
     rows = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
     run.unpersist()
     return JobResult(digest, rows=rows)
+
+
+def _models(context: JobContext) -> tuple[str, ...]:
+    """The models asked for.
+
+    Raises:
+        UsageError: one of them cannot be understood.
+    """
+    models = context.options.model or DEFAULT_MODELS
+    for name in models:
+        try:
+            parse_model(name)
+        except ValueError as error:
+            raise UsageError(f"--model {name}: {error}") from error
+    return models
 
 
 def _ledger_topics(context: JobContext, models: Sequence[str]) -> dict[int, str]:

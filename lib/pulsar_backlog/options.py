@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE
 
@@ -121,11 +120,6 @@ def _ledger_range(value: object) -> str:
     return text
 
 
-def _model_name(text: str) -> str:
-    parse_model(text)
-    return text
-
-
 def _instant(value: object) -> str:
     """ISO 8601 text of a time; YAML reads unquoted times as dates already."""
     text = value.isoformat() if isinstance(value, date) else str(value)
@@ -174,7 +168,7 @@ def _republish_to(text: str) -> str:
 Uri = Annotated[str, AfterValidator(_without_credentials)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
-ModelName = Annotated[str, AfterValidator(_model_name)]
+ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-z_]+(=[^,]+)?)*)?$")]
 Duration = Annotated[str, AfterValidator(_duration)]
 FindingCode = Annotated[str, AfterValidator(_finding_code)]
 RepublishTo = Annotated[str, AfterValidator(_republish_to)]

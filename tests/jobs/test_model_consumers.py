@@ -121,3 +121,9 @@ def test_again_and_with_other_models(bundled: Audited, tmp_path: Path) -> None:
     assert {row["model"] for row in forecasts} == {"J-OLD", "sql", "java:shared,live"}
     stalled = {row["topic"].rpartition("/")[2] for row in forecasts if row["damage"] == "dispatch_stall"}
     assert {"brk-missing", "brk-out-of-order", "brk2-tail-residue"} <= stalled
+
+
+def test_a_model_that_is_none_is_a_usage_error(bundled: Audited) -> None:
+    wrong = run_one("model_consumers", OBJECTS, bundled.out, cluster="demo", model=("java:fast",))
+    assert wrong.exit_code == 2
+    assert "--model java:fast: 'fast' is no setting" in wrong.stderr
