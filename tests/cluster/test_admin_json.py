@@ -76,6 +76,7 @@ def test_a_real_folder() -> None:
         subscriptions={},
         state="LedgerOpened",
         terminated=False,
+        deduplicated=False,
     )  # fmt: skip
     # The subscription's name is not encoded in stats; `None` as text is a subscription without consumers.
     assert state.topics[SUBS].subscriptions == {"keyshared/ü": None, "excl": None, "shared-holes": None}
