@@ -26,7 +26,8 @@ from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
-from pulsar_backlog.report.summary import json_lines, print_summary, result_json
+from pulsar_backlog.report.result import json_lines, result_json
+from pulsar_backlog.report.summary import print_summary
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES

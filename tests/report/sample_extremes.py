@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sample_consumers import forecast, hostile_acks, hostile_clients, many_holes
 from sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
 
 from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.acks import Acks, BlockedRow
+from pulsar_backlog.report.clients import MAX_MODELS, ModelSum, TopicClients
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
@@ -62,6 +65,8 @@ def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:
                 ledger_total=400,
                 bucket_ms=30_000,
                 buckets=tuple(Bucket(T0_MS + k * 30_000, k % 50, k % 50 * 500, k % 20) for k in range(96)),
+                acks=many_holes(at),
+                clients=TopicClients(tuple(forecast(f"model-{n:02d}", 973, lost=70) for n in range(MAX_MODELS))),
             )
         )
     scale = 20
@@ -126,6 +131,8 @@ def hostile() -> ReportModel:
                     publication(text, "orphan_prefix", producer_name=text, flags=[text], reason=text),
                     publication(text, text, sureness=text),
                 ),
+                acks=hostile_acks(text),
+                clients=hostile_clients(text),
             )
         )
     rows.append(finding("S19", "x.json", "The file is not JSON.", topic=HOSTILE[2]))
@@ -146,4 +153,6 @@ def hostile() -> ReportModel:
         finding_totals=totals(rows),  # type: ignore[arg-type]
         quality=(quality(attack, False, attack, 3, [attack]),),
         tables=(TableCount(attack, 1),),
+        acks=Acks(9, 9, 9, (BlockedRow(attack, attack, attack, 1, 0, attack, attack, attack, 1, None),)),
+        clients=(ModelSum(attack, {"mixed": 1}, 2, attack, attack, 1, 0, attack),),
     )

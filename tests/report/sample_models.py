@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sample_consumers import all_acks, blocked_acks, model_sums, topic_clients
 from sample_parts import MIXED, STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
 
 from pulsar_backlog.report.model import (
@@ -278,6 +279,8 @@ def lab() -> ReportModel:
                     reason="all bytes are there and ZSTD refuses them",
                 ),
             ),
+            acks=blocked_acks(),
+            clients=topic_clients(),
         ),
         section(
             prefix + "brk-out-of-order",
@@ -369,6 +372,8 @@ def lab() -> ReportModel:
             TableCount("rejects", 2),
             TableCount("chunked_messages", 67),
         ),
+        acks=all_acks(prefix + "brk2-bad-zstd"),
+        clients=model_sums(prefix + "brk2-bad-zstd"),
     )
 
 

@@ -16,7 +16,8 @@ from sample_models import clean, empty, lab
 from sample_parts import finding
 
 from pulsar_backlog.report.model import MAX_FINDINGS, ReportModel
-from pulsar_backlog.report.summary import json_lines, print_summary, result_json
+from pulsar_backlog.report.result import json_lines, result_json
+from pulsar_backlog.report.summary import print_summary
 from pulsar_backlog.report.verdict import judge
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
@@ -31,10 +32,15 @@ def printed(model: ReportModel, width: int = 100, terminal: bool = False) -> str
 
 
 def test_summary_of_the_lab() -> None:
-    lines = printed(lab(), 200).splitlines()
+    lines = printed(lab(), 500).splitlines()
     assert lines[0] == judge(lab()).headline
     assert lines[1].startswith("How sure, of broken messages: certain for 7")
     text = "\n".join(lines)
+    assert lines[3] == "Blocked subscriptions: 2 of 40"
+    assert lines[4].strip() == (
+        "billing stands still at 13:3: nothing behind it is delivered, 5 entries (8.8 KiB) wait"
+    )
+    assert lines[5].strip() == "[persistent://lab/s3/brk2-bad-zstd] Export, verify, then acknowledge"
     for words in (
         "5 messages are lost (certain for 4, likely for 1)",
         "error C14 decode fault, 1 finding",
@@ -78,7 +84,7 @@ def test_lines_fit_and_hold_no_control_characters(make: Callable[[], ReportModel
 def test_terminal_gets_colours_of_ours_only() -> None:
     strange = finding("S07", "x", "m") | {"code": "Z99", "name": "[red]name[/red]"}
     model = replace(hostile(), out="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=())
-    text = printed(model, 400, terminal=True)
+    text = printed(model, 1000, terminal=True)
     assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\x1b.", text)) <= {
         "\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[0m",
     }  # fmt: skip
@@ -101,7 +107,7 @@ def test_result_is_bounded_whatever_the_model_lists() -> None:
 
 def test_result_of_the_lab() -> None:
     result = json.loads(json.dumps(result_json(lab())))
-    assert result["schema_version"] == 1
+    assert result["schema_version"] == 2
     assert result["exit_code"] == 4
     assert result["verdict"]["grade"] == "broken"
     assert result["verdict"]["complete"] is False

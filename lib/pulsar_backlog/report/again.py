@@ -10,6 +10,7 @@ from rich.text import Text
 
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.verdict import MAX_HEADLINE
 
 Saved = dict[str, Any]
 """A result.json, see docs/result.md."""
@@ -34,6 +35,6 @@ def print_again(saved: Mapping[str, Any], console: Console) -> None:
     """Verdict, how sure it is, and the next command."""
     verdict = saved["verdict"]
     for line in (verdict["headline"], verdict["sureness"], "Nothing new to do: this is what the last audit found."):
-        console.print(Text(visible(line)), highlight=False)
+        console.print(Text(visible(line, MAX_HEADLINE)), highlight=False)
     for step in saved["next"][:1]:
         console.print(Text(f"Next: {visible(step['command'])}"), soft_wrap=True, highlight=False)

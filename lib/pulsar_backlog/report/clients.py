@@ -9,7 +9,7 @@ from typing import TypedDict
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.words import counted, position
 
-MAX_MODELS = 24
+MAX_MODELS = 12
 """Models listed per topic and over all."""
 
 OUTCOMES: dict[str, str] = {

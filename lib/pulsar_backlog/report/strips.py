@@ -16,23 +16,13 @@ STRIP_HEIGHT = 24
 LEAST_SHARE = 0.15
 """A hole is never drawn smaller than this part of a cell, nor is an acknowledged entry among holes."""
 
+MARK_HEIGHT = 12
+MARKS_PER_WIDTH = 60
+"""The width of the picture over that of a triangle, at least."""
+
 MAX_TABLE_ROWS = 12
 
 Position = tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A chunk set above the strip.
-
-    Attributes:
-        x: percent of the width.
-        sets: how many begin in this cell.
-    """
-
-    x: float
-    sets: int
-    blocking: bool
 
 
 @dataclass(frozen=True)
@@ -59,13 +49,18 @@ class Strip:
     Attributes:
         cells: width of the path's coordinate system; its height is `STRIP_HEIGHT`.
         acked: path of what is acknowledged; its height in a cell is the share.
+        blocks: path of triangles, `MARK_HEIGHT` high, above the cells where sets begin that block.
+        waits: the same of other sets that something must be done about.
+        marks: how many triangles there are.
         mark_delete: percent of the width right after the mark-delete position; None when unknown.
         read: percent of the width of the read position; None when unknown.
     """
 
     cells: int
     acked: str
-    marks: tuple[Mark, ...]
+    blocks: str
+    waits: str
+    marks: int
     mark_delete: float | None
     read: float | None
     first: Position
@@ -82,10 +77,13 @@ def strip(axis: Axis | None, facts: SubscriptionFacts) -> Strip | None:
     cells = {cell.cell: cell for cell in facts.cells if 0 <= cell.cell < len(axis.starts)}
     shares = [_acked_share(size, cells.get(at)) for at, size in enumerate(axis.sizes)]
     marks = [cell for _, cell in sorted(cells.items()) if cell.stalls]
+    blocks, waits = (_triangles([c.cell for c in marks if c.blocking is kind], len(shares)) for kind in (True, False))
     return Strip(
         cells=len(shares),
         acked=_path(shares),
-        marks=tuple(Mark(_middle(c.cell, len(shares)), c.stalls, c.blocking) for c in marks),
+        blocks=blocks,
+        waits=waits,
+        marks=len(marks),
         mark_delete=_percent(axis, row["mark_delete_ledger_id"], row["mark_delete_entry_id"], after=True),
         read=_percent(axis, row["read_ledger_id"], row["read_entry_id"]),
         first=axis.starts[0],
@@ -103,19 +101,17 @@ def _acked_share(size: int, cell: AckCell | None) -> float:
 
 
 def _path(shares: Sequence[float]) -> str:
-    """One SVG path, cells of the same height as one bar, from the bottom up."""
-    path: list[str] = []
-    at = 0
-    for height, run in groupby(f"{share * STRIP_HEIGHT:.1f}" for share in shares):
-        width = len(list(run))
-        if height != "0.0":
-            path.append(f"M{at} {STRIP_HEIGHT}v-{height}h{width}v{height}z")
-        at += width
-    return "".join(path)
+    """The outline of all cells as one SVG path, from the bottom up; neighbours of the same height are one step."""
+    steps = [f"V{height}h{len(list(run))}" for height, run in groupby(f"{(1 - s) * STRIP_HEIGHT:.3g}" for s in shares)]
+    return f"M0 {STRIP_HEIGHT}{''.join(steps)}V{STRIP_HEIGHT}z"
 
 
-def _middle(cell: int, cells: int) -> float:
-    return round((cell + 0.5) * 100 / cells, 2)
+def _triangles(places: Iterable[int], cells: int) -> str:
+    """One SVG path: a triangle that points down on each cell, no wider than the cell, narrow where cells are wide."""
+    width = min(1.0, cells / MARKS_PER_WIDTH)
+    return "".join(
+        f"M{place + (1 - width) / 2:.3g} 1h{width:.2g}l{-width / 2:.2g} {MARK_HEIGHT - 2}z" for place in places
+    )
 
 
 def _percent(axis: Axis, ledger_id: int | None, entry_id: int | None, after: bool = False) -> float | None:

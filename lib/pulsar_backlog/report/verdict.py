@@ -17,6 +17,9 @@ from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
 MAX_STEPS = 5
 MAX_REMEDIES = 6
 MAX_IN_HEADLINE = 3
+MAX_HEADLINE = 1000
+"""Characters of a headline that are shown: two sentences with long names."""
+
 ERRORS = ("blocked", "broken", "undecoded")
 
 Grade = Literal["broken", "incomplete", "odd", "clean", "nothing"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
 from pulsar_backlog.report.codes import CodeGroup, by_code
@@ -21,6 +22,9 @@ MAX_SECTIONS = 50
 
 MAX_OPEN = 5
 """Sections that are unfolded from the start."""
+
+MAX_STRIPS_LATER = 3
+"""Subscriptions drawn per topic after the first `MAX_OPEN` topics."""
 
 MAX_ROWS_PER_CODE = 60
 MAX_ROWS_PER_TOPIC_CODE = 10
@@ -125,12 +129,16 @@ def _topic(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicS
         ledgers=tuple(sorted(section.ledgers, key=_ledger_order)[:MAX_LEDGERS_SHOWN]),
         broken=tuple(sorted(section.broken, key=_broken_order)[:MAX_BROKEN_SHOWN]),
         codes=_codes(model, groups, MAX_ROWS_PER_TOPIC_CODE),
-        subscriptions=subscription_views(section.acks, section.topic or "", model.source, model.out)
-        if has_section
-        else (),
+        subscriptions=_subscriptions(model, at, section) if has_section else (),
         outcomes=columns(section.clients.forecasts),
         sentences=sentences(section.clients),
     )
+
+
+def _subscriptions(model: ReportModel, at: int, section: TopicSection) -> tuple[SubscriptionView, ...]:
+    shown = MAX_SUBSCRIPTIONS if at < MAX_OPEN else MAX_STRIPS_LATER
+    acks = replace(section.acks, subscriptions=section.acks.subscriptions[:shown])
+    return subscription_views(acks, section.topic or "", model.source, model.out)
 
 
 def _ledger_order(ledger: LedgerFacts) -> tuple[bool, int]:
