@@ -84,8 +84,8 @@ def stall_evidence(stall: StallRow, own: Publication | None) -> str:
         if own.exported is not None and own.exported.verified:
             log += "; exported and verified"
     kinds = ", ".join([stall.kind, *stall.also]) + f" ({stall.sureness})"
-    what = f"uuid {stall.chunk_uuid!r}: {len(stall.entries):,}{more} entries at {places}{log}"
-    return f"{what}. Here: {kinds}. {stall.advice}"
+    count = f"{len(stall.entries):,}{more} {'entry' if len(stall.entries) == 1 else 'entries'}"
+    return f"uuid {stall.chunk_uuid!r}: {count} at {places}{log}. Here: {kinds}. {_what(stall)}"
 
 
 def acknowledge_undo(runs: Sequence[Run]) -> str:
@@ -152,8 +152,13 @@ def republish_evidence(one: Publication, stall: StallRow | None) -> tuple[str, .
     ]
     facts += [f"{loss.model}: {loss.outcome}{': ' if loss.reason else ''}{loss.reason}" for loss in one.losses]
     if stall is not None:
-        facts.append(f"subscription {stall.subscription!r}: {stall.advice}")
+        facts.append(f"subscription {stall.subscription!r}: {_what(stall)}")
     return tuple(facts)
+
+
+def _what(stall: StallRow) -> str:
+    """What happened, of an advice that goes on to say what to do."""
+    return f"{stall.advice.partition('. ')[0].rstrip('.')}."
 
 
 def republish_affects(one: Publication, subscriptions: Sequence[str], to: str) -> str:

@@ -228,7 +228,8 @@ def _print_settings(rows: Sequence[Row], console: Console) -> None:
         return
     numbers = ", ".join(str(row["action"]) for row in rows[:MAX_NUMBERS])
     more = ", ..." if len(rows) > MAX_NUMBERS else ""
-    what = f"Settings that would have prevented this, for {counted(len(rows), 'topic')}: actions {numbers}{more}"
+    noun = "action" if len(rows) == 1 else "actions"
+    what = f"Settings that would have prevented this, for {counted(len(rows), 'topic')}: {noun} {numbers}{more}"
     _line(console, Text(f"{what}. They are advice."))
 
 
