@@ -50,6 +50,10 @@ def the_finding(state: ClusterState) -> Finding:
     return state.findings[0]
 
 
+def types_of(state: ClusterState, topic: str) -> dict[str, str | None]:
+    return {name: saved.type for name, saved in (state.topics[topic].subscriptions or {}).items()}
+
+
 def test_a_real_folder() -> None:
     state = read_cluster_state(SAVED, {})
     assert state.findings == ()
@@ -79,10 +83,8 @@ def test_a_real_folder() -> None:
         deduplicated=False,
     )  # fmt: skip
     # The subscription's name is not encoded in stats; `None` as text is a subscription without consumers.
-    assert state.topics[SUBS].subscriptions == {"keyshared/ü": None, "excl": None, "shared-holes": None}
-    subscriptions = state.topics["persistent://lab/s3/brk2-tail-orphan"].subscriptions
-    assert subscriptions is not None
-    assert subscriptions["py-shared-default-live"] == "Shared"
+    assert types_of(state, SUBS) == {"keyshared/ü": None, "excl": None, "shared-holes": None}
+    assert types_of(state, "persistent://lab/s3/brk2-tail-orphan")["py-shared-default-live"] == "Shared"
     # The cursors switched their ledgers 10 ms after the topic's newest ledger was made.
     assert state.topics[SUBS].known_until_ms == 1795256076855
 

@@ -16,8 +16,8 @@ from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, run
 
 TABLES = (
-    "ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "topic_stats", "quality_results", "findings",
-    "runs",
+    "ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
+    "client_forecasts", "subscriptions", "ack_ranges", "stalls", "quality_results", "findings", "runs",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Chunked messages as they are stored in real objects, planned by hand: the walk here shares no code with the reader."""
+"""Chunked messages as they are stored in real objects, planned by hand: this walk shares no code with the reader."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Cursors in admin JSON, and what `stats` says of subscriptions.
 
     internalStats  cursors        by encoded name: markDeletePosition, readPosition, individuallyDeletedMessages (text
-                                  of ranges), cursorLedger, cursorLedgerLastEntry. The broker's memory, newer than storage
+                                  of ranges), cursorLedger, cursorLedgerLastEntry. The broker's memory, newer
+                                  than storage
     internal-info  cursors        by encoded name: markDelete, individualDeletedMessages, cursorsLedgerId. The metadata
                                   store, old while a cursor ledger is open
     stats          subscriptions  by plain name: type, consumers, isReplicated; no positions
