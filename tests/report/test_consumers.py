@@ -147,6 +147,6 @@ def test_result_names_subscriptions_and_clients() -> None:
 def test_fields_of_subscriptions_and_clients_are_documented() -> None:
     documented = set(re.findall(r"`([a-z_]+)`", DOCS.read_text()))
     result = result_json(lab())
-    assert set(result["subscriptions"]) <= documented  # type: ignore[arg-type]
+    assert set(result["subscriptions"]) <= documented  # type: ignore[call-overload]
     assert set(result["subscriptions"]["rows"][0]) <= documented  # type: ignore[index]
     assert set(result["clients"][0]) - set(OUTCOMES) <= documented  # type: ignore[index]

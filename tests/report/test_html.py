@@ -177,8 +177,8 @@ def test_first_words_are_the_verdict() -> None:
     assert tree("lab").all("h1")[0].full_text() == (
         "Subscription billing of topic persistent://lab/s3/brk2-bad-zstd stands still at 13:3: nothing behind it is "
         "delivered, 5 entries (8.8 KiB) wait; likewise 1 more subscription. Java clients get no further on 1 topic, "
-        "5 messages are lost, 2 more can be rebuilt though clients lose them, 1 entry could not be decoded, "
-        "1 object could not be read in full, and 5 other kinds of error."
+        "5 messages are lost, 1 entry could not be decoded, 1 object could not be read in full, "
+        "and 6 other kinds of error."
     )
 
 

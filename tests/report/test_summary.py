@@ -83,7 +83,9 @@ def test_lines_fit_and_hold_no_control_characters(make: Callable[[], ReportModel
 
 def test_terminal_gets_colours_of_ours_only() -> None:
     strange = finding("S07", "x", "m") | {"code": "Z99", "name": "[red]name[/red]"}
-    model = replace(hostile(), out="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=())
+    model = replace(
+        hostile(), out="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=(), clients=()
+    )
     text = printed(model, 1000, terminal=True)
     assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\x1b.", text)) <= {
         "\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[0m",

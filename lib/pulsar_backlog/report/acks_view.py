@@ -88,8 +88,11 @@ def backlog_words(row: SubscriptionRow) -> str:
     if not row["backlog_entries"]:
         return "Everything stored is acknowledged"
     backlog = _amount(row["backlog_entries"], row["backlog_messages"], row["backlog_bytes"])
-    holes = f" in {counted(row['holes'], 'hole')} and what follows" if row["holes"] else ""
-    return f"{backlog} not acknowledged{holes}"
+    holes = f", in {counted(row['holes'], 'hole')}" if row["holes"] else ""
+    follows = (
+        " and after the last acknowledged entry" if holes and row["backlog_entries"] != row["hole_entries"] else ""
+    )
+    return f"{backlog} not acknowledged{holes}{follows}"
 
 
 def stands_words(at: Position | None, sureness: str | None) -> str | None:

@@ -20,7 +20,7 @@ MISLED_CODES = frozenset({"C21", "C40"})
 """Codes of findings that the sentences about clients tell better."""
 
 _BLOCKED_MEANING = (
-    "Its consumers get nothing more, and the backlog grows, however often they are restarted. The section of its topic "
+    "Consumers get nothing more, and the backlog grows, however often they are restarted. The section of the topic "
     "says what to do; acknowledge nothing before the export where it says export."
 )
 _STOPPED_MEANING = (
@@ -63,7 +63,7 @@ def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
         first = blocked[0]
         stands = stands_words(first.blocked_at, first.blocked_sureness)
         what = f"subscription {_name(first.row['subscription'])} {stands}{_others(section.acks.blocked - 1)}"
-        urgent.append(Fact("blocked", what, None, "Its consumers", _BLOCKED_MEANING))
+        urgent.append(Fact("blocked", what, None, "Whoever waits for it", _BLOCKED_MEANING))
     rows = section.clients.forecasts
     stopped = [row for row in rows if row["damage"]]
     if stopped:
@@ -98,7 +98,7 @@ def _blocked(acks: Acks) -> list[Fact]:
     first = acks.rows[0]
     what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
     what += _others(acks.blocked - 1)
-    return [Fact("blocked", what, SURENESS.get(first.sureness), "Its consumers", _BLOCKED_MEANING)]
+    return [Fact("blocked", what, SURENESS.get(first.sureness), "Whoever waits for it", _BLOCKED_MEANING)]
 
 
 def blocked_words(row: BlockedRow) -> str:

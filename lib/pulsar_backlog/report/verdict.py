@@ -156,10 +156,11 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
 def _broken_headline(found: Sequence[Fact], unread: str) -> str:
     """The first facts, always with what was not decoded or not read, and a count of what is left out."""
     broken = [f for f in found if f.kind == "broken"]
-    parts = [f.what for f in broken[:MAX_IN_HEADLINE]]
+    shown = MAX_IN_HEADLINE - any(f.kind == "blocked" for f in found)
+    parts = [f.what for f in broken[:shown]]
     parts += [f.what for f in found if f.kind == "undecoded"]
     parts += [unread] if unread else []
-    rest = len(broken) - MAX_IN_HEADLINE
+    rest = len(broken) - shown
     if rest > 0:
         parts.append(f"and {counted(rest, 'other kind')} of error")
     return _after_blocked(found, ", ".join(parts))

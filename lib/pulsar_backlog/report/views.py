@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS
+from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS, BlockedRow
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import all_findings, fill
+from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
@@ -26,6 +27,7 @@ MAX_OPEN = 5
 MAX_STRIPS_LATER = 3
 """Subscriptions drawn per topic after the first `MAX_OPEN` topics."""
 
+MAX_BLOCKED_SHOWN = 20
 MAX_ROWS_PER_CODE = 60
 MAX_ROWS_PER_TOPIC_CODE = 10
 MAX_BROKEN_SHOWN = 20
@@ -83,6 +85,15 @@ class TopicView:
 
 
 @dataclass(frozen=True)
+class BlockedView:
+    """A subscription that stands still, with the section of its topic if it has one."""
+
+    row: BlockedRow
+    anchor: str | None
+    words: str
+
+
+@dataclass(frozen=True)
 class Page:
     """Everything the template needs."""
 
@@ -92,6 +103,7 @@ class Page:
     chunks: ChunksView
     codes: tuple[CodeView, ...]
     sections: int
+    blocked: tuple[BlockedView, ...]
 
 
 def page(model: ReportModel) -> Page:
@@ -106,6 +118,14 @@ def page(model: ReportModel) -> Page:
         chunks=_chunks(model.groups),
         codes=_codes(model, by_code(model.findings, model.finding_totals), MAX_ROWS_PER_CODE),
         sections=min(len(views), MAX_SECTIONS),
+        blocked=_blocked(model, views),
+    )
+
+
+def _blocked(model: ReportModel, topics: Sequence[TopicView]) -> tuple[BlockedView, ...]:
+    anchors = {view.section.topic: view.anchor for view in topics}
+    return tuple(
+        BlockedView(row, anchors.get(row.topic), blocked_words(row)) for row in model.acks.rows[:MAX_BLOCKED_SHOWN]
     )
 
 
