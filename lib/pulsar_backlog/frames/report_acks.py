@@ -103,7 +103,7 @@ def ledger_spans(tables: Mapping[str, DataFrame], chosen: DataFrame, cells: int)
 
 def axis_rows(spans: DataFrame) -> DataFrame:
     """One row per topic: first position of each cell in order, entries in all of them, last position."""
-    first = f.expr("(offset * cells + total - 1) div total")
+    first = f.expr("if(offset = 0, 0, ((offset - 1) * cells) div total + 1)")
     last = f.expr("((offset + length - 1) * cells) div total")
     own = spans.withColumn("first_cell", first).withColumn("last_cell", last).filter("first_cell <= last_cell")
     cells = own.select("*", f.explode(f.sequence("first_cell", "last_cell")).alias("cell"))
