@@ -63,6 +63,14 @@ def test_the_first_line_says_what_it_does_for_whom() -> None:
     assert " ".join(words(view).split()).startswith(line)
 
 
+def test_the_next_command_follows_from_the_state() -> None:
+    verbs = {state: words(PlanView("abc", "/x", state, [action()])) for state in ("begun", "done", "verified")}
+    assert "repair apply /x" in verbs["begun"]
+    assert "repair verify /x" in verbs["done"]
+    assert "apply" not in verbs["verified"]
+    assert "verify" not in verbs["verified"].partition("Next:")[2]
+
+
 def test_a_plan_of_nothing_says_so() -> None:
     assert words(PlanView("abc", None, "planned", ())).strip() == "Nothing to repair."
     text = words(PlanView("abc", None, "planned", (), (HeldBackRow("it may still be arriving", "wait", 3),)))

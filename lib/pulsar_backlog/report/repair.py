@@ -137,10 +137,12 @@ def next_commands(view: PlanView) -> list[str]:
     """What to type next."""
     folder = shell_word(view.folder or "")
     first = view.actions[0]["action"] if view.actions else 0
-    return [
-        f"pulsar-backlog repair show {folder} --action {first}",
-        f"pulsar-backlog repair apply {folder} --admin-url http://BROKER:8080 --service-url pulsar://BROKER:6650",
-    ]
+    commands = [f"pulsar-backlog repair show {folder} --action {first}"]
+    verb = {"verified": None, "done": "verify"}.get(view.state, "apply")
+    if verb is not None:
+        cluster = "--admin-url http://BROKER:8080 --service-url pulsar://BROKER:6650"
+        commands.append(f"pulsar-backlog repair {verb} {folder} {cluster}")
+    return commands
 
 
 def json_lines(view: PlanView) -> Iterator[str]:
