@@ -136,6 +136,7 @@ def acked_set(state: AckState, ledger_lengths: Mapping[int, int | None] | None =
         for b in state.batches
         if any(b.words)
         and (b.ledger_id, b.entry_id) > state.mark_delete
+        and 0 <= b.entry_id <= MAX_ENTRY_ID
         and b.entry_id not in kept.get(b.ledger_id, ())
     }
     return AckedSet(state.mark_delete, kept, partly)

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks.clients import outcomes
@@ -62,6 +62,7 @@ def outcome(text: str, profile: Profile, **more: Any) -> dict[str, Outcome]:
     st.sampled_from([None, 1, 2]),
     st.sampled_from([1, 4, 1000]),
 )
+@example(words=["c0", "C1", "c2"], profile="J-OLD", live=False, max_pending=None, stretch=1)
 def test_the_books_agree_with_the_journal(
     words: list[str], profile: Profile, live: bool, max_pending: int | None, stretch: int
 ) -> None:

@@ -133,14 +133,15 @@ class Accounts:
         self._close_if_done(account)
 
     def _deliver_parts(self, entries: Sequence[LogEntry], content: Content) -> None:
-        previous: Account | None = None
+        counted: set[Key] = set()  # parts of a mixture may alternate
         for entry in entries:
-            account = self._open.get((entry.uuid, entry.publish_time_ms))
+            key = entry.uuid, entry.publish_time_ms
+            account = self._open.get(key)
             if account is None:
                 continue
-            if account is not previous:
+            if key not in counted:
                 _count_delivery(account, content)
-                previous = account
+                counted.add(key)
             if account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is not None:
                 self.acknowledgements += 1
                 self._close_if_done(account)
