@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -103,11 +103,9 @@ def model_of(context: JobContext) -> ReportModel:
         "stats": tables["topic_stats"].select("topic", "recommended"),
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
-    buckets = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
-    per_topic = build.TopicRows(**at_once(of_chosen | {"buckets": buckets}))
+    of_chosen["buckets"] = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
     standing = report_acks.standing(tables["subscriptions"], tables["stalls"]).cache()
-    consumers = acks_build.ConsumerRows(**at_once(_of_consumers(tables, standing, chosen_frame)))
-    whole = at_once({
+    of_all = {
         "groups": queries.group_rows(publications),
         "worst": queries.worst_finding_rows(findings, model.MAX_FINDINGS),
         "totals": queries.total_rows(findings),
@@ -115,7 +113,9 @@ def model_of(context: JobContext) -> ReportModel:
         "acks": report_acks.acks_counts(standing),
         "blocked": report_acks.blocked_rows(standing, acks.MAX_BLOCKED),
         "models": report_acks.model_sums(tables["client_forecasts"], tuple(clients.OUTCOMES), clients.MAX_MODELS),
-    })  # fmt: skip
+    }
+    of_consumers = _of_consumers(tables, standing, chosen_frame)
+    per_topic, consumers, whole, sizes = at_once(of_chosen, of_consumers, of_all, _sizes(context, tables))
     runs = rows(tables["runs"].orderBy(f.col("started")))
     return ReportModel(
         cluster=context.cluster,
@@ -128,12 +128,12 @@ def model_of(context: JobContext) -> ReportModel:
         exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
         counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
         groups=tuple(build.group(row) for row in whole["groups"]),
-        topics=build.sections(chosen, per_topic, consumers),
+        topics=build.sections(chosen, build.TopicRows(**per_topic), acks_build.ConsumerRows(**consumers)),
         more_topics=build.more_topics(topics, chosen),
         findings=tuple(build.finding(row) for row in whole["worst"]),
         finding_totals=tuple(build.total(row) for row in whole["totals"]),
         quality=tuple(whole["quality"]),  # type: ignore[arg-type]
-        tables=_counted(context, tables),
+        tables=tuple(TableCount(name, counted[0]["rows"]) for name, counted in sizes.items()),
         acks=acks_build.acks(whole["acks"][0], whole["blocked"]),
         clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
     )  # fmt: skip
@@ -164,15 +164,17 @@ def rows(frame: DataFrame) -> list[Row]:
     return [row.asDict(recursive=True) for row in frame.collect()]
 
 
-def at_once(frames: Mapping[str, DataFrame]) -> dict[str, list[Row]]:
-    """Small frames as dictionaries: planning one query leaves a core for the next."""
+def at_once(*groups: Mapping[str, DataFrame]) -> list[dict[str, list[Row]]]:
+    """Groups of small frames as dictionaries: planning one query leaves a core for the next."""
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
-        return dict(zip(frames, pool.map(rows, frames.values()), strict=True))
+        running = [{name: pool.submit(rows, frame) for name, frame in group.items()} for group in groups]
+        return [{name: task.result() for name, task in group.items()} for group in running]
 
 
-def _counted(context: JobContext, tables: dict[str, DataFrame]) -> tuple[TableCount, ...]:
-    present: Iterable[str] = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
-    return tuple(TableCount(name, tables[name].count()) for name in present)
+def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The number of rows of each table that exists."""
+    present = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
+    return {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
 
 
 def _write(path: Path, text: str) -> None:

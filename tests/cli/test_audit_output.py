@@ -61,6 +61,40 @@ def test_the_report_is_one_file_with_every_broken_topic(bundled: Audited) -> Non
     assert not re.search(r"""(?:src|href)=["']https?://[^"']*\.(?:js|css|png|woff2?)""", page)
 
 
+def test_blocked_subscriptions_are_named_first_and_counted_as_the_tables_do(bundled: Audited) -> None:
+    blocked = {
+        (row["topic"], row["subscription"])
+        for row in bundled.rows("stalls", "topic", "subscription", "blocks_dispatch")
+        if row["blocks_dispatch"]
+    }
+    told = bundled.result["subscriptions"]
+    assert len(blocked) == told["blocked"] == told["listed"] > 0
+    assert {(row["topic"], row["subscription"]) for row in told["rows"]} == blocked
+    first = told["rows"][0]
+    assert bundled.result["verdict"]["headline"].startswith(
+        f"Subscription {first['subscription']} of topic {first['topic']} "
+    )
+    assert told["total"] == len(bundled.rows("subscriptions"))
+
+
+def test_every_topic_lists_its_subscriptions_and_what_clients_do(bundled: Audited) -> None:
+    backlog = {
+        (row["topic"], row["subscription"]): row["backlog_entries"]
+        for row in bundled.rows("subscriptions", "topic", "subscription", "backlog_entries")
+    }
+    models = {(row["topic"], row["model"]): row["delivered"] for row in bundled.rows("client_forecasts")}
+    for topic in bundled.result["topics"]["rows"]:
+        listed = topic["subscriptions"]
+        assert listed["total"] == sum(of == topic["topic"] for of, _ in backlog)
+        assert listed["listed"] == min(listed["total"], 12)
+        for row in listed["rows"]:
+            assert row["backlog_entries"] == backlog[topic["topic"], row["subscription"]]
+        assert {row["model"]: row["delivered"] for row in topic["clients"]} == {
+            model: count for (of, model), count in models.items() if of == topic["topic"]
+        }
+    assert (bundled.out / "report.html").read_text().count('class="f-acked" d=') > 50
+
+
 @pytest.fixture(scope="module")
 def secrets() -> dict[str, str]:
     """Known keys, property values and payload bytes of the backlog, each with where it comes from."""
