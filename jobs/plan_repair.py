@@ -1,7 +1,8 @@
 """What to put right, and how: a plan of actions with reason, evidence, sureness, size and undo. It changes nothing.
 
-Reads: `stalls`, `chunks`, `chunked_messages`, `entries`, `subscriptions`, `topic_stats`; `consumer_outcomes` where
-models are chosen; `messages` of an export; an earlier audit's tables where acknowledgements are restored.
+Reads: `stalls`, `chunks`, `chunked_messages`, `entries`, `subscriptions`, `topic_stats`; `repair_actions` of earlier
+plans, so that nothing is published twice; `consumer_outcomes` where models are chosen; `messages` of an export; an
+earlier audit's tables where acknowledgements are restored.
 Writes: `repair_plans`, `repair_actions`, repairs.html, and the plan with its payloads under `plans/` beside the tables.
 Guarantees: an entry is acknowledged only when its message can certainly never be whole, or is exported and verified.
 The same tables and choices make the same plan. What is collected is bounded; what did not fit waits for another plan.
@@ -153,7 +154,7 @@ class _Sources:
         lost = repair_rows.losses(self._mine("consumer_outcomes"), options.model or (), choices.until_ms).cache()
         publications = repair_rows.publication_rows(self._mine("chunked_messages"), stalls, lost).cache()
         chunks, entries = self._mine("chunks"), self._mine("entries")
-        exports = repair_rows.export_rows(self._messages(), publications, chunks)
+        exports = repair_rows.export_rows(self._messages(), publications, chunks, self._actions())
         redelivered = repair_rows.redelivered_rows(stalls, self._mine("subscriptions"), entries)
         facts = topic_facts(
             stalls=_rows(repair_rows.stall_rows(stalls, chunks, entries)),
@@ -198,6 +199,10 @@ class _Sources:
 
     def _messages(self) -> DataFrame:
         return self._mine("messages", self._exported())
+
+    def _actions(self) -> DataFrame:
+        """Of all topics: a message may have been published to another one."""
+        return self._whole("repair_actions").filter(f.col("cluster") == self.context.cluster)
 
     def _exported(self) -> str:
         return self.context.options.exported or self.context.out

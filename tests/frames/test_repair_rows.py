@@ -154,7 +154,8 @@ def test_an_export_counts_when_it_is_made_of_exactly_these_chunks(spark: SparkSe
             "verified": True,
             **other,
         }
-        return repair_rows.export_rows(frame(spark, "messages", row), publications, chunks).count()
+        actions = frame(spark, "repair_actions")
+        return repair_rows.export_rows(frame(spark, "messages", row), publications, chunks, actions).count()
 
     assert kept(0, 1) == 1
     assert kept(0, 2) == 1  # the other copy of chunk 1
@@ -162,6 +163,30 @@ def test_an_export_counts_when_it_is_made_of_exactly_these_chunks(spark: SparkSe
     assert kept(0, 3) == 0  # with another message's chunk
     assert kept(1, 2) == 0  # chunk 1 twice
     assert kept(0, 1, publish_time_ms=2000) == 0  # another publication
+
+
+def test_what_was_published_once_more_is_known(spark: SparkSession) -> None:
+    ddl = "topic string, chunk_uuid string, publish_time_ms bigint, num_chunks int"
+    publications = spark.createDataFrame([(TOPIC, "p-0", 1000, 1)], ddl)
+    chunks = frame(spark, "chunks", chunk(0))
+    place = {**places(0)[0], "uri": "u", "offset": 0, "length": 1}
+    original = {**OWN, "ledger_id": 1, "entry_id": 0, "batch_index": -1, "positions": [place], "payload_sha256": "ab"}
+
+    def said(state: str | None, copy: dict[str, Any] | None = None) -> str:
+        done = {"kind": "republish", "state": state, "original": places(0)[0], "payload_sha256": "ab"}
+        actions = frame(spark, "repair_actions", *([done] if state else []))
+        other = {"cluster": "c", "topic": TOPIC, "ledger_id": 1, "entry_id": 9, "batch_index": -1}
+        messages = frame(spark, "messages", original, *([{**other, **copy}] if copy else []))
+        (row,) = repair_rows.export_rows(messages, publications, chunks, actions).collect()
+        return str(row["republished"])
+
+    copied = {"properties": {"pulsar-backlog.original-id": "1:0"}, "payload_sha256": "ab"}
+    assert said(None) == said("planned") == said("refused") == "no"
+    assert said("done") == said("verified") == said("already") == "done"
+    assert said("begun") == said("failed") == "unclear"
+    assert said(None, copied) == said("failed", copied) == "done"
+    assert said(None, {**copied, "payload_sha256": "cd"}) == "no"  # somebody else's property
+    assert said(None, {**copied, "properties": {"pulsar-backlog.original-id": "1:x"}}) == "no"
 
 
 def test_a_reset_counts_the_other_messages_it_brings_again(spark: SparkSession) -> None:

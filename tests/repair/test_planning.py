@@ -156,6 +156,16 @@ def test_hidden_and_repaired_messages_are_published_nowhere(odd: dict[str, objec
         assert planned(facts, republish_to=to).plan.actions == ()
 
 
+def test_what_another_plan_published_is_not_published_again() -> None:
+    row = stall((1, 2), role="used", acked_entries=1, action="export_then_acknowledge")
+    lost = (Loss("python", "lost", ""),)
+    done = planned(topic(whole(exported=exported(republished="done"), losses=lost), row))
+    assert [(action.kind, action.requires) for action in done.plan.actions] == [("acknowledge", ())]
+    unclear = planned(topic(whole(exported=exported(republished="unclear"), losses=lost), row))
+    assert unclear.plan.actions == ()
+    assert "apply that plan again" in reasons(unclear)[0]
+
+
 def test_a_repair_topic_gets_it_with_its_origin() -> None:
     facts = topic(whole(exported=exported(), losses=(Loss("python", "lost", "repeated prefix"),)), Subscription("s"))
     (action,) = planned(facts, republish_to="persistent://t/n/repair").plan.actions

@@ -30,6 +30,7 @@ exports = st.none() | st.builds(
     key_is_bytes=st.booleans(),
     was_encrypted=st.booleans(),
     properties=st.sampled_from([{}, {"pulsar-backlog.plan": "x"}]),
+    republished=st.sampled_from(["no", "unclear", "done"]),
 )
 publications = st.builds(
     Publication,
@@ -196,6 +197,7 @@ def test_nothing_hidden_or_repaired_is_published(topic: TopicFacts, asked: Choic
         assert exported is not None and exported.verified
         assert exported.transaction in (None, "committed")
         assert "pulsar-backlog.plan" not in exported.properties
+        assert exported.republished == "no"
         if planned.plan.actions[number].kind == "republish":
             message = planned.plan.actions[number].message
             assert message is not None

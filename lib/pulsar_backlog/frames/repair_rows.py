@@ -16,6 +16,9 @@ MAX_LOSSES = 5000
 MAX_FAMILY = 1000
 """Publications of one uuid; of a larger family none is planned for."""
 
+ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
+"""Property of a republished message: the message id of its original, as `ledger:entry`."""
+
 LOSS_OUTCOMES = ("silent_loss", "lost", "wrong_content", "mixed", "breaks_client")
 """Outcomes of a message that is whole in the log, after which the application does not have it as it was sent."""
 
@@ -103,8 +106,11 @@ def publication_rows(publications: DataFrame, stalls: DataFrame, lost: DataFrame
     return small.join(f.broadcast(lost), on=list(_PUBLICATION), how="left")
 
 
-def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame) -> DataFrame:
-    """Exported messages of these publications, those that are made of chunks of the publication and nothing else."""
+def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame, actions: DataFrame) -> DataFrame:
+    """Exported messages of these publications, those that are made of chunks of the publication and nothing else.
+
+    `republished` is `done`, `unclear` or `no`, by the `actions` of earlier plans and by the log itself.
+    """
     ours = messages.filter(f.col("chunk_uuid").isNotNull()).drop("num_chunks")
     ours = ours.join(publications.select(*_PUBLICATION, "num_chunks"), on=list(_PUBLICATION), how="inner")
     position = f.explode("positions").alias("position")
@@ -120,12 +126,38 @@ def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame)
     whole = ours.join(counted, on=list(_PUBLICATION), how="inner").filter(
         (f.col("owned") == f.size("positions")) & (f.col("owned") == f.col("num_chunks"))
     )
-    return whole.select(
+    again = _republished(messages, actions)
+    known = whole.join(again, on=["ledger_id", "entry_id", "payload_sha256"], how="left")
+    return known.select(
         *_MESSAGE[3:], *_PUBLICATION,
+        f.coalesce("republished", f.lit("no")).alias("republished"),
         f.unix_millis("event_time").alias("event_time_ms"),
         f.col("encryption_key_names").isNotNull().alias("was_encrypted"),
         (f.col("schema_version").isNotNull() | f.col("schema_id").isNotNull()).alias("has_schema"),
     )  # fmt: skip
+
+
+def _republished(messages: DataFrame, actions: DataFrame) -> DataFrame:
+    """Message ids of originals with their hashes: what plans published, and copies that the log holds.
+
+    A copy counts only with the payload of its original: anyone may have written the property.
+    """
+    tried = actions.filter((f.col("kind") == "republish") & ~f.col("state").isin("planned", "refused"))
+    unclear = f.col("state").isin("begun", "failed", "not verified")
+    of_plans = tried.select(
+        f.col("original.ledger_id"), f.col("original.entry_id"), "payload_sha256",
+        f.when(unclear, "unclear").otherwise("done").alias("republished"),
+    )  # fmt: skip
+    id_ = f.try_element_at("properties", f.lit(ORIGINAL_ID_PROPERTY))
+    copies = messages.filter(id_.rlike(r"\A\d{1,18}:\d{1,18}\z"))
+    parts = f.split(id_, ":")
+    of_log = copies.select(
+        parts[0].cast("bigint").alias("ledger_id"), parts[1].cast("bigint").alias("entry_id"), "payload_sha256",
+        f.lit("done").alias("republished"),
+    )  # fmt: skip
+    # `done` comes before `unclear`: what one plan stored is there, whatever another began.
+    best = f.min("republished").alias("republished")
+    return of_plans.unionByName(of_log).groupBy("ledger_id", "entry_id", "payload_sha256").agg(best)
 
 
 def redelivered_rows(stalls: DataFrame, subscriptions: DataFrame, entries: DataFrame) -> DataFrame:

@@ -108,6 +108,7 @@ def exported_of(row: Row) -> Exported:
         was_encrypted=row["was_encrypted"],
         replicate_to=tuple(row["replicate_to"] or ()),
         has_schema=row["has_schema"],
+        republished=row["republished"],
     )
 
 

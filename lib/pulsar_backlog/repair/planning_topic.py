@@ -231,7 +231,7 @@ class TopicPlan:
 
     def _republish(self, one: Publication, cause: str, stall: StallRow | None) -> str | None:
         """Have a message published once, whoever asks for it; what speaks against it."""
-        if one.key in self._republished:
+        if one.key in self._republished or (one.exported is not None and one.exported.republished == "done"):
             return None
         why = why_not_sendable(one, self._choices)
         if why is not None or one.exported is None:

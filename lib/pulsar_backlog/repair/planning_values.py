@@ -48,6 +48,7 @@ class Exported:
         was_encrypted: whether it is encrypted in the log.
         replicate_to: clusters that its producer named.
         has_schema: whether it carries a schema version.
+        republished: whether another plan published it once more already; `unclear` when it began to.
     """
 
     position: Position
@@ -64,6 +65,7 @@ class Exported:
     was_encrypted: bool = False
     replicate_to: tuple[str, ...] = ()
     has_schema: bool = False
+    republished: Literal["no", "unclear", "done"] = "no"
 
 
 @dataclass(frozen=True)

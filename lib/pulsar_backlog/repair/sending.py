@@ -21,6 +21,8 @@ def why_not_sendable(one: Publication, choices: Choices) -> str | None:
         return f"it belongs to a transaction that is {exported.transaction}"
     if exported.payload_sha256 is None or exported.payload_bytes is None:
         return "its export holds no payload"
+    if exported.republished == "unclear":
+        return "another plan began to publish it, and how that ended is not known: apply that plan again"
     if LOOP_PROPERTY in exported.properties:
         return "a repair published it: publishing it again would make a loop"
     return None if choices.republish_to == "file" else _why_not_as_it_was(exported)
