@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_reader import Element, PageReader
 from sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
@@ -38,6 +38,7 @@ def facts_of(cells: list[AckCell], **row: object) -> SubscriptionFacts:
     return SubscriptionFacts(subscription("s", **row), cells=tuple(cells))
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(sizes, st.data())
 def test_heights_are_shares_and_neither_side_is_ever_invisible(entries: list[int], data: st.DataObject) -> None:
     unacked = [data.draw(st.integers(0, size)) for size in entries]
@@ -56,6 +57,7 @@ def test_heights_are_shares_and_neither_side_is_ever_invisible(entries: list[int
             assert abs(share - exact) <= max(LEAST_SHARE - min(exact, 1 - exact), 0) + 0.01
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(sizes, st.data())
 def test_table_adds_up_and_is_short(entries: list[int], data: st.DataObject) -> None:
     unacked = [data.draw(st.integers(0, size)) for size in entries]
@@ -71,6 +73,12 @@ def test_table_adds_up_and_is_short(entries: list[int], data: st.DataObject) -> 
     places = [edge[1] for row in rows for edge in (row.first, row.last)]
     assert places == sorted(places)
     assert all(row.last[1] - row.first[1] + 1 == row.entries for row in rows)
+
+
+def test_many_short_stretches_are_read_in_equal_ones() -> None:
+    drawn = strip(axis_of([2] * CELLS), facts_of([AckCell(at, 2, 1, 0, False) for at in range(0, CELLS, 2)]))
+    assert drawn is not None
+    assert [(row.entries, row.unacked, row.holes) for row in drawn.stretches] == [(16, 8, 4)] * MAX_TABLE_ROWS
 
 
 def test_ten_thousand_holes_are_one_small_profile() -> None:

@@ -61,7 +61,7 @@ def test_sentences_begin_with_what_stops_a_client() -> None:
 
 
 def test_columns_are_the_outcomes_that_occur() -> None:
-    assert columns((forecast("java"), forecast("go", mixed=1))) == ("delivered", "mixed")
+    assert columns((forecast("java", delivered=0), forecast("go", delivered=0, mixed=1))) == ("delivered", "mixed")
 
 
 def test_table_of_clients_has_a_row_for_each_model() -> None:
