@@ -17,7 +17,7 @@ from pulsar_backlog.report.strips import strip
 from tests.frames.rows import table_frame
 
 CELLS = 24
-LIMITS = (10_000, 10_000, 1000, 5 << 20, True)
+SUBSCRIPTION = {"kind": "subscription", "state": "whole", "limits": (10_000, 10_000, 1000, 5 << 20, True)}
 TRILLION = 10**12
 
 
@@ -79,7 +79,7 @@ def tables_of(spark: SparkSession, all_cases: list[Case], **ranges: Any) -> dict
 def subscriptions_of(spark: SparkSession, all_cases: list[Case]) -> DataFrame:
     return table_frame(
         spark, "subscriptions",
-        [{"topic": case.topic, "subscription": "s", "kind": "subscription", "state": "whole", "limits": LIMITS} for case in all_cases],
+        [{**SUBSCRIPTION, "topic": case.topic, "subscription": "s"} for case in all_cases],
     )  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def test_cells_are_what_counting_entries_gives(spark: SparkSession) -> None:
         assert axis.last == entries[-1]
         counted: dict[int, int] = defaultdict(int)
         begun: dict[int, int] = defaultdict(int)
-        cell_of = {}
+        cell_of: dict[tuple[int, int], int] = {}
         at = 0
         for cell, (start, size) in enumerate(zip(axis.starts, axis.sizes, strict=True)):
             assert entries[at] == start
@@ -154,8 +154,7 @@ def stalled(spark: SparkSession) -> dict[str, DataFrame]:
     ]  # fmt: skip
     return {
         "subscriptions": table_frame(spark, "subscriptions", [
-            {"topic": "t", "subscription": name, "kind": "subscription", "state": "whole", "limits": LIMITS, "stalls": count,
-                "backlog_entries": backlog}
+            {**SUBSCRIPTION, "topic": "t", "subscription": name, "stalls": count, "backlog_entries": backlog}
             for name, count, backlog in subscriptions
         ]),
         "stalls": table_frame(spark, "stalls", [
