@@ -56,7 +56,7 @@ def _plan(plan: Row, actions: Sequence[Row]) -> Mapping[str, Any]:
             {
                 "number": row["action"],
                 "state": row["state"],
-                "line": action_line(row),
+                "line": f"{visible(row['topic'])}: {action_line(row)}",
                 "facts": [(name, visible(text, MAX_FACT)) for name, text in action_facts(row)],
             }
             for row in actions
