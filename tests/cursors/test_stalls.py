@@ -229,3 +229,10 @@ def test_a_stall_names_exactly_what_is_not_acknowledged(case: tuple[ChunkSet, li
     ]
     assert verdict.acked_entries == sum(acked)
     assert verdict.kind not in verdict.also
+
+
+def test_nobody_is_told_to_wait_for_what_blocks() -> None:
+    waiting, blocking = (advice_of("orphan_hole", "wait", 1, blocks) for blocks in (False, True))
+    assert "Wait and acknowledge nothing" in waiting
+    assert "Wait" not in blocking
+    assert "until then acknowledge nothing of it" in blocking

@@ -24,10 +24,15 @@ _DO = {
     "reset_to_first_chunk": "Reset the cursor to its first chunk; nothing else is delivered twice.",
     "none": "Nothing need be done now.",
 }
+_BLOCKED_AND_UNSURE = (
+    "Whether it is lost is not certain: settle what the reason names (a later snapshot, the missing ledgers), then audit "
+    "again; until then acknowledge nothing of it."
+)
 
 
 def advice_of(kind: str, action: str, entries: int, blocks: bool) -> str:
     """What happened and what to do."""
     left = f" ({entries:,} {'entry' if entries == 1 else 'entries'} unacknowledged)"
     blocked = "; nothing behind it is delivered" if blocks else ""
-    return f"{_WHAT[kind]}{left}{blocked}. {_DO[action]}"
+    remedy = _BLOCKED_AND_UNSURE if blocks and action == "wait" else _DO[action]
+    return f"{_WHAT[kind]}{left}{blocked}. {remedy}"
