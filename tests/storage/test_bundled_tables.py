@@ -14,7 +14,8 @@ from pulsar_backlog.storage.delta import schema_of
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 
-AUDIT_TABLES = tuple(TABLES)
+AUDIT_TABLES = tuple(name for name in TABLES if name not in ("messages", "repair_plans", "repair_actions"))
+"""Those that an audit writes; an export and a plan write the others."""
 
 
 @pytest.fixture(scope="module")
