@@ -25,8 +25,8 @@ _DO = {
     "none": "Nothing need be done now.",
 }
 _BLOCKED_AND_UNSURE = (
-    "Whether it is lost is not certain: settle what the reason names (a later snapshot, the missing ledgers), then audit "
-    "again; until then acknowledge nothing of it."
+    "Whether it is lost is not certain: settle what the reason names (a later snapshot, the missing ledgers), then "
+    "audit again; until then acknowledge nothing of it."
 )
 
 
