@@ -17,7 +17,7 @@ from tests.wire.encode import entry, number, run
 
 TABLES = (
     "ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
-    "client_forecasts", "subscriptions", "ack_ranges", "stalls", "quality_results", "findings", "runs",
+    "client_forecasts", "quality_results", "findings", "runs",
 )  # fmt: skip
 
 

@@ -86,9 +86,7 @@ def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | N
     late = before is not None and (before["ledger_id"], before["entry_id"]) > (row["ledger_id"], row["entry_id"])
     window = (str(found.position), _place(before, "")) if late else None
     if window:
-        notes.append(
-            f"times do not rise here: a seek by time may land anywhere up to {window[1]}, past newer entries"
-        )
+        notes.append(f"times do not rise here: a seek by time may land anywhere up to {window[1]}, past newer entries")
     words = f"by {whose} the first entry at or after it is {found.position}"
     return replace(found, words=words, notes=(*notes, *found.notes), clock=clock, window=window)
 
