@@ -32,6 +32,7 @@ from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_
 from pulsar_backlog.frames.export import exported_chunked
 from pulsar_backlog.frames.export_entries import ExportContext
 from pulsar_backlog.frames.export_plan import Filters, pack, plan_chunked, with_transactions
+from pulsar_backlog.frames.producer_facts import producer_facts
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
@@ -172,7 +173,7 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
     topics = [row["topic"] for row in entries.select("topic").distinct().collect()]
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), {}, backlog.source)
-    chunks = with_producer_ends(select_chunks(entries), producer_ends(entries))
+    chunks = with_producer_ends(select_chunks(entries), producer_ends(producer_facts(entries)))
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     timings = interleaved({"fold": lambda: to_nothing(fold_chunks(chunks, context, partitions))}, repetitions)
     rows = backlog.entries / 1e6
