@@ -17,9 +17,10 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
@@ -27,7 +28,7 @@ from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of
+from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 
@@ -122,12 +123,26 @@ def fingerprint(options: Options, inputs: dict[str, object]) -> str:
 
 def is_unchanged(context: JobContext, digest: str) -> bool:
     """Whether the job's last recorded run had the same inputs and left nothing unread."""
-    if not exists(context.spark, context.out, TABLES["runs"]):
+    version = table_version(context.spark, context.out, TABLES["runs"])
+    if version < 0:
         return False
-    runs = read_table(context.spark, context.out, TABLES["runs"])
-    mine = runs.filter((f.col("cluster") == context.cluster) & (f.col("job") == context.job))
-    last = mine.orderBy(f.col("started").desc()).select("fingerprint", "exit_code").first()
+    last = _last_runs(context.spark, context.out, context.cluster, version).get(context.job)
     return last is not None and last["fingerprint"] == digest and last["exit_code"] != EXIT_INCOMPLETE
+
+
+@lru_cache(maxsize=1)
+def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, Row]:
+    """The last recorded run of each job; asked once while nothing is recorded, as in an audit without news.
+
+    Args:
+        spark: the session.
+        out: folder of the tables.
+        cluster: whose runs.
+        version: of the table `runs`.
+    """
+    last = f.max_by(f.struct("fingerprint", "exit_code"), "started").alias("last")
+    runs = read_table(spark, out, TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
+    return {row["job"]: row["last"] for row in runs.collect()}
 
 
 def exit_code(spark: SparkSession, out: str, cluster: str, fail_on: str | None, job: str | None = None) -> int:
