@@ -27,22 +27,30 @@ EVIDENCE_SHOWN = 4
 
 def render(model: ReportModel) -> str:
     """The whole report. The same model gives the same text; its length is bounded whatever the model holds."""
+    return _environment().get_template("report.html.j2").render(page=page(model), **stylesheet())
+
+
+def stylesheet() -> dict[str, str]:
+    """What every page is given of its style: `css`, and `css_digest` for the policy that allows nothing else."""
     css = resources.files("pulsar_backlog.report").joinpath("templates/report.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    template = _environment().get_template("report.html.j2")
-    return template.render(page=page(model), css=Markup(css), css_digest=digest)  # noqa: S704 - our own file
+    return {"css": Markup(css), "css_digest": digest}  # noqa: S704 - our own file
 
 
-@cache
-def _environment() -> Environment:
-    """Autoescape is on for every template; a name that is missing is an error."""
-    environment = Environment(
+def escaping_environment() -> Environment:
+    """Templates of any page: autoescape is on for every one; a name that is missing is an error."""
+    return Environment(
         loader=PackageLoader("pulsar_backlog", "report/templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> Environment:
+    environment = escaping_environment()
     environment.filters |= {
         "foreign": foreign,
         "shown": visible,

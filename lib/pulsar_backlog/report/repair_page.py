@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from pulsar_backlog.report.hostile import visible
-from pulsar_backlog.report.html import foreign
+from pulsar_backlog.report.html import escaping_environment, foreign, stylesheet
 from pulsar_backlog.report.repair import Row, action_facts, action_line, counted_kinds, moment
 
 PAGE_NAME = "repairs.html"
@@ -27,20 +21,12 @@ def render_repairs(cluster: str, plans: Sequence[Row], actions: Sequence[Row]) -
         plans: rows of `repair_plans`, newest first.
         actions: rows of `repair_actions`, in order; of plans that are not among `plans` nothing is shown.
     """
-    css = resources.files("pulsar_backlog.report").joinpath("templates/report.css").read_text("utf-8")
-    environment = Environment(
-        loader=PackageLoader("pulsar_backlog", "report/templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = escaping_environment()
     environment.filters |= {"foreign": foreign, "shown": visible, "utc": moment}
     return environment.get_template("repairs.html.j2").render(
         cluster=cluster,
         plans=[_plan(plan, [row for row in actions if row["plan_id"] == plan["plan_id"]]) for plan in plans],
-        css=Markup(css),  # noqa: S704 - our own file
-        css_digest=base64.b64encode(hashlib.sha256(css.encode()).digest()).decode(),
+        **stylesheet(),
     )
 
 
