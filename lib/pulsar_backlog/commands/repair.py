@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +36,7 @@ from pulsar_backlog.commands.connection import (
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
-from pulsar_backlog.repair.apply import Door, Limits, apply_plan, dry_run
+from pulsar_backlog.repair.apply import Door, Limits, Outcome, apply_plan, dry_run
 from pulsar_backlog.repair.client import Keys, opened_client, read_keys
 from pulsar_backlog.repair.drift import Allowed
 from pulsar_backlog.repair.journal import open_journal
@@ -90,18 +90,12 @@ def apply(
     journal = open_journal(plan, planned)
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:
-            told = [
-                _Row(outcome.action, outcome.status, " ".join(outcome.notes))
-                for outcome in dry_run(AdminRest(http), planned, plan, journal, allowed)
-            ]
+            told = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed))
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
     with _door(admin_url, service_url, access, keys) as door, journal.locked():
-        told = [
-            _Row(outcome.action, outcome.status, " ".join(outcome.notes))
-            for outcome in apply_plan(door, planned, plan, journal, allowed, limits)
-        ]
+        told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
     record(plan)
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
     words = {row.word for row in told} - {"advice", "kept"}
@@ -145,6 +139,10 @@ class _Row:
     action: Action
     word: str
     note: str
+
+
+def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
+    return [_Row(outcome.action, outcome.status, " ".join(outcome.notes)) for outcome in outcomes]
 
 
 @contextmanager

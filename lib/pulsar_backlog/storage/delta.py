@@ -123,14 +123,10 @@ def make_table(spark: SparkSession, out: str, table: Table) -> None:
         log.commit(table, schema_of(table), [])
 
 
-def register_tables(spark: SparkSession, out: str) -> list[str]:
-    """Make every table a temporary view of its own name; the names of those that exist."""
-    names = []
+def register_tables(spark: SparkSession, out: str) -> None:
+    """Make every table a temporary view of its own name; empty where it was never written."""
     for table in TABLES.values():
         read_table(spark, out, table).createOrReplaceTempView(table.name)
-        if exists(spark, out, table):
-            names.append(table.name)
-    return names
 
 
 def local_out(out: str) -> Path | None:
