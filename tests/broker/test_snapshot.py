@@ -226,4 +226,8 @@ def _everything(admin: Admin, topics: list[str]) -> list[Any]:
     stored = [admin.get(topic, "internal-info") for topic in topics]
     for info in stored:
         info["ledgers"][-1].pop("timestamp")  # of the open ledger: the time of the answer
-    return [*listing, *stored, *(admin.get(topic, "internalStats") for topic in topics)]
+    live = [admin.get(topic, "internalStats") for topic in topics]
+    for cursor in (cursor for stats in live for cursor in stats["cursors"].values()):
+        for reading in ("subscriptionHavePendingRead", "subscriptionHavePendingReplayRead", "waitingReadOp"):
+            cursor.pop(reading)  # the dispatcher's own doing for the consumers that are connected
+    return [*listing, *stored, *live]
