@@ -15,7 +15,7 @@ from itertools import groupby, repeat
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -27,6 +27,7 @@ from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, Cl
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
 from pulsar_backlog.frames.model_rows import IN_LOG_COLUMNS, LOG_COLUMNS, MODEL_COLUMNS
 from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.frames.times import time_of_ms
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
 
@@ -39,8 +40,6 @@ _DOOR_DDL = ", ".join([
 ])  # fmt: skip
 _in_log = lru_cache(maxsize=4096)(InLog)
 """Few different ones occur, in millions of rows."""
-_LAST_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999: later times are null in tables."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,7 @@ def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataF
 
 def outcomes_of(run: DataFrame, cluster: str) -> DataFrame:
     """Rows of `consumer_outcomes`."""
-    named = {"cluster": f.lit(cluster), "publish_time": _time("publish_time_ms")}
+    named = {"cluster": f.lit(cluster), "publish_time": time_of_ms("publish_time_ms")}
     columns = [named.get(c.name, f.col(c.name)).alias(c.name) for c in TABLES["consumer_outcomes"].columns]
     return run.filter(f.col("model").isNotNull()).select(*columns)
 
@@ -85,10 +84,6 @@ def forecasts_of(run: DataFrame, cluster: str) -> DataFrame:
     """Rows of `client_forecasts`."""
     rows = run.filter(f.col("forecast").isNotNull()).select(f.lit(cluster).alias("cluster"), "topic", "forecast.*")
     return rows.select(*TABLES["client_forecasts"].column_names())
-
-
-def _time(name: str) -> Column:
-    return f.when(f.col(name).between(0, _LAST_MS), f.timestamp_millis(f.col(name)))
 
 
 def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:

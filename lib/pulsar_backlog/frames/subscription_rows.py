@@ -20,6 +20,7 @@ from pulsar_backlog.frames.cursor_sightings import CursorViews
 from pulsar_backlog.frames.ledger_lengths import Lengths
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.subscription_states import SubscriptionState, state_of
+from pulsar_backlog.frames.times import time_of_ms
 from pulsar_backlog.tables import TABLES
 
 COUNTED = (
@@ -252,7 +253,7 @@ def _counts(joined: DataFrame, chunks: DataFrame, publications: DataFrame) -> Da
         "backlog_bytes", "redelivered_bytes", "rollback_entries", "rollback_bytes",
         f.col("oldest.ledger_id").alias("oldest_unacked_ledger_id"),
         f.col("oldest.entry_id").alias("oldest_unacked_entry_id"),
-        f.timestamp_millis("oldest.publish_time_ms").alias("oldest_unacked_time"),
+        time_of_ms("oldest.publish_time_ms").alias("oldest_unacked_time"),
         f.when(f.col("oldest").isNotNull(), f.coalesce("what", f.lit("message"))).alias("oldest_unacked_what"),
     )  # fmt: skip
 

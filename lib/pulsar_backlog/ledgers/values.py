@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from pulsar_backlog.wire.rows import as_time
 
 UNIT_BYTES = 64 * 1024 * 1024
 """Size a scan unit aims at: what one task reads."""
@@ -198,12 +200,12 @@ class LedgerCopy:
     @property
     def created_time(self) -> datetime | None:
         """When the ledger was created, UTC; None when not recorded or out of range."""
-        return _time(self.created_time_ms)
+        return as_time(self.created_time_ms)
 
     @property
     def closed_time(self) -> datetime | None:
         """When the ledger was closed, UTC; None when unknown or out of range."""
-        return _time(self.closed_time_ms)
+        return as_time(self.closed_time_ms)
 
     def row(self, cluster: str) -> dict[str, object]:
         """The copy as a row of the `ledgers` table; times outside the years 1970 to 9999 are null."""
@@ -257,14 +259,3 @@ class PlannedCopy:
         plain = {field.name: row[field.name] for field in fields(cls) if field.name != "blocks"}
         blocks = (Block(b["offset"], b["length"], b["first_entry_id"], b["entry_count"]) for b in row["blocks"])
         return cls(**plain, blocks=tuple(blocks))
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_END_OF_TIME_MS = 253_402_300_800_000
-"""Milliseconds of the year 10000, which no timestamp column holds."""
-
-
-def _time(milliseconds: int | None) -> datetime | None:
-    if milliseconds is None or not 0 <= milliseconds < _END_OF_TIME_MS:
-        return None
-    return _EPOCH + timedelta(milliseconds=milliseconds)
