@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     # PySpark leaves the socket of each collect() to the garbage collector, which runs in whatever test comes next.
     config.addinivalue_line("filterwarnings", "ignore:unclosed .socket:ResourceWarning")
+    if config.pluginmanager.hasplugin("hypothesispytest"):  # not in Airflow's environment
+        from hypothesis import settings
+
+        settings.register_profile("no deadline", deadline=None)  # the machine may be busy, and the kernel compiles
+        settings.load_profile("no deadline")
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
@@ -106,7 +106,6 @@ longs = st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 12)
     st.lists(st.tuples(longs, longs, st.lists(longs, max_size=2)), max_size=2),
 )
 @example(mark=(0, 0), rows=[], lists=[], batches=[(1, -1, [1]), (1, 2**32, [1])])
-@settings(deadline=None)
 def test_no_state_however_damaged_stops_anything(
     mark: tuple[int, int],
     rows: list[tuple[int, int, int, int]],

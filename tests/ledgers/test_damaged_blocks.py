@@ -259,7 +259,7 @@ def test_batches_are_bounded_and_share_no_python_objects(tmp_path: Path) -> None
         assert stored.data[batch.base : batch.base + len(batch.buffer)] == batch.buffer.tobytes()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     at=st.integers(0, len(STORED.data) - 1),
     junk=st.binary(min_size=1, max_size=200),

@@ -6,7 +6,7 @@ import re
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from page_reader import Element, PageReader
 from sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
@@ -38,7 +38,6 @@ def facts_of(cells: list[AckCell], **row: object) -> SubscriptionFacts:
     return SubscriptionFacts(subscription("s", **row), cells=tuple(cells))
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(sizes, st.data())
 def test_heights_are_shares_and_neither_side_is_ever_invisible(entries: list[int], data: st.DataObject) -> None:
     unacked = [data.draw(st.integers(0, size)) for size in entries]
@@ -57,7 +56,6 @@ def test_heights_are_shares_and_neither_side_is_ever_invisible(entries: list[int
             assert abs(share - exact) <= max(LEAST_SHARE - min(exact, 1 - exact), 0) + 0.01
 
 
-@settings(deadline=None)  # the machine may be busy
 @given(sizes, st.data())
 def test_table_adds_up_and_is_short(entries: list[int], data: st.DataObject) -> None:
     unacked = [data.draw(st.integers(0, size)) for size in entries]

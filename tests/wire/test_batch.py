@@ -221,7 +221,7 @@ def test_every_flipped_bit_of_a_batch_decodes_or_is_an_error():
     assert 0 < decoded < 8 * len(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=120), st.integers(-5, 1 << 31))
 def test_any_bytes_decode_or_raise_a_decode_error(data, count):
     try:
@@ -248,7 +248,7 @@ metadata = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(metadata, max_size=5))
 def test_round_trip_through_generated_classes(messages):
     data = b""

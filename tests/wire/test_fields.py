@@ -260,7 +260,7 @@ def test_depth_is_bounded_as_in_protobuf(depth, readable):
                 walk_fields(data, AllKinds.DESCRIPTOR)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.one_of(messages, damaged, st.binary(max_size=40)))
 @example(tag(90, 2) + b"\x00")
 @example(tag(61, 2) + b"\x07" + bytes(7))
@@ -283,7 +283,7 @@ def test_reads_what_protobuf_reads_and_refuses_what_it_refuses(data):
         check_values(spans, message)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(messages, st.binary(max_size=60)))
 def test_agrees_with_protobuf_on_metadata(data):
     message = by_protobuf(data, pb.MessageMetadata)

@@ -37,7 +37,7 @@ def joined(pieces: Iterator[memoryview]) -> bytes:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=repetitive, size=st.integers(1, 50))
 def test_what_was_compressed_comes_back(codec: str, data: bytes, size: int) -> None:
     compress, pieces = CODECS[codec]
@@ -62,7 +62,7 @@ def test_output_larger_than_is_held(codec: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_give_output_or_an_error(codec: str, data: bytes) -> None:
     try:

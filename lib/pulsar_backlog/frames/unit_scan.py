@@ -6,16 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.jcloud import ENTRY_HEADER_BYTES
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Fault, FrameBatch, ScanUnit
+from pulsar_backlog.ledgers.values import Fault, FrameBatch, Int64s, ScanUnit
 from pulsar_backlog.ledgers.walk import walk_unit
-from pulsar_backlog.wire.columns import decode_frames
+from pulsar_backlog.wire.columns import FrameDecoder
 
-BATCH_ENTRIES = 32_768
-"""Entries decoded at once: enough to hide the cost of a call, few enough to keep a worker small."""
+BATCH_ENTRIES = 16_384
+"""Entries of a batch at most: enough to hide what a column costs, few enough to keep a worker small."""
+BATCH_METADATA_BYTES = 8 * 1024 * 1024
+"""Metadata of a batch at most, unless one entry has more."""
 
 STRUCTURE_ENTRY_ID = -1
 
@@ -75,13 +79,19 @@ class Piece:
 
 def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -> Iterator[Piece]:
     """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account saying so."""
+    gathered = _Gathered(unit)
     try:
         for frames in walk_unit(source, unit):
-            yield _fault_piece(frames.faults, unit, cluster)
-            for start in range(0, len(frames.entry_id), BATCH_ENTRIES):
-                yield _entry_piece(frames, slice(start, start + BATCH_ENTRIES), unit, cluster, schema)
+            if frames.faults:
+                yield _fault_piece(frames.faults, unit, cluster)
+            first = 0
+            while (first := first + gathered.add(frames, first)) < len(frames.entry_id):
+                yield gathered.piece(cluster, schema)
+                gathered = _Gathered(unit, int(frames.length[first]))
+            del frames  # its window goes before the next one is read
     except SourceError as error:
         yield Piece([], [], UnitAccount(unreadable=error.reason))
+    yield gathered.piece(cluster, schema)
 
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
@@ -90,27 +100,46 @@ def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Pie
     return Piece([], rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
 
 
-def _entry_piece(frames: FrameBatch, part: slice, unit: ScanUnit, cluster: str, schema: pa.Schema) -> Piece:
-    entry_id, offset, length = frames.entry_id[part], frames.offset[part], frames.length[part]
-    decoded = decode_frames(frames.buffer, offset, length)
-    batches = []
-    if len(decoded.plain):
-        columns = decoded.columns
-        columns["entry_id"] = pa.array(entry_id[decoded.plain])
-        columns["offset"] = pa.array(offset[decoded.plain] + frames.base)
-        batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
-    if decoded.rows:
-        places = {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
-        rows = [
-            {**row, **places, "entry_id": int(entry_id[i]), "offset": int(offset[i]) + frames.base}
-            for i, row in decoded.rows
+class _Gathered:
+    """Frames of a unit on their way into one batch: windows of large entries hold few of them."""
+
+    def __init__(self, unit: ScanUnit, metadata_bytes: int = 0) -> None:
+        """Have room for a batch, and at least for `metadata_bytes` of metadata."""
+        self._unit = unit
+        most = sum(block.length for block in unit.blocks) // ENTRY_HEADER_BYTES + 1
+        self._decoder = FrameDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
+        self._places: list[tuple[Int64s, Int64s, Int64s]] = []
+
+    def add(self, frames: FrameBatch, first: int) -> int:
+        """Take frames from the `first` on; how many there was room for."""
+        offset, length = frames.offset[first:], frames.length[first:]
+        n = self._decoder.add(frames.buffer, offset, length)
+        self._places.append((frames.entry_id[first : first + n], offset[:n] + frames.base, length[:n]))
+        return n
+
+    def piece(self, cluster: str, schema: pa.Schema) -> Piece:
+        """What was gathered, as a piece."""
+        if not self._places:
+            return Piece([], [], UnitAccount())
+        unit, decoded = self._unit, self._decoder.decoded()
+        entry_id, offset, length = map(np.concatenate, zip(*self._places, strict=True))
+        batches = []
+        if len(decoded.plain):
+            columns = decoded.columns
+            columns["entry_id"] = pa.array(entry_id[decoded.plain])
+            columns["offset"] = pa.array(offset[decoded.plain])
+            batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
+        if decoded.rows:
+            constants = {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
+            rows = [
+                {**row, **constants, "entry_id": int(entry_id[i]), "offset": int(offset[i])} for i, row in decoded.rows
+            ]
+            batches.append(pa.RecordBatch.from_pylist(rows, schema=schema))
+        rejects = [
+            _reject_row(error, int(entry_id[i]), int(offset[i]), int(length[i]), unit, cluster)
+            for i, error in decoded.errors
         ]
-        batches.append(pa.RecordBatch.from_pylist(rows, schema=schema))
-    rejects = [
-        _reject_row(error, int(entry_id[i]), int(offset[i]) + frames.base, int(length[i]), unit, cluster)
-        for i, error in decoded.errors
-    ]
-    return Piece(batches, rejects, _account(batches, len(rejects), int(length.sum())))
+        return Piece(batches, rejects, _account(batches, len(rejects), int(length.sum())))
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:

@@ -54,55 +54,100 @@ class Decoded:
 
 
 def decode_frames(buffer: Bytes, offset: Int64s, length: Int64s) -> Decoded:
-    """Decode the entries at `buffer[offset[i]:offset[i] + length[i]]`.
+    """Decode the entries at `buffer[offset[i]:offset[i] + length[i]]`, all of them.
 
     Raises:
         ValueError: a frame lies outside the buffer (a fault of the caller).
     """
-    if len(offset) and (offset.min() < 0 or length.min() < 0 or (offset + length).max() > len(buffer)):
-        raise ValueError("a frame lies outside its buffer")
-    reading = _Reading(buffer, offset, length)
-    plain = np.flatnonzero(reading.status == kernel.PLAIN)
-    decoded = Decoded(plain, reading.columns(plain))
-    for place in np.flatnonzero(reading.status == kernel.LEFT).tolist():
-        data = buffer[offset[place] : offset[place] + length[place]].tobytes()
+    decoder = FrameDecoder(len(offset), int(length.sum()), len(offset) * kernel.MAX_PROPERTIES)
+    decoder.add(buffer, offset, length)
+    return decoder.decoded()
+
+
+class FrameDecoder:
+    """Gathers frames of one buffer after the other, until there are enough to make columns of.
+
+    A column costs some microseconds however short it is, and there are dozens of them.
+    """
+
+    def __init__(self, max_frames: int, metadata_bytes: int, properties: int | None = None) -> None:
+        """Take `max_frames` frames at most, and `metadata_bytes` of metadata (or of frames the kernel leaves).
+
+        Args:
+            max_frames: room for frames.
+            metadata_bytes: room for metadata; an entry that has more only finds room in a larger decoder.
+            properties: room for properties; some for every frame when None.
+        """
+        self._arrays = _Arrays(max_frames, metadata_bytes, 4 * max_frames if properties is None else properties)
+        self._left_room = metadata_bytes
+        self._rows: list[tuple[int, dict[str, Any]]] = []
+        self._errors: list[tuple[int, DecodeError]] = []
+
+    def add(self, buffer: Bytes, offset: Int64s, length: Int64s) -> int:
+        """Decode entries at `buffer[offset[i]:offset[i] + length[i]]`; how many, fewer than given when it is full.
+
+        Raises:
+            ValueError: a frame lies outside the buffer (a fault of the caller).
+        """
+        if len(offset) and (offset.min() < 0 or length.min() < 0 or (offset + length).max() > len(buffer)):
+            raise ValueError("a frame lies outside its buffer")
+        if self._left_room < 0:
+            return 0
+        first = self._arrays.count
+        taken = self._arrays.read(buffer, offset, length)
+        for k in np.flatnonzero(self._arrays.status[first : first + taken] == kernel.LEFT).tolist():
+            self._decode(first + k, buffer[offset[k] : offset[k] + length[k]].tobytes())
+        return taken
+
+    def _decode(self, place: int, data: bytes) -> None:
+        self._left_room -= len(data)
         try:
             entry: Entry = decode_entry(data)
         except DecodeError as error:
-            decoded.errors.append((place, error))
+            self._errors.append((place, error))
         else:
-            decoded.rows.append((place, wire_row(entry)))
-    return decoded
+            self._rows.append((place, wire_row(entry)))
+
+    def decoded(self) -> Decoded:
+        """All that was gathered; places count from the first frame on. Nothing may be added any more."""
+        plain = np.flatnonzero(self._arrays.status[: self._arrays.count] == kernel.PLAIN)
+        return Decoded(plain, self._arrays.columns(plain), self._rows, self._errors)
 
 
-class _Reading:
-    """The kernel's arrays over one run of frames, and how they become Arrow arrays."""
+class _Arrays:
+    """The kernel's arrays, and how they become Arrow arrays."""
 
-    def __init__(self, buffer: Bytes, offset: Int64s, length: Int64s) -> None:
-        n = len(offset)
-        self.length = length
+    def __init__(self, n: int, metadata_bytes: int, properties: int) -> None:
+        self.count = 0
         self.status = np.empty(n, dtype=np.int8)
         self.present = np.empty(n, dtype=np.int64)
         self.states = np.empty(n, dtype=np.int8)
         self.counts = np.empty(n, dtype=np.int64)
+        self.length = np.empty(n, dtype=np.int64)
         self.frame = np.empty((len(kernel.FRAME_COLUMNS), n), dtype=np.int64)
         self.numbers = np.empty((len(kernel.NUMBER_FIELDS), n), dtype=np.int64)
         self.starts = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
         self.lengths = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
-        # Room for the worst case; the operating system gives memory only for what is written.
-        room = int(length.sum())
-        self.arena = np.empty(room, dtype=np.uint8)
-        pair_starts = np.empty((2, room // _MIN_PROPERTY_BYTES + 1), dtype=np.int64)
-        pair_lengths = np.empty_like(pair_starts)
-        pairs = kernel.read_entries(
-            buffer, offset, length, self.status, self.present, self.frame, self.states, self.numbers, self.starts,
-            self.lengths, self.counts, self.arena, pair_starts, pair_lengths,
+        # The operating system gives memory only for what is written.
+        self.arena = np.empty(metadata_bytes, dtype=np.uint8)
+        room = min(metadata_bytes // _MIN_PROPERTY_BYTES, properties) + kernel.MAX_PROPERTIES
+        self.pair_starts = np.empty((2, room), dtype=np.int64)
+        self.pair_lengths = np.empty((2, room), dtype=np.int64)
+        self._used = self._pairs = 0
+
+    def read(self, buffer: Bytes, offset: Int64s, length: Int64s) -> int:
+        """How many frames there was room for."""
+        first = self.count
+        self.count, self._used, self._pairs = kernel.read_entries(
+            buffer, offset, length, first, self._used, self._pairs, self.status, self.present, self.frame, self.states,
+            self.numbers, self.starts, self.lengths, self.counts, self.arena, self.pair_starts, self.pair_lengths,
         )  # fmt: skip
-        self.pair_starts, self.pair_lengths = pair_starts[:, :pairs], pair_lengths[:, :pairs]
+        taken = self.count - first
+        self.length[first : self.count] = length[:taken]
+        return taken
 
     def columns(self, plain: Int64s) -> dict[str, pa.Array]:
-        if len(plain) < len(self.status):
-            self._select(plain)
+        self._select(plain if len(plain) < self.count else slice(self.count))
         columns = self._frame_columns()
         for number, name in _NAMES.items():
             columns[name] = self._column(number)
@@ -116,11 +161,12 @@ class _Reading:
         columns["properties"] = self._properties()
         return columns
 
-    def _select(self, plain: Int64s) -> None:
+    def _select(self, plain: Int64s | slice) -> None:
         for name in ("present", "states", "counts", "length"):
             setattr(self, name, getattr(self, name)[plain])
         for name in ("frame", "numbers", "starts", "lengths"):
             setattr(self, name, getattr(self, name)[:, plain])
+        self.pair_starts, self.pair_lengths = self.pair_starts[:, : self._pairs], self.pair_lengths[:, : self._pairs]
 
     def _frame_columns(self) -> dict[str, pa.Array]:
         payload_offset = self.frame[kernel.PAYLOAD_OFFSET]

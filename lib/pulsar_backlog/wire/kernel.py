@@ -194,6 +194,9 @@ def read_entries(
     buffer: Any,
     offsets: Any,
     sizes: Any,
+    row: int,
+    used: int,
+    pairs: int,
     status: Any,
     present: Any,
     frame: Any,
@@ -205,15 +208,20 @@ def read_entries(
     arena: Any,
     pair_starts: Any,
     pair_lengths: Any,
-) -> int:
-    """Read entry `i` at `buffer[offsets[i]:offsets[i] + sizes[i]]` into row `i` of every array.
+) -> tuple[int, int, int]:
+    """Read the entries at `buffer[offsets[k]:offsets[k] + sizes[k]]` into rows of the arrays, from `row` on.
 
-    Metadata is copied to `arena` while it is in the processor's cache; whoever reads text later reads it there.
+    Metadata is copied to `arena` while it is in the processor's cache; whoever reads text later reads it there,
+    so one set of arrays gathers the entries of many buffers. Stops where rows, arena or pairs have no room left
+    for another entry.
 
     Args:
         buffer: uint8; every entry lies inside it (the caller checks).
         offsets: int64, first byte of each entry.
         sizes: int64, bytes of each entry.
+        row: first free row.
+        used: first free byte of `arena`.
+        pairs: first free column of `pair_starts`.
         status: int8, set to PLAIN or LEFT; the other arrays mean nothing where it is LEFT.
         present: int64, bit n set where metadata field n is present, and the `HAS_` bits.
         frame: int64 of `FRAME_COLUMNS` rows.
@@ -222,22 +230,23 @@ def read_entries(
         starts: int64 of `BYTES_FIELDS` rows, first byte in `arena`.
         lengths: int64 of `BYTES_FIELDS` rows.
         counts: int64, number of properties.
-        arena: uint8, at least as long as all entries together.
+        arena: uint8.
         pair_starts: int64 of 2 rows (keys, values), one column a property, in order; first byte in `arena`.
         pair_lengths: int64 of 2 rows.
 
     Returns:
-        How many properties were found in plain entries.
+        The free row, byte and column after what was read.
     """
-    used = 0
-    pairs = 0
-    for i in range(offsets.shape[0]):
-        end = offsets[i] + sizes[i]
+    for k in range(min(offsets.shape[0], status.shape[0] - row)):
+        i = row + k
+        end = offsets[k] + sizes[k]
         status[i], present[i], counts[i] = LEFT, 0, 0
-        envelope, checked, payload = _envelope(buffer, offsets[i], end, frame, states, i)
+        envelope, checked, payload = _envelope(buffer, offsets[k], end, frame, states, i)
         if envelope < 0:
             continue
         length = payload - checked - 4
+        if length > arena.shape[0] - used or pairs + MAX_PROPERTIES > pair_starts.shape[1]:
+            return i, used, pairs
         copy_bytes(buffer, checked + 4, arena, used, length)
         bits, next_pair = _metadata(
             arena, used, used + length, numbers, starts, lengths, pair_starts, pair_lengths, pairs, i
@@ -251,7 +260,7 @@ def read_entries(
         status[i], present[i], counts[i] = PLAIN, envelope | bits, next_pair - pairs
         used += length
         pairs = next_pair
-    return pairs
+    return min(row + offsets.shape[0], status.shape[0]), used, pairs
 
 
 @compiled
