@@ -1,6 +1,7 @@
 """The report: one self-contained HTML file, result.json, and the summary on the terminal.
 
-Reads: all tables. Writes: report.html and result.json in the output folder.
+Reads: all tables. Writes: report.html and result.json in the output folder, and repairs.html, to which it links:
+`plan_repair` and `repair apply` write that page again.
 Guarantees: what it collects is bounded by topics, never by entries; payloads, keys and property values do not occur.
 """
 
@@ -26,9 +27,11 @@ from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
+from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.summary import print_summary
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -74,12 +77,13 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
         raise UsageError(f"--out {context.out}: the report is written to a local folder; give one")
     inputs: dict[str, object] = {name: table_version(context.spark, context.out, TABLES[name]) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
-    page, result = folder / "report.html", folder / "result.json"
-    if page.exists() and result.exists() and is_unchanged(context, digest):
+    page, repairs, result = folder / "report.html", folder / PAGE_NAME, folder / "result.json"
+    if page.exists() and repairs.exists() and result.exists() and is_unchanged(context, digest):
         again(verdict_again(json.loads(result.read_text(encoding="utf-8")), context.options.fail_on))
         return JobResult(digest, changed=False)
     report = model_of(context)
     use(report)
+    _write(repairs, render_repairs(context.cluster, *history(context.spark, context.out, context.cluster)))
     _write(page, render(report))
     _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
     return JobResult(digest, judges_all=True)

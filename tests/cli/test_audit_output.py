@@ -57,7 +57,9 @@ def test_the_report_is_one_file_with_every_broken_topic(bundled: Audited) -> Non
     for row in bundled.rows("chunked_messages", "topic", "state"):
         if row["state"] != "whole":
             assert row["topic"].rpartition("/")[2] in page
-    assert (bundled.out / "data_docs" / "index.html").exists()
+    for link in ("data_docs/index.html", "repairs.html"):
+        assert f'href="{link}"' in page
+        assert (bundled.out / link).exists()
     assert not re.search(r"""(?:src|href)=["']https?://[^"']*\.(?:js|css|png|woff2?)""", page)
 
 

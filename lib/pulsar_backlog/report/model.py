@@ -263,6 +263,7 @@ class ReportModel:
         topics: worst first; `more_topics` is the rest.
         findings: some findings, worst first; `finding_totals` counts them all.
         data_docs: link to the data-quality pages, relative to the report, or None when there are none.
+        repairs: link to the page of plans and what was done about them, likewise.
         acks: all subscriptions that saved state names, on topics without a section too.
         clients: what each model of a client makes of all topics.
     """
@@ -284,5 +285,6 @@ class ReportModel:
     quality: tuple[QualityRow, ...] = ()
     tables: tuple[TableCount, ...] = ()
     data_docs: str | None = "data_docs/index.html"
+    repairs: str | None = "repairs.html"
     acks: Acks = NO_STATE
     clients: tuple[ModelSum, ...] = ()

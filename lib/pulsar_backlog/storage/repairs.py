@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of
 from pulsar_backlog.tables import TABLES
 
 Row = Mapping[str, Any]
@@ -34,6 +34,8 @@ def write_trail(spark: SparkSession, out: str, plan: Row, actions: Sequence[Row]
 
 def history(spark: SparkSession, out: str, cluster: str) -> tuple[list[Row], list[Row]]:
     """The newest plans, newest first, and their actions in order, as many as fit."""
+    if not exists(spark, out, TABLES["repair_plans"]):
+        return [], []
     mine = f.col("cluster") == cluster
     newest = (f.col("made").desc(), "plan_id")
     plans = read_table(spark, out, TABLES["repair_plans"]).filter(mine).orderBy(*newest).limit(MAX_PLANS)
