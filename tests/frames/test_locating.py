@@ -27,9 +27,20 @@ def chunk(entry_id: int, chunk_id: int, **given: Any) -> dict[str, Any]:
     return {**KEY, "ledger_id": 1, "entry_id": entry_id, "chunk_id": chunk_id, "role": "used", **given}
 
 
+OFTEN = [
+    (0, "duplicate"), (0, "used"), (1, "used"), (2, "used"), (0, "residue"), (0, "duplicate"), (1, "duplicate"),
+    (1, "residue"), (2, "duplicate"), (0, "duplicate"), (1, "duplicate"), (2, "duplicate"), (2, "conflicting"),
+]  # fmt: skip
+"""Chunk ids and roles along ledger 3."""
+
+
 @pytest.fixture(scope="module")
 def positions(spark: SparkSession) -> DataFrame:
-    """A message, a batch of three, three chunks, two under the same uuid with another publish time, a marker."""
+    """A message, a batch of three, three chunks, two under the same uuid with another publish time, a marker.
+
+    In ledger 3 a message of three chunks with everything that resends leave: what was repeated before it was complete,
+    a residue without an end, and two further whole copies.
+    """
     again = {"publish_time_ms": NOON_MS + 9}
     entries = [
         entry("t", 1, 0),
@@ -38,9 +49,16 @@ def positions(spark: SparkSession) -> DataFrame:
         *(entry("t", 1, 5 + n, index=7 + n, uuid="u", chunk_id=n, num_chunks_from_msg=3) for n in range(2)),
         entry("t", 1, 7, index=9, marker_type=21),
         entry("other", 2, 0, n=0),
+        *(
+            entry("often", 3, at, index=100 + at, uuid="v", chunk_id=n, num_chunks_from_msg=3)
+            for at, (n, _) in enumerate(OFTEN)
+        ),
     ]
+    often = {"topic": "often", "chunk_uuid": "v", "ledger_id": 3}
     chunks = [*(chunk(2 + n, n) for n in range(3)), *(chunk(5 + n, n, **again) for n in range(2))]
+    chunks += [chunk(at, n, **often | {"role": role}) for at, (n, role) in enumerate(OFTEN)]
     messages = [message(2, 4), message(5, 6, state="orphan_prefix", **again)]
+    messages.append(message(1, 3, topic="often", chunk_uuid="v", first_ledger_id=3, last_ledger_id=3))
     session = spark.newSession()
     for table, rows in (("entries", entries), ("chunks", chunks), ("chunked_messages", messages)):
         table_frame(session, table, rows).createOrReplaceTempView(table)
@@ -67,12 +85,35 @@ def test_where_to_seek_for_an_entry(positions: DataFrame, entry_id: int, seek: i
     assert seeks(at_position(positions, 1, entry_id)) == [("t", entry_id, seek)]
 
 
+@pytest.mark.parametrize(
+    ("entry_id", "seek", "last"),
+    [
+        (0, 1, 3),  # repeated before the message was complete: no copy of its own
+        (3, 1, 3),
+        (4, 1, 3),  # a residue belongs to the message, wherever it lies
+        (5, 5, 8),
+        (7, 1, 3),
+        (8, 5, 8),  # the last chunk of the second whole copy, not of the first one
+        (11, 9, 11),  # of the third
+        (12, 1, 3),  # no copy's: too early loses nothing
+    ],
+)
+def test_an_id_names_the_very_copy_that_it_ends(positions: DataFrame, entry_id: int, seek: int, last: int) -> None:
+    (row,) = at_position(positions, 3, entry_id).collect()
+    assert (row["seek_ledger_id"], row["seek_entry_id"], row["message_entry_id"]) == (3, seek, last)
+    assert row["is_further_copy"] == (seek > 1)
+
+
 def test_an_entry_that_is_not_stored(positions: DataFrame) -> None:
     assert seeks(at_position(positions, 1, 8)) == []
 
 
 def test_a_reused_uuid_means_both_messages(positions: DataFrame) -> None:
     assert seeks(of_uuid(positions, "u")) == [("t", 2, 2), ("t", 5, 5)]
+
+
+def test_a_uuid_that_is_stored_whole_three_times_means_each(positions: DataFrame) -> None:
+    assert seeks(of_uuid(positions, "v")) == [("often", 1, 1), ("often", 5, 5), ("often", 9, 9)]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +135,7 @@ def test_several_positions_at_once(positions: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("glob", "topics"), [(None, {"t", "other"}), ("o*", {"other"}), ("[!o]", {"t"}), ("t\n", set())]
+    ("glob", "topics"), [(None, {"t", "other", "often"}), ("ot*", {"other"}), ("[!o]", {"t"}), ("t\n", set())]
 )
 def test_topics_by_glob(positions: DataFrame, glob: str | None, topics: set[str]) -> None:
     assert {row["topic"] for row in of_topics(positions, glob, None).collect()} == topics

@@ -30,7 +30,10 @@ def at_index(positions: DataFrame, index: int) -> DataFrame:
 
 
 def of_uuid(positions: DataFrame, uuid: str) -> DataFrame:
-    """The first chunk of each publication with the uuid: one row for each, because restarted producers reuse uuids."""
+    """The first chunk of each publication with the uuid, and of each further whole copy of it.
+
+    One row for each, because restarted producers reuse uuids, and clients deliver a message as often as it is stored.
+    """
     of_it = positions.filter(f.col("chunk_uuid") == uuid)
     begins = (f.col("ledger_id") == f.col("seek_ledger_id")) & (f.col("entry_id") == f.col("seek_entry_id"))
     return of_it.filter(begins)

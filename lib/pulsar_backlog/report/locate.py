@@ -129,6 +129,8 @@ def _words(row: Mapping[str, Any]) -> str:
 
 def _warnings(row: Mapping[str, Any]) -> Iterator[str]:
     state = row["state"]
+    if row["is_further_copy"]:
+        yield "it is stored whole before this too: clients deliver each copy"
     if state in ("orphan_prefix", "headless", "gap"):
         yield f"the message is not whole ({state}, {row['sureness']}): no client delivers it"
     elif state == "in_flight":
