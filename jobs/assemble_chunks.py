@@ -65,7 +65,8 @@ def assemble(context: JobContext) -> JobResult:
     # Small, and asked for again and again: ends of the log, statistics, findings.
     producers = producer_facts(entries).persist(StorageLevel.MEMORY_AND_DISK)
     state = _state(admin, ledgers)
-    edges = log_edges(edge_rows(producers, scans, ledgers), state, (context.options.grace_seconds or 0) * 1000)
+    grace_ms = (context.options.grace_seconds or 0) * 1000
+    edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms)
     folded = _folded(context, entries, producers, ledgers, edges).persist(StorageLevel.MEMORY_AND_DISK)
     publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
     replace_slice(publications, out, TABLES["chunked_messages"], mine)

@@ -51,6 +51,16 @@ NEWEST_MS = 1_000_001
         ("1 2 3", {"absent_ledgers": (9,)}, "certain", "first chunk"),
         ("0 2 3", {"absent_ledgers": (5, 9)}, "certain", "missing chunks"),
         ("0 1 2 3", {"absent_ledgers": (5, 9)}, "certain", "undamaged"),
+        # seams that no list of ledgers knows
+        ("0 1", {"unknown_after": (7,), "producer_last": {"p": (9, 0)}}, "likely", "other ledgers"),
+        ("0 1", {"unknown_after": (7,), "producer_last": {"p": (7, 9)}}, "certain", "goes on"),
+        ("0 1", {"unknown_after": (7,), "producer_last": {}}, "likely", "other ledgers"),
+        ("0 1", {"unknown_after": (5, 99)}, "certain", "goes on"),
+        ("1 2 3", {"unknown_after": (5,)}, "likely", "other ledgers"),
+        ("1 2 3", {"unknown_after": (7,)}, "certain", "first chunk"),
+        ("0 2 3", {"unknown_after": (5, 7)}, "certain", "missing chunks"),
+        ("0 2 /3", {"unknown_after": (7,)}, "likely", "other ledgers"),
+        ("0 1 2 3", {"unknown_after": (7,)}, "certain", "undamaged"),
     ],
 )
 def test_sureness(text: str, changes: dict[str, Any], sureness: str, word: str) -> None:

@@ -98,10 +98,11 @@ class LogEdge:
         open_ledgers: ledgers that may still grow.
         first_ledger_id: first ledger seen.
         begins_at_start: whether it is known that nothing lies before `first_ledger_id`.
-        absent_ledgers: ledgers known to hold entries that were not scanned.
+        absent_ledgers: ledgers that may hold entries and were not scanned.
         has_rejects: whether entries of the topic could not be decoded; any may be a missing chunk.
         complete_to_end: whether the scan reaches the broker's last confirmed entry.
         producers_gone: whether saved statistics show no publisher attached.
+        unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
     """
 
     end_time_ms: int | None
@@ -114,6 +115,7 @@ class LogEdge:
     has_rejects: bool
     complete_to_end: bool
     producers_gone: bool
+    unknown_after: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
@@ -101,6 +102,8 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
         yield from _doubts_about_head(facts.rows[0], edge)
     if edge.absent_ledgers and _gap_covers_absent_ledger(facts, edge):
         yield "cannot_tell", "missing chunks may lie in a ledger that was not scanned"
+    if _gap_covers_unknown_seam(facts, edge):
+        yield "likely", "nothing says whether other ledgers lie between those that are seen"
     yield from _doubts_about_tail(facts, edge)
 
 
@@ -130,12 +133,23 @@ def _gap_covers_absent_ledger(facts: Facts, edge: LogEdge) -> bool:
         return True
     if any(first < ledger < last for ledger in edge.absent_ledgers):
         return True
-    if not _tail_is_missing(facts):
-        return False
-    # A producer goes on to its next entry only when it is done with this message.
+    return any(last < ledger < _tail_ends(facts, edge) for ledger in edge.absent_ledgers)
+
+
+def _gap_covers_unknown_seam(facts: Facts, edge: LogEdge) -> bool:
+    """Whether two scanned ledgers, with perhaps others between them, lie where a missing chunk would lie."""
+    first, last = facts.rows[0].ledger_id, facts.rows[-1].ledger_id
+    begin = -1 if facts.state == "headless" else first
+    return any(begin <= ledger < max(last, _tail_ends(facts, edge)) for ledger in edge.unknown_after)
+
+
+def _tail_ends(facts: Facts, edge: LogEdge) -> float:
+    """The ledger up to which chunks after the newest may lie; its own when the last one is stored."""
     newest = facts.newest
-    end = edge.producer_last[newest.producer_name][0] if wrote_later(newest, edge) else None
-    return any(ledger > last and (end is None or ledger < end) for ledger in edge.absent_ledgers)
+    if not _tail_is_missing(facts):
+        return newest.ledger_id
+    # A producer goes on to its next entry only when it is done with this message.
+    return edge.producer_last[newest.producer_name][0] if wrote_later(newest, edge) else inf
 
 
 def _doubts_about_tail(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
