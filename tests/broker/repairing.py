@@ -36,10 +36,18 @@ def message_of(payload: bytes, original: Position, **fields: Any) -> Message:
 
 
 def repair(broker: Broker, verb: str, plan: Path, *flags: str, token: Path | None = None) -> tuple[int, list[Any]]:
-    """Run `pulsar-backlog repair` in this process; its exit code, and what it says of each action or of an error."""
+    """Run `pulsar-backlog repair` in this process; its exit code, and what it says of each action or of an error.
+
+    Of an option that is given twice the last counts, so flags may name another address than the broker's own.
+    """
+    return said_by(_line(broker, verb, plan, flags, token))
+
+
+def said_by(argv: Sequence[str]) -> tuple[int, list[Any]]:
+    """Run `pulsar-backlog` with any command line; its exit code, and its JSON lines or its error."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(sys, "argv", ["pulsar-backlog", *_line(broker, verb, plan, flags, token)])
+        patch.setattr(sys, "argv", ["pulsar-backlog", *argv])
         with pytest.raises(SystemExit) as ended:
             run_cli()
     said = [json.loads(line) for line in out.getvalue().splitlines()]

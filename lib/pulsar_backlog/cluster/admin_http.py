@@ -55,7 +55,7 @@ class AdminHttp:
             maxsize=8,
             retries=False,
             timeout=urllib3.Timeout(connect=min(10.0, access.timeout_seconds), read=access.timeout_seconds),
-            ssl_context=_ssl_context(access) if self.url.startswith("https:") else None,
+            ssl_context=tls_context(access) if self.url.startswith("https:") else None,
         )
 
     def close(self) -> None:
@@ -150,7 +150,12 @@ _HTML = (
 )
 
 
-def _ssl_context(access: Access) -> ssl.SSLContext:
+def tls_context(access: Access) -> ssl.SSLContext:
+    """Whom to trust, and who we are; a server's certificate must name its host.
+
+    Raises:
+        UsageError: a certificate cannot be used.
+    """
     try:
         context = ssl.create_default_context(cafile=access.ca_file)
         if access.cert_file:

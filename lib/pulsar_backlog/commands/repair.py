@@ -38,6 +38,7 @@ from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.repair.apply import Door, Limits, Outcome, apply_plan, dry_run
 from pulsar_backlog.repair.client import Keys, opened_client, read_keys
+from pulsar_backlog.repair.connection import Service
 from pulsar_backlog.repair.drift import Allowed
 from pulsar_backlog.repair.journal import open_journal
 from pulsar_backlog.repair.values import Action, Plan, read_plan
@@ -151,6 +152,7 @@ def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None) -
         yield Door(
             http,
             client,
+            Service(service_url, access),
             f"{os.environ.get('USER', os.getuid())}@{platform.node()}",
             lambda: time.time_ns() // 1_000_000,
             keys,

@@ -16,10 +16,12 @@ from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
 from pulsar_backlog.repair.client import Keys
+from pulsar_backlog.repair.connection import Service
 from pulsar_backlog.repair.drift import Allowed, Check, check
 from pulsar_backlog.repair.journal import Journal, Line, Status
 from pulsar_backlog.repair.live import LiveTopic, read_live
-from pulsar_backlog.repair.republish import Found, find_published, last_stored, opened_producer, publish
+from pulsar_backlog.repair.producer import opened_producer
+from pulsar_backlog.repair.republish import Found, find_published, producer_name, publish
 from pulsar_backlog.repair.values import Action, Plan, Position, payload_path
 
 SETTLE_SECONDS = 4.0
@@ -67,7 +69,8 @@ class Door:
 
     Attributes:
         http: admin API, for changes.
-        client: Pulsar client.
+        client: Pulsar client, to acknowledge and to read back.
+        service: of brokers, to publish.
         who: user and host, for the journal.
         now_ms: clock.
         keys: to encrypt what was encrypted, and to read it back.
@@ -76,6 +79,7 @@ class Door:
 
     http: AdminHttp
     client: pulsar.Client
+    service: Service
     who: str
     now_ms: Callable[[], int]
     keys: Keys | None = None
@@ -250,13 +254,13 @@ class _Step:
         first = self.journal.first_begun(action)
         after = first.last_confirmed if first and first.last_confirmed else live.last_confirmed
         keys = self.door.keys if message.was_encrypted else None
-        with opened_producer(self.door.client, self.plan, action.topic, keys) as producer:
+        with opened_producer(self.door.service, producer_name(self.plan), action.topic, keys) as producer:
             # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
-            last, tried = last_stored(producer), self.journal.last_sequence_id(action.topic, action)
+            last, tried = producer.last_stored, self.journal.last_sequence_id(action.topic, action)
             if not (0 <= tried <= last or (first and self._found(after))):
                 sequence_id = max(last, self.journal.last_sequence_id(action.topic)) + 1
                 self._note("begun", live, sequence_id=sequence_id)
-                publish(producer, self.plan, action, message, payload, sequence_id)
+                publish(producer, self.plan, action, message, payload, sequence_id, self.door.now_ms())
                 self.pace.step()
         found = self._found(after)
         if found is None:

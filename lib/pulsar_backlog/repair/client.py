@@ -10,6 +10,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pulsar
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.errors import SourceError, UsageError
@@ -23,11 +26,13 @@ class Keys:
 
     Attributes:
         name: under which consumers know the key.
+        public: wraps the keys of messages.
         public_file: PEM.
         private_file: PEM.
     """
 
     name: str
+    public: rsa.RSAPublicKey
     public_file: Path
     private_file: Path
 
@@ -41,7 +46,7 @@ def read_keys(name: str | None, public_file: Path | None, private_file: Path | N
     """Keys as options name them; None when none is named.
 
     Raises:
-        UsageError: one of the three is missing, or a file cannot be read.
+        UsageError: one of the three is missing, a file cannot be read, or the public key is no RSA key.
     """
     if name is None and public_file is None and private_file is None:
         return None
@@ -52,7 +57,13 @@ def read_keys(name: str | None, public_file: Path | None, private_file: Path | N
             path.read_bytes()
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
-    return Keys(name, public_file, private_file)
+    try:
+        public = load_pem_public_key(public_file.read_bytes())
+    except (ValueError, UnsupportedAlgorithm):
+        public = None
+    if not isinstance(public, rsa.RSAPublicKey):
+        raise UsageError(f"{public_file}: an RSA public key in a PEM file is expected")
+    return Keys(name, public, public_file, private_file)
 
 
 class ClientError(SourceError):
@@ -105,6 +116,9 @@ def told(topic: str, what: str) -> Iterator[None]:
     except pulsar.Timeout as error:
         detail = f"{what}: no answer in time; see --service-url, and that the token is valid"
         raise ClientError(topic, "unreachable", detail) from error
+    except pulsar.ConnectError as error:
+        detail = f"{what}: no connection; see --service-url, and with TLS that the broker's certificate names this host"
+        raise ClientError(topic, "unreachable", f"{detail} and descends from --ca-file") from error
     except (pulsar.AuthenticationError, pulsar.AuthorizationError) as error:
         raise ClientError(
             topic, "permission_denied", f"{what}: the role of the token or certificate may not"

@@ -2,7 +2,8 @@
 
 One producer per topic with a stable name, `pulsar-backlog-<plan>`. Each attempt has the next sequence id, noted in the
 journal before it is used: under broker deduplication, the last one stored says whether the attempt was. Another attempt
-has another chunk uuid with it, so a killed attempt's first chunks cannot be joined with the next one's.
+has another chunk uuid with it, so a killed attempt's first chunks cannot be joined with the next one's. For the same
+reason an attempt ends when its connection breaks.
 Besides, every message names its action in a property, and is looked for from where the log ended before the first
 attempt; without deduplication that is all there is.
 """
@@ -11,15 +12,15 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pulsar
 
 from pulsar_backlog.repair.client import Keys, told
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
+from pulsar_backlog.repair.producer import Producer
 from pulsar_backlog.repair.values import Action, Message, Plan, Position
+from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 ACTION_PROPERTY = "pulsar-backlog.action"
 ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
@@ -55,56 +56,31 @@ def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
     return {**message.properties, **ours}
 
 
-@contextmanager
-def opened_producer(client: pulsar.Client, plan: Plan, topic: str, keys: Keys | None) -> Iterator[pulsar.Producer]:
-    """The plan's producer on a topic. Only one can be connected, so two applies at once cannot publish both.
-
-    With keys, it encrypts what it publishes.
-
-    Raises:
-        ClientError: the broker does not let it in, or it is connected already.
-    """
-    name = f"pulsar-backlog-{plan.plan_id}"
-    with told(topic, f"connecting producer {name!r} (only one apply of a plan can run)"):
-        producer = client.create_producer(
-            topic,
-            producer_name=name,
-            chunking_enabled=True,
-            batching_enabled=False,
-            send_timeout_millis=30_000,
-            encryption_key=keys.name if keys else None,
-            crypto_key_reader=keys.reader if keys else None,
-        )
-    try:
-        yield producer
-    finally:
-        with told(topic, "closing the producer"):
-            producer.close()
-
-
-def last_stored(producer: pulsar.Producer) -> int:
-    """Sequence id of the last message that deduplication knows of this producer; -1 when it knows none, or is off."""
-    last: int = producer.last_sequence_id()
-    return last
+def producer_name(plan: Plan) -> str:
+    """The same for every attempt of a plan."""
+    return f"pulsar-backlog-{plan.plan_id}"
 
 
 def publish(
-    producer: pulsar.Producer, plan: Plan, action: Action, message: Message, payload: bytes, sequence_id: int
+    producer: Producer, plan: Plan, action: Action, message: Message, payload: bytes, sequence_id: int, now_ms: int
 ) -> None:
     """Publish a message.
 
     Raises:
-        ClientError: the broker did not store it, or did not say so in time.
+        ClientError: the broker did not store it, or did not say so.
     """
-    with told(action.topic, f"publishing {message.size_bytes} bytes"):
-        producer.send(
-            payload,
-            properties=properties(plan, action, message),
-            partition_key=message.key,
-            ordering_key=message.ordering_key,
-            event_timestamp=message.event_time_ms,
-            sequence_id=sequence_id,
-        )
+    metadata = MessageMetadata(
+        producer_name=producer.name.encode(),
+        sequence_id=sequence_id,
+        publish_time=now_ms,
+        uncompressed_size=len(payload),
+        event_time=message.event_time_ms,
+        partition_key=None if message.key is None else message.key.encode(),
+        ordering_key=None if message.ordering_key is None else message.ordering_key.encode(),
+    )
+    for name, value in properties(plan, action, message).items():
+        metadata.properties.add(key=name.encode(), value=value.encode())
+    producer.send(metadata, payload)
 
 
 def find_published(

@@ -29,13 +29,13 @@ def why_not_sendable(one: Publication, choices: Choices) -> str | None:
 
 
 def _why_not_as_it_was(exported: Exported) -> str | None:
-    """What the client cannot set, or what would change who gets to see it."""
+    """What a plan cannot hold, or what would change who gets to see it."""
     if exported.key_is_bytes:
-        return "its key is bytes, and the client can only set text"
+        return "its key is bytes, and a plan can only hold text"
     if exported.ordering_key is not None and not _is_text(exported.ordering_key):
-        return "its ordering key is bytes, and the client can only set text"
+        return "its ordering key is bytes, and a plan can only hold text"
     if exported.replicate_to:
-        return "its producer chose the clusters it goes to, and the client cannot"
+        return "its producer chose the clusters it goes to, and a plan cannot"
     return None
 
 

@@ -46,7 +46,7 @@ CODE_UNDECRYPTABLE = "payload_undecryptable"
 PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _PEM_KEY = re.compile(rb"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
-_OAEP = padding.OAEP(mgf=padding.MGF1(hashes.SHA1()), algorithm=hashes.SHA1(), label=None)  # noqa: S303 - the format's
+OAEP = padding.OAEP(mgf=padding.MGF1(hashes.SHA1()), algorithm=hashes.SHA1(), label=None)  # noqa: S303 - the format's
 _MAC_KEY_BYTES = 16
 _MAC_BYTES = hashlib.sha1(usedforsecurity=False).digest_size
 _NO_ENCODING = bytes(8)
@@ -141,7 +141,7 @@ def unwrap_data_key(key: PrivateKey, wrapped: bytes) -> bytes | None:
     """The data key, or None where it was wrapped for another key or is damaged."""
     if isinstance(key, rsa.RSAPrivateKey):
         try:
-            return key.decrypt(wrapped, _OAEP)
+            return key.decrypt(wrapped, OAEP)
         except ValueError:
             return None
     return _ecies_open(key, wrapped)

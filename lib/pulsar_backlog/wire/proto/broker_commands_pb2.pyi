@@ -1,0 +1,197 @@
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class MessageIdData(_message.Message):
+    __slots__ = ("ledgerId", "entryId")
+    LEDGERID_FIELD_NUMBER: _ClassVar[int]
+    ENTRYID_FIELD_NUMBER: _ClassVar[int]
+    ledgerId: int
+    entryId: int
+    def __init__(self, ledgerId: _Optional[int] = ..., entryId: _Optional[int] = ...) -> None: ...
+
+class CommandConnect(_message.Message):
+    __slots__ = ("client_version", "auth_data", "protocol_version", "auth_method_name", "proxy_to_broker_url")
+    CLIENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    AUTH_DATA_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
+    AUTH_METHOD_NAME_FIELD_NUMBER: _ClassVar[int]
+    PROXY_TO_BROKER_URL_FIELD_NUMBER: _ClassVar[int]
+    client_version: str
+    auth_data: bytes
+    protocol_version: int
+    auth_method_name: str
+    proxy_to_broker_url: str
+    def __init__(self, client_version: _Optional[str] = ..., auth_data: _Optional[bytes] = ..., protocol_version: _Optional[int] = ..., auth_method_name: _Optional[str] = ..., proxy_to_broker_url: _Optional[str] = ...) -> None: ...
+
+class CommandConnected(_message.Message):
+    __slots__ = ("server_version", "max_message_size")
+    SERVER_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MAX_MESSAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    server_version: str
+    max_message_size: int
+    def __init__(self, server_version: _Optional[str] = ..., max_message_size: _Optional[int] = ...) -> None: ...
+
+class CommandLookupTopic(_message.Message):
+    __slots__ = ("topic", "request_id", "authoritative")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    AUTHORITATIVE_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    request_id: int
+    authoritative: bool
+    def __init__(self, topic: _Optional[str] = ..., request_id: _Optional[int] = ..., authoritative: _Optional[bool] = ...) -> None: ...
+
+class CommandLookupTopicResponse(_message.Message):
+    __slots__ = ("brokerServiceUrl", "brokerServiceUrlTls", "response", "request_id", "authoritative", "message", "proxy_through_service_url")
+    class LookupType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        Redirect: _ClassVar[CommandLookupTopicResponse.LookupType]
+        Connect: _ClassVar[CommandLookupTopicResponse.LookupType]
+        Failed: _ClassVar[CommandLookupTopicResponse.LookupType]
+    Redirect: CommandLookupTopicResponse.LookupType
+    Connect: CommandLookupTopicResponse.LookupType
+    Failed: CommandLookupTopicResponse.LookupType
+    BROKERSERVICEURL_FIELD_NUMBER: _ClassVar[int]
+    BROKERSERVICEURLTLS_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    AUTHORITATIVE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    PROXY_THROUGH_SERVICE_URL_FIELD_NUMBER: _ClassVar[int]
+    brokerServiceUrl: str
+    brokerServiceUrlTls: str
+    response: CommandLookupTopicResponse.LookupType
+    request_id: int
+    authoritative: bool
+    message: str
+    proxy_through_service_url: bool
+    def __init__(self, brokerServiceUrl: _Optional[str] = ..., brokerServiceUrlTls: _Optional[str] = ..., response: _Optional[_Union[CommandLookupTopicResponse.LookupType, str]] = ..., request_id: _Optional[int] = ..., authoritative: _Optional[bool] = ..., message: _Optional[str] = ..., proxy_through_service_url: _Optional[bool] = ...) -> None: ...
+
+class CommandProducer(_message.Message):
+    __slots__ = ("topic", "producer_id", "request_id", "producer_name", "encrypted", "user_provided_producer_name")
+    TOPIC_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
+    ENCRYPTED_FIELD_NUMBER: _ClassVar[int]
+    USER_PROVIDED_PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
+    topic: str
+    producer_id: int
+    request_id: int
+    producer_name: str
+    encrypted: bool
+    user_provided_producer_name: bool
+    def __init__(self, topic: _Optional[str] = ..., producer_id: _Optional[int] = ..., request_id: _Optional[int] = ..., producer_name: _Optional[str] = ..., encrypted: _Optional[bool] = ..., user_provided_producer_name: _Optional[bool] = ...) -> None: ...
+
+class CommandProducerSuccess(_message.Message):
+    __slots__ = ("request_id", "producer_name", "last_sequence_id")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
+    LAST_SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
+    request_id: int
+    producer_name: str
+    last_sequence_id: int
+    def __init__(self, request_id: _Optional[int] = ..., producer_name: _Optional[str] = ..., last_sequence_id: _Optional[int] = ...) -> None: ...
+
+class CommandSend(_message.Message):
+    __slots__ = ("producer_id", "sequence_id", "is_chunk")
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
+    IS_CHUNK_FIELD_NUMBER: _ClassVar[int]
+    producer_id: int
+    sequence_id: int
+    is_chunk: bool
+    def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., is_chunk: _Optional[bool] = ...) -> None: ...
+
+class CommandSendReceipt(_message.Message):
+    __slots__ = ("producer_id", "sequence_id", "message_id")
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_ID_FIELD_NUMBER: _ClassVar[int]
+    producer_id: int
+    sequence_id: int
+    message_id: MessageIdData
+    def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., message_id: _Optional[_Union[MessageIdData, _Mapping]] = ...) -> None: ...
+
+class CommandSendError(_message.Message):
+    __slots__ = ("producer_id", "sequence_id", "message")
+    PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
+    SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    producer_id: int
+    sequence_id: int
+    message: str
+    def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
+
+class CommandError(_message.Message):
+    __slots__ = ("request_id", "message")
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    request_id: int
+    message: str
+    def __init__(self, request_id: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
+
+class CommandPong(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class BaseCommand(_message.Message):
+    __slots__ = ("type", "connect", "connected", "producer", "send", "send_receipt", "send_error", "error", "producer_success", "pong", "lookupTopic", "lookupTopicResponse")
+    class Type(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        CONNECT: _ClassVar[BaseCommand.Type]
+        CONNECTED: _ClassVar[BaseCommand.Type]
+        PRODUCER: _ClassVar[BaseCommand.Type]
+        SEND: _ClassVar[BaseCommand.Type]
+        SEND_RECEIPT: _ClassVar[BaseCommand.Type]
+        SEND_ERROR: _ClassVar[BaseCommand.Type]
+        ERROR: _ClassVar[BaseCommand.Type]
+        CLOSE_PRODUCER: _ClassVar[BaseCommand.Type]
+        PRODUCER_SUCCESS: _ClassVar[BaseCommand.Type]
+        PING: _ClassVar[BaseCommand.Type]
+        PONG: _ClassVar[BaseCommand.Type]
+        LOOKUP: _ClassVar[BaseCommand.Type]
+        LOOKUP_RESPONSE: _ClassVar[BaseCommand.Type]
+    CONNECT: BaseCommand.Type
+    CONNECTED: BaseCommand.Type
+    PRODUCER: BaseCommand.Type
+    SEND: BaseCommand.Type
+    SEND_RECEIPT: BaseCommand.Type
+    SEND_ERROR: BaseCommand.Type
+    ERROR: BaseCommand.Type
+    CLOSE_PRODUCER: BaseCommand.Type
+    PRODUCER_SUCCESS: BaseCommand.Type
+    PING: BaseCommand.Type
+    PONG: BaseCommand.Type
+    LOOKUP: BaseCommand.Type
+    LOOKUP_RESPONSE: BaseCommand.Type
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    CONNECT_FIELD_NUMBER: _ClassVar[int]
+    CONNECTED_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_FIELD_NUMBER: _ClassVar[int]
+    SEND_FIELD_NUMBER: _ClassVar[int]
+    SEND_RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    SEND_ERROR_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_SUCCESS_FIELD_NUMBER: _ClassVar[int]
+    PONG_FIELD_NUMBER: _ClassVar[int]
+    LOOKUPTOPIC_FIELD_NUMBER: _ClassVar[int]
+    LOOKUPTOPICRESPONSE_FIELD_NUMBER: _ClassVar[int]
+    type: BaseCommand.Type
+    connect: CommandConnect
+    connected: CommandConnected
+    producer: CommandProducer
+    send: CommandSend
+    send_receipt: CommandSendReceipt
+    send_error: CommandSendError
+    error: CommandError
+    producer_success: CommandProducerSuccess
+    pong: CommandPong
+    lookupTopic: CommandLookupTopic
+    lookupTopicResponse: CommandLookupTopicResponse
+    def __init__(self, type: _Optional[_Union[BaseCommand.Type, str]] = ..., connect: _Optional[_Union[CommandConnect, _Mapping]] = ..., connected: _Optional[_Union[CommandConnected, _Mapping]] = ..., producer: _Optional[_Union[CommandProducer, _Mapping]] = ..., send: _Optional[_Union[CommandSend, _Mapping]] = ..., send_receipt: _Optional[_Union[CommandSendReceipt, _Mapping]] = ..., send_error: _Optional[_Union[CommandSendError, _Mapping]] = ..., error: _Optional[_Union[CommandError, _Mapping]] = ..., producer_success: _Optional[_Union[CommandProducerSuccess, _Mapping]] = ..., pong: _Optional[_Union[CommandPong, _Mapping]] = ..., lookupTopic: _Optional[_Union[CommandLookupTopic, _Mapping]] = ..., lookupTopicResponse: _Optional[_Union[CommandLookupTopicResponse, _Mapping]] = ...) -> None: ...

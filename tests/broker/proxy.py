@@ -1,0 +1,123 @@
+"""A TCP proxy on loopback before a broker, that breaks connections where a test wants it.
+
+A broker answers a lookup with its own address; the proxy puts its own in that place, or clients would go round it.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+
+class Proxy:
+    """Passes on what clients and broker say.
+
+    Attributes:
+        service_url: of the proxy.
+        cuts: how often it broke all connections.
+        stays_broken: whether it takes no connection after that.
+    """
+
+    def __init__(self, broker_url: str) -> None:
+        self._broker = urlsplit(broker_url)
+        self._listener = self._listening()
+        self.service_url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
+        assert len(self.service_url) == len(broker_url)  # one takes the other's place in frames that tell their length
+        self._names = (broker_url.encode(), self.service_url.encode())
+        self.cuts = 0
+        self.stays_broken = False
+        self._cut_at: list[int] = []
+        self._lost_answer = self._said_bytes = self._answers = 0
+        self._lock = threading.Lock()
+        self._open: set[socket.socket] = set()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut_after(self, *said_bytes: int) -> None:
+        """Break all connections each time clients have said so many bytes in all."""
+        self._cut_at = list(said_bytes)
+
+    def lose_answer(self, number: int) -> None:
+        """Break all connections instead of passing on an answer, counted from 1, to who waits for each."""
+        self._lost_answer = number
+
+    def close(self) -> None:
+        """Take no connection any more, and break those that are open."""
+        self.stays_broken = True
+        self._break()
+        socket.create_connection(self._listener.getsockname()).close()  # wakes who waits for the next
+        self._listener.close()
+
+    def _listening(self) -> socket.socket:
+        while True:
+            listener = socket.create_server(("127.0.0.1", 0))
+            if len(str(listener.getsockname()[1])) == len(str(self._broker.port)):
+                return listener
+            listener.close()
+
+    def _accept(self) -> None:
+        while not (self.stays_broken and self.cuts):
+            client, _ = self._listener.accept()
+            if self.stays_broken and self.cuts:
+                client.close()
+                return
+            broker = socket.create_connection((self._broker.hostname, self._broker.port))
+            with self._lock:
+                self._open |= {client, broker}
+            threading.Thread(target=self._up, args=(client, broker), daemon=True).start()
+            threading.Thread(target=self._down, args=(broker, client), daemon=True).start()
+
+    def _up(self, client: socket.socket, broker: socket.socket) -> None:
+        while said := _read(client):
+            self._said_bytes += len(said)
+            if self._cut_at and self._said_bytes >= self._cut_at[0]:
+                keep = len(said) - (self._said_bytes - self._cut_at.pop(0))
+                with suppress(OSError):
+                    broker.sendall(said[: max(keep, 0)])
+                self._break()
+                return
+            with suppress(OSError):
+                broker.sendall(said)
+        _end(client, broker)
+
+    def _down(self, broker: socket.socket, client: socket.socket) -> None:
+        while said := _read(broker):
+            self._answers += 1
+            if self._answers == self._lost_answer:
+                self._break()
+                return
+            with suppress(OSError):
+                client.sendall(said.replace(*self._names))
+        _end(client, broker)
+
+    def _break(self) -> None:
+        with self._lock:
+            broken, self._open = self._open, set()
+            self.cuts += 1
+        _end(*broken)
+
+
+@contextmanager
+def proxied(broker_url: str) -> Iterator[Proxy]:
+    """A proxy before a broker's service."""
+    proxy = Proxy(broker_url)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+def _read(source: socket.socket) -> bytes:
+    try:
+        return source.recv(65536)
+    except OSError:
+        return b""
+
+
+def _end(*sockets: socket.socket) -> None:
+    for each in sockets:
+        with suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
+        each.close()
