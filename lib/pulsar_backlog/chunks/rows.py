@@ -103,6 +103,7 @@ class LogEdge:
         complete_to_end: whether the scan reaches the broker's last confirmed entry.
         producers_gone: whether saved statistics show no publisher attached.
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
+        begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
     """
 
     end_time_ms: int | None
@@ -116,6 +117,7 @@ class LogEdge:
     complete_to_end: bool
     producers_gone: bool
     unknown_after: tuple[int, ...] = ()
+    begin_time_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

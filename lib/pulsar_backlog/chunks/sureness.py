@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, stored_at_ms, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
 
 Doubt = tuple[Sureness, str]
@@ -100,6 +100,8 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
         yield "likely", "a damaged entry under the same uuid may be a missing chunk"
     if facts.state == "headless":
         yield from _doubts_about_head(facts.rows[0], edge)
+    elif not edge.begins_at_start and _is_near_begin(facts.rows[0], edge):
+        yield "likely", "it may be sent again here, and be whole before the first ledger that is seen"
     if edge.absent_ledgers and _gap_covers_absent_ledger(facts, edge):
         yield "cannot_tell", "missing chunks may lie in a ledger that was not scanned"
     if _gap_covers_unknown_seam(facts, edge):
@@ -124,6 +126,11 @@ def _doubts_about_head(first: ChunkRow, edge: LogEdge) -> Iterator[Doubt]:
         yield "cannot_tell", "the message may begin before the first ledger that is seen"
     else:
         yield "likely", "the log before the first ledger that is seen is unknown"
+
+
+def _is_near_begin(first: ChunkRow, edge: LogEdge) -> bool:
+    """Whether what a producer sends again after a reconnect may have begun before the log that is seen."""
+    return edge.begin_time_ms is not None and stored_at_ms(first) - edge.begin_time_ms <= edge.grace_ms
 
 
 def _gap_covers_absent_ledger(facts: Facts, edge: LogEdge) -> bool:

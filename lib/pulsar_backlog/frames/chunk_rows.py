@@ -61,15 +61,19 @@ def producer_ends(producers: DataFrame) -> DataFrame:
 
 
 def topic_ends(producers: DataFrame) -> DataFrame:
-    """Per topic: latest time an entry was stored (broker's clock, else the producer's), first and last position.
+    """Per topic: earliest and latest time an entry was stored (broker's clock, else the producer's), first, last place.
 
     `begins_at_start` is true where the first entry's index (PIP-70) is that of the topic's very first message.
     """
     ends = producers.groupBy("topic").agg(
-        f.max("last_ms").alias("end_time_ms"), f.max("last_entry").alias("last"), f.min("first").alias("first")
+        f.min("first_ms").alias("begin_time_ms"),
+        f.max("last_ms").alias("end_time_ms"),
+        f.max("last_entry").alias("last"),
+        f.min("first").alias("first"),
     )
     return ends.select(
         "topic",
+        "begin_time_ms",
         "end_time_ms",
         f.col("first.ledger_id").alias("first_ledger_id"),
         f.coalesce(f.col("first.index") == 0, f.lit(False)).alias("begins_at_start"),

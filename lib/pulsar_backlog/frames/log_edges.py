@@ -20,8 +20,8 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.frames.chunk_rows import topic_ends
 
 EDGE_COLUMNS = (
-    "topic", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id", "has_rejects",
-    "open_ledgers", "scanned", "unscanned",
+    "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
+    "has_rejects", "open_ledgers", "scanned", "unscanned",
 )  # fmt: skip
 
 _NOTHING_SAID = TopicState("")
@@ -146,6 +146,7 @@ def _edge(
         # A snapshot from before the end of the log does not know who came after it.
         producers_gone=at_end and topic.publishers == 0,
         unknown_after=unknown_after,
+        begin_time_ms=row["begin_time_ms"],
     )
 
 
