@@ -62,6 +62,10 @@ def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = 
                      "export_then_acknowledge", id="another publication of the uuid can be rebuilt"),
         pytest.param(chunk_set("0u 1u 2u", flags=frozenset({"decode_fault"}), rebuildable=False), "...", view(),
                      "whole_hole", "export_then_acknowledge", id="garbage that blocks: keep the bytes first"),
+        pytest.param(chunk_set("0o", "malformed", n=1), ".", None, "orphan_hole", "wait",
+                     id="a message with a uuid and no count: plain to every client"),
+        pytest.param(chunk_set("0o 3o", "malformed"), "..", view("Shared"), "orphan_hole", "wait",
+                     id="malformed: some clients deliver what others drop"),
         pytest.param(chunk_set("0u 1u 2u 1r 2r"), "###..", None, "copies_only", "export_then_acknowledge",
                      id="tail residue"),
     ],
@@ -203,7 +207,7 @@ def test_rule_4_nothing_that_may_complete_or_be_rebuilt_is_acknowledged_away(
     assert not chunks.family_in_flight
     assert not chunks.family_rebuildable
     assert not chunks.rebuildable
-    assert chunks.state in ("orphan_prefix", "headless", "gap", "malformed")
+    assert chunks.state in ("orphan_prefix", "headless", "gap")
     assert chunks.sureness == "certain"
 
 

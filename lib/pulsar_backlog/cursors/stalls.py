@@ -201,7 +201,8 @@ def action_for(
         return "reset_to_first_chunk"
     if chunks.family_rebuildable or chunks.rebuildable or chunks.state in ("whole", "out_of_order"):
         return "export_then_acknowledge"
-    if chunks.sureness != "certain":
+    # Of chunks that make no sense clients deliver some: whole messages, or each as a message.
+    if chunks.sureness != "certain" or chunks.state == "malformed":
         return "wait"
     return "skip" if blocks else "acknowledge"
 
@@ -246,6 +247,8 @@ def _sureness(
         doubts.append((subscription.sureness, subscription.reason))
     if subscription.type is None:
         doubts.append(("likely", "no saved stats name the subscription's type"))
+    if chunks.state == "malformed":
+        doubts.append(("cannot_tell", "what clients make of chunk fields that make no sense cannot be told"))
     if blocks and not _was_read(unacked, subscription):
         doubts.append(("cannot_tell", "the subscription stands before it, and nothing says whether it was read"))
     if completes or blocks:
