@@ -140,8 +140,9 @@ def test_a_message_that_python_clients_lose_is_received_once(
     assert drained(consumer) == []  # the repeated prefix
     consumer.close()
     sent = message_of(
-        payload, positions[-1], original_uuid="by-hand-1", key="k", event_time_ms=12, properties={"a": "ü"}
-    )
+        payload, positions[-1], original_uuid="by-hand-1", key="a2V5", key_is_base64=True, ordering_key="b3JkZXI=",
+        event_time_ms=12, properties={"a": "ü"}, schema_version="AAAAAAAAAAc=",
+    )  # fmt: skip
     plan = make_plan(tmp_path / "plan", [Action(0, "republish", topic, "r", message=sent)], {0: payload})
 
     code, told = repair(broker, "apply", plan, "--yes")
@@ -157,7 +158,8 @@ def test_a_message_that_python_clients_lose_is_received_once(
     reader.seek(pulsar.MessageId(-1, *positions[-1], -1))
     one = reader.receive(5000)
     assert one.data() == payload
-    assert (one.partition_key(), one.event_timestamp()) == ("k", 12)
+    assert (one.partition_key(), one.ordering_key(), one.event_timestamp()) == ("a2V5", "order", 12)
+    assert one.schema_version() == "\0\0\0\0\0\0\0\7"
     plan_id = json.loads((plan / "plan.jsonl").read_text().splitlines()[0])["plan_id"]
     assert one.properties() == {
         "a": "ü", "pulsar-backlog.plan": plan_id, "pulsar-backlog.action": f"{plan_id}-0",
@@ -344,6 +346,28 @@ def _delete_topic(admin: Admin, client: pulsar.Client, topic: str, at: list[Posi
 
 def _delete_subscription(admin: Admin, client: pulsar.Client, topic: str, at: list[Position]) -> None:
     admin.request("DELETE", f"/v2/persistent/{topic.removeprefix('persistent://')}/subscription/s?force=true")
+
+
+def test_a_terminated_topic_is_drained_and_not_published_to(
+    broker: Broker, admin: Admin, client: pulsar.Client, topic: str, tmp_path: Path
+) -> None:
+    subscribed(client, topic)
+    positions = publish(broker, topic, [message(n, b"%d" % n) for n in range(4)])
+    sent = message_of(b"x", positions[0])
+    plan = make_plan(tmp_path / "plan", [
+        Action(0, "acknowledge", topic, "r", "s", runs(positions[1:3]), expected_mark_delete=(positions[0][0], -1)),
+        Action(1, "republish", topic, "r", message=sent),
+    ], {1: b"x"})  # fmt: skip
+    admin.post(topic, "terminate")
+    flags = ("--yes", "--allow-no-deduplication")
+    code, told = repair(broker, "apply", plan, *flags)
+    assert (code, words(told)) == (1, ["refused", "refused"])
+    assert "say --allow-terminated" in told[0]["note"]
+    code, told = repair(broker, "apply", plan, *flags, "--allow-terminated")
+    assert words(told) == ["done", "refused"]
+    assert "nothing can be published to it" in told[1]["note"]
+    assert words(repair(broker, "verify", plan)[1]) == ["verified", "not yet"]
+    assert drained(client.subscribe(topic, "s", consumer_type=ConsumerType.Shared)) == [b"0", b"3"]
 
 
 @pytest.mark.parametrize(

@@ -173,7 +173,7 @@ def test_spark_settings_are_strings_as_spark_writes_them(tmp_path: Path) -> None
 def test_the_bundled_file_runs_every_job() -> None:
     pipelines = load_pipelines().pipelines.values()
     listed = {job.job for pipeline in pipelines for job in pipeline.jobs}
-    assert listed == set(JOB_OPTIONS) - {"plan_repair"}  # a plan is made when someone wants one
+    assert listed == set(JOB_OPTIONS)
 
 
 def test_home_is_the_repository() -> None:

@@ -239,7 +239,10 @@ def test_what_was_acknowledged_then_and_is_not_now(spark: SparkSession) -> None:
     now = {"subscriptions": _states(spark, 1), "ack_ranges": _ranges(spark, (2, 11, "tail"))}
     (row,) = dictionaries(repair_restore.restored_rows(then, now, None))
     assert [(run["first_entry_id"], run["last_entry_id"]) for run in row["runs"]] == [(2, 3), (5, 5), (8, 8)]
-    assert (row["bytes"], row["mark_delete_entry_id"]) == (40, 3)
+    assert (row["bytes"], row["mark_delete_entry_id"], row["batches"]) == (40, 3, 1)
+    only_batch = {"subscriptions": _states(spark, 1), "ack_ranges": _ranges(spark, (7, 7, "tail"))}
+    (row,) = dictionaries(repair_restore.restored_rows(then, only_batch, None))
+    assert (row["runs"], row["bytes"], row["batches"]) == ([], 0, 1)
     assert repair_restore.restored_rows(then, now, ["other"]).count() == 0
     torn = then | {"subscriptions": _states(spark, 3, "rolled_back")}
     assert repair_restore.restored_rows(torn, now, None).count() == 0

@@ -50,8 +50,7 @@ LOOP = replace(REPUBLISH, message=Message((5, 3), "00", 1, properties={"pulsar-b
         (ACK, None, "the topic does not exist any more"),
         (ACK, live(is_open=False), "log is not open"),
         (ACK, live(is_terminated=True), "was terminated since"),
-        (REPUBLISH, live(is_terminated=True), "was terminated since"),
-        (replace(REPUBLISH, expected_terminated=True), live(is_terminated=True), "nothing can be published to it"),
+        (REPUBLISH, live(is_terminated=True), "nothing can be published to it"),
         (ACK, live(subscriptions={}), "the subscription does not exist any more"),
         (ACK, live(MOVED), "mark-delete moved from 5:0 to 5:2"),
         (ACK, live(HALF), "1 of its 2 entries were acknowledged since"),
@@ -79,6 +78,13 @@ def test_what_is_refused(action: Action, now: LiveTopic | None, words: str) -> N
     found = check(action, now, None, NO)
     assert found.verdict == "refused"
     assert words in " ".join(found.reasons)
+
+
+def test_a_terminated_topic_may_be_allowed_but_not_to_publish() -> None:
+    ended = live(is_terminated=True)
+    assert check(ACK, ended, None, Allowed(terminated=True)).verdict == "fits"
+    assert check(replace(ACK, expected_terminated=True), ended, None, NO).verdict == "fits"
+    assert check(REPUBLISH, ended, None, Allowed(terminated=True)).verdict == "refused"
 
 
 def test_consumers_may_be_allowed_on_shared_only() -> None:

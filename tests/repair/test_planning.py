@@ -137,16 +137,24 @@ def test_surplus_copies_of_a_message_it_has_are_acknowledged_without_publishing(
     assert planned(topic(whole(), row)).plan.actions == ()
 
 
-def test_what_the_client_cannot_send_as_it_was_stays_unless_it_goes_to_a_file() -> None:
+def test_a_message_is_published_with_all_that_it_was_published_with() -> None:
     row = stall((1, 2), role="used", acked_entries=1, action="export_then_acknowledge")
-    for odd in (
-        exported(key_is_bytes=True),
-        exported(ordering_key=b"\xff"),
-        exported(replicate_to=("b",)),
-    ):
-        facts = topic(whole(exported=odd), row)
-        assert planned(facts).plan.actions == ()
-        assert [action.kind for action in planned(facts, republish_to="file").plan.actions] == ["file", "acknowledge"]
+    odd = exported(
+        key="/w==",
+        key_is_bytes=True,
+        ordering_key=b"\xff",
+        replicate_to=("b",),
+        schema_version=b"\x01",
+        schema_id=b"\x02",
+    )
+    message = planned(topic(whole(exported=odd), row)).plan.actions[0].message
+    assert message is not None
+    assert (message.key, message.key_is_base64, message.ordering_key) == ("/w==", True, "/w==")
+    assert (message.schema_version, message.schema_id, message.replicate_to) == ("AQ==", "Ag==", ("b",))
+    action = planned(topic(whole(exported=odd), row), republish_to="persistent://t/n/repair").plan.actions[0]
+    assert action.message is not None
+    assert (action.message.schema_version, action.message.schema_id) == (None, None)
+    assert "Its schema version means nothing there" in action.affects
 
 
 @pytest.mark.parametrize("odd", [{"transaction": "aborted"}, {"properties": {"pulsar-backlog.plan": "x"}}])
@@ -203,6 +211,10 @@ def test_lost_acknowledgements_are_made_again_where_the_earlier_state_is_certain
         ("K04",),
     )
     assert planned(topic(restored=(replace(restored, sureness="likely"),))).plan.actions == ()
+    found = planned(topic(restored=(replace(restored, batches=2),)))
+    assert len(found.plan.actions) == 1
+    assert "2 batches were acknowledged in part" in reasons(found)[0]
+    assert planned(topic(restored=(replace(restored, runs=(), batches=2),))).plan.actions == ()
 
 
 def test_settings_come_last_and_only_with_something_to_repair() -> None:

@@ -202,4 +202,4 @@ def test_nothing_hidden_or_repaired_is_published(topic: TopicFacts, asked: Choic
             message = planned.plan.actions[number].message
             assert message is not None
             assert message.was_encrypted == exported.was_encrypted  # apply encrypts it again, or refuses
-            assert not exported.key_is_bytes
+            assert message.key_is_base64 == exported.key_is_bytes

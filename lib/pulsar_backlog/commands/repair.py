@@ -71,6 +71,9 @@ def apply(
     allow_no_deduplication: Annotated[
         bool, typer.Option("--allow-no-deduplication", help="republish where a message may then be stored twice")
     ] = False,
+    allow_terminated: Annotated[
+        bool, typer.Option("--allow-terminated", help="acknowledge on topics that are terminated")
+    ] = False,
     max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
     max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
     per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
@@ -87,7 +90,7 @@ def apply(
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
     keys = read_keys(encryption_key, public_key_file, private_key_file)
     planned = read_plan(plan)
-    allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None)
+    allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
     journal = open_journal(plan, planned)
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:

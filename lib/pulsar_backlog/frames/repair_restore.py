@@ -16,10 +16,11 @@ _WHO = ("topic", "subscription")
 def restored_rows(
     then: Mapping[str, DataFrame], now: Mapping[str, DataFrame], names: Iterable[str] | None
 ) -> DataFrame:
-    """One row per subscription that lost acknowledgements.
+    """One row per subscription that lost acknowledgements, with the runs of entries that can be acknowledged again.
 
     Only entries that were stored at the time of the earlier audit and are not acknowledged now count, each of which was
-    acknowledged then; a batch that is acknowledged in part, then or now, is left alone.
+    acknowledged then. Batches of which a part was acknowledged then, and nothing is now, are only counted (`batches`);
+    a batch of which a part is acknowledged now is left alone.
 
     Args:
         then: `subscriptions`, `ack_ranges` and `entries` of the earlier audit.
@@ -40,9 +41,25 @@ def restored_rows(
     same = [open_now[name] == open_then[name] for name in _WHO]
     inside = f.col("entry_id").between(f.col("then_first"), f.col("then_last"))
     lost = open_now.join(open_then, on=[*same, f.col("ledger_id") == f.col("then_ledger"), inside], how="left_anti")
-    runs = _runs(lost)
+    runs = _runs(lost).filter(f.size("runs") <= MAX_RUNS)
+    batches = _batches(then["ack_ranges"], unacked)
     marks = (*_WHO, "mark_delete_ledger_id", "mark_delete_entry_id", "sureness", "reason")
-    return runs.filter(f.size("runs") <= MAX_RUNS).join(states.select(*marks), on=list(_WHO), how="inner")
+    found = runs.join(batches, on=list(_WHO), how="full").join(states.select(*marks), on=list(_WHO), how="inner")
+    return found.select(
+        *marks,
+        f.coalesce("runs", f.array().cast(runs.schema["runs"].dataType)).alias("runs"),
+        *(f.coalesce(name, f.lit(0).cast("bigint")).alias(name) for name in ("bytes", "batches")),
+    )
+
+
+def _batches(then: DataFrame, unacked: DataFrame) -> DataFrame:
+    """How many entries of which a part was acknowledged then are open now, by subscription."""
+    partial = then.filter(f.col("kind") == "batch_hole").select(*_WHO, "ledger_id", "first_entry_id")
+    now = unacked.withColumnRenamed("ledger_id", "now_ledger")
+    same = [partial[name] == now[name] for name in _WHO]
+    inside = f.col("first_entry_id").between(f.col("now_first"), f.col("now_last"))
+    again = partial.join(now, on=[*same, f.col("ledger_id") == f.col("now_ledger"), inside], how="left_semi")
+    return again.groupBy(*_WHO).agg(f.count("*").alias("batches"))
 
 
 def _range(name: str) -> tuple[Column, Column]:

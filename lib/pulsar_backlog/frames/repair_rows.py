@@ -34,6 +34,7 @@ _VERDICT = (
 _MESSAGE = (
     *_PUBLICATION, "ledger_id", "entry_id", "verified", "reason", "transaction", "payload_sha256", "payload_bytes",
     "partition_key", "partition_key_b64_encoded", "ordering_key", "properties", "replicate_to",
+    "schema_version", "schema_id",
 )  # fmt: skip
 
 
@@ -133,7 +134,6 @@ def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame,
         f.coalesce("republished", f.lit("no")).alias("republished"),
         f.unix_millis("event_time").alias("event_time_ms"),
         f.col("encryption_key_names").isNotNull().alias("was_encrypted"),
-        (f.col("schema_version").isNotNull() | f.col("schema_id").isNotNull()).alias("has_schema"),
     )  # fmt: skip
 
 

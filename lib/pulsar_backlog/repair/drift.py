@@ -14,6 +14,11 @@ LOOP_PROPERTY = "pulsar-backlog.plan"
 """Every republished message carries it; a message that has it is never republished."""
 
 
+_TERMINATED = (
+    "the topic was terminated since the plan was made, or before: if that is as it should be, say --allow-terminated"
+)
+
+
 @dataclass(frozen=True)
 class Allowed:
     """What the caller takes responsibility for.
@@ -22,11 +27,13 @@ class Allowed:
         consumers: acting while consumers are connected to a Shared subscription.
         no_deduplication: republishing to a topic whose broker does not drop duplicates.
         has_keys: whether what is republished can be encrypted.
+        terminated: acknowledging on a topic that is terminated; the tables do not say whether it was before the plan.
     """
 
     consumers: bool = False
     no_deduplication: bool = False
     has_keys: bool = False
+    terminated: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
         return Check("refused", ("the topic does not exist any more",))
     if not live.is_open:
         return Check("refused", ("the topic's log is not open: its broker closes, fences or recovers it",))
-    if live.is_terminated and not action.expected_terminated:
-        return Check("refused", ("the topic was terminated since the plan was made",))
+    if live.is_terminated and action.kind != "republish" and not (action.expected_terminated or allowed.terminated):
+        return Check("refused", (_TERMINATED,))
     if action.kind == "republish":
         reasons = _republish(action.message, live, allowed)
     else:

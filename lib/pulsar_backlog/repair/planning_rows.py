@@ -92,7 +92,6 @@ def publication_of(row: Row, exported: Exported | None) -> Publication:
 
 def exported_of(row: Row) -> Exported:
     """A row of `messages`."""
-    ordering_key = row["ordering_key"]
     return Exported(
         position=(row["ledger_id"], row["entry_id"]),
         verified=row["verified"],
@@ -102,12 +101,13 @@ def exported_of(row: Row) -> Exported:
         payload_bytes=row["payload_bytes"],
         key=row["partition_key"],
         key_is_bytes=bool(row["partition_key_b64_encoded"]),
-        ordering_key=None if ordering_key is None else bytes(ordering_key),
+        ordering_key=_bytes(row["ordering_key"]),
         event_time_ms=row["event_time_ms"],
         properties=dict(row["properties"] or {}),
         was_encrypted=row["was_encrypted"],
         replicate_to=tuple(row["replicate_to"] or ()),
-        has_schema=row["has_schema"],
+        schema_version=_bytes(row["schema_version"]),
+        schema_id=_bytes(row["schema_id"]),
         republished=row["republished"],
     )
 
@@ -127,12 +127,18 @@ def restored_of(row: Row) -> Restored:
         earlier=_position(row["mark_delete_ledger_id"], row["mark_delete_entry_id"]),
         sureness=row["sureness"],
         reason=row["reason"],
+        batches=row["batches"],
     )
 
 
 def _entry(row: Row) -> Entry:
     owner = None if row["owner_uuid"] is None else (row["owner_uuid"], row["owner_time_ms"])
     return Entry((row["ledger_id"], row["entry_id"]), owner, row["role"], row["is_sound"], row["holds_more"])
+
+
+def _bytes(value: bytearray | bytes | None) -> bytes | None:
+    """Spark gives `bytearray`."""
+    return None if value is None else bytes(value)
 
 
 def _key(row: Row) -> _Key:

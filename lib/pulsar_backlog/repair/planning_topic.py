@@ -119,7 +119,11 @@ class TopicPlan:
 
     def _restores(self, reset: set[str | None]) -> Iterator[Draft]:
         for one in sorted(self._facts.restored, key=lambda restored: restored.subscription):
-            if not self._is_wanted(one.subscription) or one.subscription in reset or not one.runs:
+            if not self._is_wanted(one.subscription) or one.subscription in reset:
+                continue
+            if one.batches:
+                self.held.append(HeldBack(self._facts.topic, one.subscription, "", 0, words.part_of_batch(one.batches)))
+            if not one.runs:
                 continue
             if one.sureness != "certain":
                 why = f"its earlier state is not certain ({one.sureness}): {one.reason}"
@@ -142,7 +146,7 @@ class TopicPlan:
             size_bytes=one.bytes,
             codes=("K04",),
             evidence=words.restore_evidence(one, subscription),
-            affects=words.ACKNOWLEDGE_AFFECTS,
+            affects=words.RESTORE_AFFECTS,
             undo=words.acknowledge_undo(one.runs),
         )
 
@@ -233,7 +237,7 @@ class TopicPlan:
         """Have a message published once, whoever asks for it; what speaks against it."""
         if one.key in self._republished or (one.exported is not None and one.exported.republished == "done"):
             return None
-        why = why_not_sendable(one, self._choices)
+        why = why_not_sendable(one)
         if why is not None or one.exported is None:
             return why
         to_file = self._choices.republish_to == "file"

@@ -47,7 +47,8 @@ class Exported:
         key: as stored; base64 where `key_is_bytes`.
         was_encrypted: whether it is encrypted in the log.
         replicate_to: clusters that its producer named.
-        has_schema: whether it carries a schema version.
+        schema_version: None when there is none.
+        schema_id: None when there is none.
         republished: whether another plan published it once more already; `unclear` when it began to.
     """
 
@@ -64,7 +65,8 @@ class Exported:
     properties: Mapping[str, str] = field(default_factory=dict)
     was_encrypted: bool = False
     replicate_to: tuple[str, ...] = ()
-    has_schema: bool = False
+    schema_version: bytes | None = None
+    schema_id: bytes | None = None
     republished: Literal["no", "unclear", "done"] = "no"
 
 
@@ -158,6 +160,7 @@ class Restored:
     """Entries that a subscription had acknowledged in an earlier audit, and has not now.
 
     Attributes:
+        batches: of which a part was acknowledged then, and nothing is now.
         earlier: where mark-delete was then.
         sureness: of the earlier state.
     """
@@ -168,6 +171,7 @@ class Restored:
     earlier: Position | None
     sureness: str
     reason: str
+    batches: int = 0
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ JUDGE_IT = "judge what the export holds of it, and acknowledge it by hand; see h
 PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
 TO_FILE = "plan with --republish-to file: it is kept beside the plan, and what stands in the way is acknowledged"
 ACKNOWLEDGE_AFFECTS = "No other entry and no other subscription."
+RESTORE_AFFECTS = f"{ACKNOWLEDGE_AFFECTS} A batch of which only a part was acknowledged comes again whole."
 FILE_UNDO = "Nothing is changed."
 REPUBLISH_UNDO = (
     "A published message cannot be taken back; every one carries the property pulsar-backlog.plan, by which consumers "
@@ -122,6 +123,15 @@ def restore_reason(one: Restored) -> str:
     return f"{are} acknowledged in the earlier audit and not any more: consumers would get their messages again."
 
 
+def part_of_batch(batches: int) -> str:
+    """Why not all acknowledgements are made again."""
+    which = counted(batches, "batch was", "batches were")
+    return (
+        f"{which} acknowledged in part in the earlier audit, and no part is now: single messages of a batch cannot be "
+        "acknowledged, so consumers get all of it again"
+    )
+
+
 def restore_evidence(one: Restored, now: Subscription) -> tuple[str, ...]:
     """Both states."""
     then = position_text(one.earlier) if one.earlier else "unknown"
@@ -165,13 +175,15 @@ def republish_affects(one: Publication, subscriptions: Sequence[str], to: str) -
     """Whom a republished message reaches besides."""
     if to == "file":
         return "Nobody: it is only kept beside the plan."
+    exported = one.exported
     if to != "same":
-        return f"Reaches every subscription of {to}, and none of the original topic."
+        has_schema = exported is not None and (exported.schema_version or exported.schema_id) is not None
+        schema = " Its schema version means nothing there, and is left out." if has_schema else ""
+        return f"Reaches every subscription of {to}, and none of the original topic.{schema}"
     names = ", ".join(repr(name) for name in sorted(subscriptions)[:_NAMED])
     more = f" and {len(subscriptions) - _NAMED} more" if len(subscriptions) > _NAMED else ""
     whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
-    schema = " Its schema version is not carried over." if one.exported is not None and one.exported.has_schema else ""
     again = "Who had it already gets it a second time."
-    if one.exported is not None and one.exported.was_encrypted:
+    if exported is not None and exported.was_encrypted:
         again += " It was encrypted: apply asks for keys, and encrypts it again."
-    return f"It cannot be published to one subscription only; {whom}. {again}{schema}"
+    return f"It cannot be published to one subscription only; {whom}. {again}"

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from base64 import b64decode
 from dataclasses import dataclass
 
 import pulsar
@@ -76,11 +77,19 @@ def publish(
         uncompressed_size=len(payload),
         event_time=message.event_time_ms,
         partition_key=None if message.key is None else message.key.encode(),
-        ordering_key=None if message.ordering_key is None else message.ordering_key.encode(),
+        partition_key_b64_encoded=message.key_is_base64 or None,
+        ordering_key=_bytes(message.ordering_key),
+        schema_version=_bytes(message.schema_version),
+        schema_id=_bytes(message.schema_id),
+        replicate_to=[name.encode() for name in message.replicate_to],
     )
     for name, value in properties(plan, action, message).items():
         metadata.properties.add(key=name.encode(), value=value.encode())
     producer.send(metadata, payload)
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else b64decode(text)
 
 
 def find_published(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
 from pulsar_backlog.repair.planning_safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
-from pulsar_backlog.repair.planning_values import Choices, Exported, Publication
+from pulsar_backlog.repair.planning_values import Publication
 from pulsar_backlog.repair.values import Message
 
 
-def why_not_sendable(one: Publication, choices: Choices) -> str | None:
+def why_not_sendable(one: Publication) -> str | None:
     """What speaks against publishing a message once more; None when nothing does."""
     exported = one.exported
     if one.state == "in_flight":
@@ -25,17 +27,6 @@ def why_not_sendable(one: Publication, choices: Choices) -> str | None:
         return "another plan began to publish it, and how that ended is not known: apply that plan again"
     if LOOP_PROPERTY in exported.properties:
         return "a repair published it: publishing it again would make a loop"
-    return None if choices.republish_to == "file" else _why_not_as_it_was(exported)
-
-
-def _why_not_as_it_was(exported: Exported) -> str | None:
-    """What a plan cannot hold, or what would change who gets to see it."""
-    if exported.key_is_bytes:
-        return "its key is bytes, and a plan can only hold text"
-    if exported.ordering_key is not None and not _is_text(exported.ordering_key):
-        return "its ordering key is bytes, and a plan can only hold text"
-    if exported.replicate_to:
-        return "its producer chose the clusters it goes to, and a plan cannot"
     return None
 
 
@@ -54,17 +45,17 @@ def message_of(one: Publication, original_topic: str | None) -> Message:
         size_bytes=exported.payload_bytes,
         original_uuid=one.chunk_uuid,
         key=exported.key,
-        ordering_key=exported.ordering_key.decode(errors="replace") if exported.ordering_key is not None else None,
+        key_is_base64=exported.key_is_bytes,
+        ordering_key=_text(exported.ordering_key),
         event_time_ms=exported.event_time_ms,
         properties=dict(sorted(exported.properties.items())),
+        schema_version=_text(exported.schema_version) if original_topic is None else None,
+        schema_id=_text(exported.schema_id) if original_topic is None else None,
+        replicate_to=exported.replicate_to,
         original_topic=original_topic,
         was_encrypted=exported.was_encrypted,
     )
 
 
-def _is_text(value: bytes) -> bool:
-    try:
-        value.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else b64encode(value).decode()

@@ -21,7 +21,7 @@ from pulsar_backlog.errors import UsageError
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
-_VERSION = 1
+_VERSION = 2
 
 Position = tuple[int, int]
 Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
@@ -57,10 +57,14 @@ class Message:
         sha256: of the payload, hex.
         size_bytes: of the payload.
         original_uuid: of a chunked message.
-        key: partition key; None when there is none.
-        ordering_key: None when there is none.
+        key: partition key as stored; None when there is none.
+        key_is_base64: whether the key is bytes, and stored as base64.
+        ordering_key: base64; None when there is none.
         event_time_ms: None when there is none.
         properties: of the application.
+        schema_version: base64; None when there is none, or when it is published to another topic.
+        schema_id: likewise.
+        replicate_to: clusters that its producer chose; empty for all.
         original_topic: where it lies, when it is published to another topic.
         was_encrypted: whether it was encrypted in the log; then it is encrypted again, never published in the clear.
     """
@@ -70,9 +74,13 @@ class Message:
     size_bytes: int
     original_uuid: str | None = None
     key: str | None = None
+    key_is_base64: bool = False
     ordering_key: str | None = None
     event_time_ms: int | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+    schema_version: str | None = None
+    schema_id: str | None = None
+    replicate_to: tuple[str, ...] = ()
     original_topic: str | None = None
     was_encrypted: bool = False
 
@@ -92,6 +100,7 @@ class Action:
         expected_mark_delete: where the subscription stood when the plan was made; None when that is not known, and
             then it may stand anywhere.
         expected_type: type of the subscription then; None when no consumer was connected.
+        expected_terminated: whether the topic was terminated when the plan was made; only a plan by hand knows.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `restore`, `lost_by_clients`, `got_in_part`, `reset` or
             `settings`.
@@ -190,6 +199,9 @@ def read_plan(folder: Path) -> Plan:
 
 def _action(line: dict[str, Any]) -> Action:
     message = line.pop("message")
+    if message:
+        pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
+        message = Message(**{**message, **pairs})
     return Action(
         **{
             **line,
@@ -198,7 +210,7 @@ def _action(line: dict[str, Any]) -> Action:
             "expected_mark_delete": _position(line["expected_mark_delete"]),
             **{name: tuple(line[name]) for name in ("codes", "evidence", "requires")},
         },
-        message=Message(**{**message, "original": _position(message["original"])}) if message else None,
+        message=message,
     )
 
 
