@@ -169,7 +169,7 @@ def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse) -> 
     is_tls = urlsplit(service.url).scheme == TLS_SCHEME
     url = answer.brokerServiceUrlTls if is_tls else answer.brokerServiceUrl
     if not url:
-        raise ClientError(topic, "failed", f"its broker has no address for {'' if is_tls else 'no '}TLS")
+        raise ClientError(topic, "failed", f"its broker has no address {'with' if is_tls else 'without'} TLS")
     return url
 
 
