@@ -15,12 +15,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
+from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export import exported_chunked, exported_entries
 from pulsar_backlog.frames.export_entries import ExportContext
-from pulsar_backlog.frames.export_findings import findings_of_export
+from pulsar_backlog.frames.export_findings import COUNTED, findings_of_export
 from pulsar_backlog.frames.export_plan import (
     Filters,
     has_key,
@@ -36,6 +37,7 @@ from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
+from pulsar_backlog.report.exported import ExportSummary, print_export
 from pulsar_backlog.storage.delta import local_out, read_table, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
@@ -65,6 +67,7 @@ def export(context: JobContext) -> JobResult:
         raise UsageError(f"there are no entries in {context.out}: audit the source first, with --out {context.out}")
     digest = fingerprint(options, inputs | {"keys": keys.ring().fingerprint()})
     if is_unchanged(context, digest) and is_there(context):
+        sys.stderr.write("Nothing new: the same export is there already.\n")
         return JobResult(digest, changed=False)
     filters = filters_of(options)
     topics = wanted_topics(context)
@@ -78,9 +81,27 @@ def export(context: JobContext) -> JobResult:
     origin = Origin(context.cluster, JOB)
     hidden = None if filters.all_transactions else all_messages
     replace_findings(context, findings_of_export(written, wanted, hidden, origin))
-    totals = written.agg(f.count("*").alias("rows"), f.sum("payload_bytes").alias("bytes")).first()
-    count, size = (totals["rows"], totals["bytes"] or 0) if totals else (0, 0)
-    return JobResult(digest, rows={"messages": count}, bytes_read=size)
+    summary = summary_of(context, written)
+    print_export(summary, Console())
+    return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes)
+
+
+def summary_of(context: JobContext, written: DataFrame) -> ExportSummary:
+    """What was written and found, in numbers."""
+    totals = written.agg(
+        f.count("*").alias("messages"),
+        f.count_if("verified").alias("verified"),
+        f.coalesce(f.sum("payload_bytes"), f.lit(0)).alias("payload_bytes"),
+    ).first()
+    counts = totals.asDict() if totals else {"messages": 0, "verified": 0, "payload_bytes": 0}
+    mine = _mine(context, "findings").filter(f.col("job") == JOB)
+    found = mine.groupBy("code").agg(f.sum("count").alias("count")).collect()
+    return ExportSummary(
+        **counts,
+        form=context.options.format or "delta",
+        place=context.options.to or context.out,
+        findings={row["code"]: (COUNTED[row["code"]], row["count"]) for row in found},
+    )
 
 
 def exported(
