@@ -185,5 +185,5 @@ def republish_affects(one: Publication, subscriptions: Sequence[str], to: str) -
     whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
     again = "Who had it already gets it a second time."
     if exported is not None and exported.was_encrypted:
-        again += " It was encrypted: apply asks for keys, and encrypts it again."
+        again += " It was encrypted: apply asks for a key, and encrypts it again for that one."
     return f"It cannot be published to one subscription only; {whom}. {again}"
