@@ -10,8 +10,13 @@ A partitioned topic has one of these per partition in the map `partitions`, unde
 Only internalStats says whether an offload is complete: `isOffloaded` of internal-info is true for attempts that
 failed or still go on as well. Only internal-info names the attempt's UUID.
 
+pulsarctl saves the same documents (internal-stats, internal-info, stats) as Go writes its own structs: every field that
+it knows is there, absent ones as 0, false or an empty text (an open ledger has 0 entries, a topic that is not terminated
+the position 0:0), and fields that it does not know, or spells otherwise (`modificationData`), are gone.
+
 Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-client-admin-api/src/main/java/org/apache/pulsar/common/policies/data/ManagedLedgerInternalStats.java
 and https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/ManagedLedgerInfo.java
+and https://github.com/apache/pulsar-client-go/blob/03bddae64a06/pulsaradmin/pkg/utils/data.go (pulsarctl's)
 """
 
 from __future__ import annotations
@@ -136,7 +141,8 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         state=state,
         terminated=None if state is None else state == "Terminated",
         cursors=cursors_of_internal_stats(cursors, path, known_until_ms),
-        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id >= 0 else None,
+        # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
+        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else None,
     )
 
 
@@ -146,7 +152,8 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         ledger_id = _ledger_id(ledger)
         if ledger_id is None:
             continue
-        entries = ledger.integer("entries")
+        # Null while it is open; pulsarctl writes 0.
+        entries = ledger.integer("entries") or None
         ledgers.append(
             SavedLedger(
                 ledger_id,
@@ -154,7 +161,7 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
                 # True only says that there is an offload context, be it complete or not.
                 complete=False if ledger.flag("isOffloaded") is False else None,
                 entries=entries,
-                size_bytes=ledger.integer("size"),
+                size_bytes=ledger.integer("size") if entries else None,
                 # An open ledger carries the time of its creation.
                 closed_time_ms=(ledger.integer("timestamp") or None) if entries is not None else None,
             )
@@ -164,7 +171,7 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         topic=topic,
         ledgers=tuple(ledgers),
         known_until_ms=body.time_ms("modificationDate"),
-        terminated=body.child("terminatedPosition") is not None,
+        terminated=_is_terminated(body.child("terminatedPosition")),
         cursors=cursors_of_internal_info(body, path),
     )
 
@@ -180,6 +187,13 @@ def _stats(body: Fields, topic: str | None) -> Document:
         deduplicated=None if deduplication is None else deduplication == "Enabled",
         offloaded_ledger_id=body.integer("lastOffloadLedgerId") or None,  # 0 where nothing was ever offloaded
     )
+
+
+def _is_terminated(position: Fields | None) -> bool | None:
+    """Whether the topic is terminated there; None at 0:0, which is all that pulsarctl has for topics that are not."""
+    if position is None:
+        return False
+    return None if position.integer("ledgerId") == 0 and position.integer("entryId") == 0 else True
 
 
 def _ledger_id(ledger: Fields) -> int | None:

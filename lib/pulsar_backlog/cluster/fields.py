@@ -53,13 +53,12 @@ class Fields:
         return self._typed(name, bool)
 
     def text(self, name: str) -> str | None:
-        """A string that any table can hold."""
-        value = self._typed(name, str)
-        return None if value is None else storable(value)
+        """A string that any table can hold; an empty one is absent, as pulsarctl writes it."""
+        return storable(self._typed(name, str) or "") or None
 
     def time_ms(self, name: str) -> int | None:
         """An ISO date with its offset, in milliseconds since 1970."""
-        text = self._typed(name, str)
+        text = self.text(name)
         if text is None:
             return None
         try:
