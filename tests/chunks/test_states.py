@@ -38,6 +38,7 @@ def test_state(text: str, state: str) -> None:
     ("state", "made"),
     [
         ("whole", [row(0, 0, 1, payload_length=500)]),  # one chunk: every client delivers it
+        ("whole", [row(n, n, 4, chunk_uuid="5f0c3b1e-7d1f-4a44") for n in range(4)]),  # random, as 2.6.0 made it
         ("malformed", [row(1, 0, 1)]),  # id outside the count
         ("malformed", [row(4, 0, 4)]),
         ("headless", [row(3, 0, 4)]),  # near miss of the line above

@@ -11,7 +11,7 @@ Only internalStats says whether an offload is complete: `isOffloaded` of interna
 failed or still go on as well. Only internal-info names the attempt's UUID.
 
 pulsarctl saves the same documents (internal-stats, internal-info, stats) as Go writes its own structs: every field that
-it knows is there, absent ones as 0, false or an empty text (an open ledger has 0 entries, a topic that is not terminated
+it knows is there, absent ones as 0, false or an empty text (an open ledger has 0 entries, a topic not terminated has
 the position 0:0), and fields that it does not know, or spells otherwise (`modificationData`), are gone.
 
 Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-client-admin-api/src/main/java/org/apache/pulsar/common/policies/data/ManagedLedgerInternalStats.java

@@ -74,6 +74,8 @@ KINDS = (
         "A faulty producer or damaged bytes.",
         "Nothing but acknowledging it lets a Java consumer go on; keep a copy of the entries first.",
         SQL_CHUNKED, f"{PULSAR}/blob/492eb456/pulsar-client/src/main/java/org/apache/pulsar/client/impl/ConsumerImpl.java"),
+    # A uuid other than `<producer>-<sequence id>` is none of these: clients only compare uuids, and 2.6.0 made random ones
+    # (apache/pulsar#7705). One uuid under several producers or sequence ids is C11.
     FindingKind("C15", "malformed_chunk", "error",
         "Chunk fields make no sense together (id outside the count, no uuid, a batch count): clients disagree on what to do.",
         "A faulty producer.",
