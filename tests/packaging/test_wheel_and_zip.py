@@ -72,7 +72,7 @@ def test_the_unpacked_wheel_is_its_own_home(wheel: Path, tmp_path: Path) -> None
     code = "from pulsar_backlog import config as c; print(c.home(), *sorted(c.load_pipelines().pipelines))"
     done = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
     home = str(tmp_path / "site" / "pulsar_backlog")
-    assert done.stdout.split() == [home, "audit", "export", "inventory"], done.stderr
+    assert done.stdout.split() == [home, "audit", "export", "inventory", "repair_plan"], done.stderr
 
 
 def test_executors_import_from_the_zip(wheel: Path, tmp_path: Path) -> None:
