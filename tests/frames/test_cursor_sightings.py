@@ -103,6 +103,31 @@ def test_a_damaged_node_is_a_finding(tmp_path: Path, value: bytes) -> None:
     assert views.cursors[TOPIC, "shared-holes"].sightings == []
 
 
+@pytest.mark.parametrize(
+    ("numbers", "texts", "expected"),
+    [
+        ({"CompactedTopicLedger": 478, "my.own": 1}, {"team": "a", "pulsar": "x"}, set()),
+        ({"pulsar.replicated.subscription": 1}, {"#pulsar.internal.delayed.bucket_1_9": "x"}, set()),
+        ({"pulsar.acked.elsewhere": 1}, {}, {"K15"}),
+        ({}, {"#pulsar.internal.acked": "213:9"}, {"K15"}),
+    ],
+)
+def test_properties_that_brokers_keep_for_themselves(
+    tmp_path: Path, numbers: dict[str, int], texts: dict[str, str], expected: set[str]
+) -> None:
+    node(tmp_path, encode_cursor_info(CursorInfo(-1, AckState((213, 4), properties=numbers), texts)))
+    views = views_of(tmp_path)
+    assert codes(views) == expected
+    assert views.cursors[TOPIC, "shared-holes"].newest().chosen.acked.mark_delete == (213, 4)
+
+
+def test_names_of_producers_are_no_properties_of_the_broker(tmp_path: Path) -> None:
+    value = encode_cursor_info(CursorInfo(-1, AckState((213, 4), properties={"pulsar.repl.east": 7})))
+    dedup = NODE.replace("shared-holes", "pulsar.dedup")
+    (tmp_path / "store.json").write_text(json.dumps({dedup: {"b64": base64.b64encode(value).decode()}}))
+    assert codes(views_of(tmp_path)) == set()
+
+
 def test_a_torn_cursor_ledger_falls_back_and_says_so(tmp_path: Path) -> None:
     whole = encode_entries(AckState((213, 4)), Splitting(True, 4, "NONE"))
     torn = encode_entries(AckState((213, 40)), Splitting(True, 4, "NONE"))

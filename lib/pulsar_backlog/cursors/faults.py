@@ -5,7 +5,7 @@ One function per fault; each returns sentences' worth of evidence, positions fir
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,6 +49,22 @@ def faults_of(state: AckState, lengths: Mapping[int, int | None]) -> Iterator[St
     yield from _impossible_batches(state)
     if state.unknown_fields:
         yield StateFault("K15", "fields of a newer version", 1, ())
+
+
+_BROKERS_OWN = ("pulsar.", "#pulsar.internal.")
+_KNOWN = ("pulsar.replicated.subscription", "#pulsar.internal.delayed.bucket")
+
+
+def unknown_properties(names: Iterable[str]) -> Iterator[StateFault]:
+    """Properties that brokers keep in a cursor for themselves and this version does not know; applications' are theirs.
+
+    Known are the mark of replicated subscriptions and the buckets of delayed delivery, neither of which acknowledges.
+    Not for deduplication's cursor, whose properties are named as producers.
+    Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/ManagedCursor.java
+    """
+    unknown = sorted(name for name in names if name.startswith(_BROKERS_OWN) and not name.startswith(_KNOWN))
+    if unknown:
+        yield StateFault("K15", "properties of a newer version", len(unknown), tuple(unknown[:MAX_NAMED]))
 
 
 def _reversed_ranges(ranges: Longs) -> Iterator[StateFault]:

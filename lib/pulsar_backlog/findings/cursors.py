@@ -106,7 +106,7 @@ KINDS = (
         "Save them too, or the ledger's custom metadata.",
         AUDIT, _CURSOR),
     FindingKind("K15", "state_of_newer_version", "info",
-        "A cursor's state has fields that this version does not know.",
+        "A cursor's state has fields, or properties of the broker's own, that this version does not know.",
         "A newer broker.",
         "What is known of it was read.",
         _SUBSCRIPTIONS, _CURSOR),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.acked import AckedSet, acked_set
 from pulsar_backlog.cursors.decode import decode_cursor_info
-from pulsar_backlog.cursors.faults import faults_of
+from pulsar_backlog.cursors.faults import faults_of, unknown_properties
 from pulsar_backlog.cursors.newest import Newest, Sighting, newest
 from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, Fault, recover
 from pulsar_backlog.cursors.values import AckState
@@ -21,6 +21,8 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.ledger_lengths import Lengths, ledger_lengths
 
 CODEC_KEY = "pulsar/cursor-compressionType"
+DEDUPLICATION = "pulsar.dedup"
+"""The cursor in which brokers keep the last sequence id of each producer."""
 
 
 @dataclass
@@ -136,7 +138,7 @@ def _see_value(
         return
     if info.state is None:
         return
-    view.findings += _faults(view, info.state, lengths.get(value.topic, {}), value.file)
+    view.findings += _faults(view, info.state, lengths.get(value.topic, {}), value.file, info.cursor_properties)
     view.sightings.append(
         Sighting(
             source="metadata_store",
@@ -223,8 +225,11 @@ def _joined(ledgers: tuple[SavedCursorLedger, ...]) -> dict[int, SavedCursorLedg
 _READ = "read from the saved file"
 
 
-def _faults(view: CursorView, state: AckState, lengths: Lengths, file: str) -> Iterator[Finding]:
-    for fault in faults_of(state, lengths):
+def _faults(
+    view: CursorView, state: AckState, lengths: Lengths, file: str, more_properties: Iterable[str] = ()
+) -> Iterator[Finding]:
+    names = () if view.name == DEDUPLICATION else (*state.properties, *more_properties)
+    for fault in (*faults_of(state, lengths), *unknown_properties(names)):
         yield Finding(
             fault.code, f"{view.topic} {view.name}: {fault.what} in {file}", f"{file}: {fault.what}: {fault.count}.",
             topic=view.topic, count=fault.count, reason=_READ, evidence=fault.evidence,

@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.findings import SEVERITIES
+
 Frames = Mapping[str, DataFrame]
 """The tables of one cluster, by name."""
-
-_SEVERITY_ORDER = {"error": 0, "warning": 1, "info": 2}
 
 
 def topic_rows(tables: Frames) -> DataFrame:
@@ -133,8 +133,8 @@ def _first_of_topic(frame: DataFrame, limit: int, *order: str) -> DataFrame:
 
 
 def _rank() -> Column:
-    rank = f.lit(len(_SEVERITY_ORDER))
-    for severity, place in _SEVERITY_ORDER.items():
+    rank = f.lit(len(SEVERITIES))
+    for place, severity in enumerate(SEVERITIES):
         rank = f.when(f.col("severity") == severity, place).otherwise(rank)
     return rank
 

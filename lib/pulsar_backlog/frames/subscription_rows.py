@@ -16,7 +16,7 @@ from pulsar_backlog.cursors.predict import Limits, Prediction, predict
 from pulsar_backlog.cursors.stall_values import SubscriptionView
 from pulsar_backlog.cursors.values import Position
 from pulsar_backlog.frames.ack_join import SUM
-from pulsar_backlog.frames.cursor_sightings import CursorViews
+from pulsar_backlog.frames.cursor_sightings import DEDUPLICATION, CursorViews
 from pulsar_backlog.frames.ledger_lengths import Lengths
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.subscription_states import SubscriptionState, state_of
@@ -31,7 +31,6 @@ COUNTED = (
 """Columns of `subscriptions` that come from the joins."""
 
 COMPACTION = "__compaction"
-_DEDUPLICATION = "pulsar.dedup"
 _REPLICATOR = "pulsar.repl."
 
 
@@ -50,7 +49,7 @@ class Analysed:
         """What the cursor is for."""
         if self.name == COMPACTION:
             return "compaction"
-        if self.name == _DEDUPLICATION:
+        if self.name == DEDUPLICATION:
             return "deduplication"
         return "replicator" if self.name.startswith(_REPLICATOR) else "subscription"
 
