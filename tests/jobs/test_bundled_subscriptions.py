@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pulsar_backlog.cursors.stall_values import ChunkSet, Copy, SubscriptionView
+from pulsar_backlog.cursors.stalls import judge
 from tests.auditing import DATA, Audited
 
 CLIENTS: dict[str, Any] = json.loads(gzip.decompress((DATA / "cursors" / "clients.json.gz").read_bytes()))
@@ -110,6 +112,54 @@ def test_blocked_for_ever_is_told_from_holes_for_every_client(
             wrong.append((topic, name, really))
     assert wrong == []
     assert told == {True: 46, False: 249}
+
+
+@pytest.fixture(scope="module")
+def chunk_sets(bundled: Audited) -> dict[str, list[ChunkSet]]:
+    """The publications of each topic with their copies."""
+    copies: dict[tuple[str, str, int], list[Copy]] = {}
+    for row in bundled.rows("chunks"):
+        place = (row["ledger_id"], row["entry_id"])
+        key = (row["topic"], row["chunk_uuid"], row["publish_time_ms"])
+        copies.setdefault(key, []).append(Copy(place, row["chunk_id"], row["role"], row["payload_length"]))
+    found: dict[str, list[ChunkSet]] = {}
+    for row in bundled.rows("chunked_messages"):
+        key = (row["topic"], row["chunk_uuid"], row["publish_time_ms"])
+        found.setdefault(row["topic"], []).append(
+            ChunkSet(
+                row["chunk_uuid"], row["publish_time_ms"], row["state"], frozenset(row["flags"]), row["rebuildable"],
+                row["sureness"], row["reason"], row["num_chunks"], tuple(copies[key]), False, row["rebuildable"],
+            )
+        )  # fmt: skip
+    return found
+
+
+def test_runs_whose_state_was_not_kept_are_told_as_well(chunk_sets: dict[str, list[ChunkSet]]) -> None:
+    """Earlier runs of subscriptions that were opened again: the rules were made without looking at them."""
+    last = {id(run) for run in LAST_RUNS.values()}
+    told = {True: 0, False: 0}
+    wrong = []
+    for topic, said in CLIENTS.items():
+        ends_plain = said["log"][-1][2] is None
+        for run in said["runs"] if ends_plain else ():
+            if id(run) in last or not run["final"]:
+                continue
+            final, ledger_id = run["final"], ledger_of(run)
+            mark, read = (tuple(map(int, final[name].split(":"))) for name in ("markDelete", "read"))
+            acked = max(final["acked"], default=None)
+            view = SubscriptionView(
+                run["subscription"], run["type"], mark, None if acked is None else (ledger_id, acked), read
+            )
+            verdicts = [
+                judge(one, [copy.position <= mark or copy.position[1] in final["acked"] for copy in one.copies], view)
+                for one in chunk_sets.get(topic, ())
+            ]
+            really = len(said["log"]) - 1 in final["holes"]
+            told[really] += 1
+            if really != any(verdict.blocks_dispatch for verdict in verdicts if verdict):
+                wrong.append((topic, run["subscription"], run["run"], really))
+    assert wrong == []
+    assert told == {True: 19, False: 71}
 
 
 def test_rule_4_holds_in_every_row(bundled: Audited) -> None:
