@@ -43,7 +43,8 @@ from pulsar_backlog.wire.entry import decode_entry
 
 CLUSTER = "bench"
 COPY_BYTES = 8 * 1024 * 1024
-REBUILD = Spec(12_000, entry_bytes=100_000, ledgers=2, chunk_share=1.0, chunks=10)
+REBUILD = Spec(2048, entry_bytes=1 << 20, ledgers=2, chunk_share=1.0, chunks=8)
+"""Brokers take 5 MiB unless told otherwise, so real chunks are large ones."""
 FOLD = Spec(1_000_000, entry_bytes=100, ledgers=2, chunk_share=1.0, chunks=10)
 
 

@@ -71,10 +71,10 @@ def fold_chunks(chunks: DataFrame, context: FoldContext, partitions: int) -> Dat
     def fold_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from fold_batches(batches, shared.value, arrow)
 
-    ordered = chunks.repartition(partitions, "topic", "chunk_uuid").sortWithinPartitions(
-        "topic", "chunk_uuid", "ledger_id", "entry_id"
-    )
-    return ordered.mapInArrow(fold_partition, schema)
+    # Spark sorts by eight bytes of the first column; all topics begin with the same eight.
+    keyed = chunks.withColumn("family", f.xxhash64("topic", "chunk_uuid")).repartition(partitions, "family")
+    ordered = keyed.sortWithinPartitions("family", "topic", "chunk_uuid", "ledger_id", "entry_id")
+    return ordered.drop("family").mapInArrow(fold_partition, schema)
 
 
 def fold_batches(

@@ -27,11 +27,14 @@ def is_chunk() -> Column:
 
 def metadata_digest() -> Column:
     """Hash of what all chunks of one healthy message share besides sizes and codec."""
-    properties = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
+    # Spark compiles no function with a lambda, so only what a replicator wrote goes through one.
+    others = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
+    replicated = f.map_contains_key("properties", REPLICATION_POSITION)
+    properties = f.when(replicated, others).otherwise(f.col("properties"))
     return f.xxhash64(
         "partition_key", "partition_key_b64_encoded", "null_partition_key", "ordering_key", "event_time",
         "schema_version", "schema_id", "deliver_at_time", "txnid_most_bits", "txnid_least_bits", "null_value",
-        f.array_sort(f.map_entries(properties)),
+        f.sort_array(f.map_entries(properties)),
     )  # fmt: skip
 
 

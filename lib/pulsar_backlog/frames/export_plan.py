@@ -63,17 +63,21 @@ class Filters:
 def with_transactions(entries: DataFrame, filters: Filters) -> DataFrame:
     """Entries that are messages, with `txn_state`; hidden ones only where they are asked for.
 
-    A message of a transaction is committed by a marker that stands later in its topic.
+    A message of a transaction is committed by a marker that stands later in its topic. Runs a query: whether there is
+    any such message, since most clusters have none and then nothing is joined.
     """
     place = f.struct("ledger_id", "entry_id")
+    messages = entries.filter(f.col("marker_type").isNull())
+    outside = messages.filter(f.col(_TXN[0]).isNull()).withColumn("txn_state", f.lit(NO_TRANSACTION))
+    inside = messages.filter(f.col(_TXN[0]).isNotNull())
+    if inside.isEmpty():
+        return outside
     markers = (
         entries.filter(f.col("marker_type").isin(TXN_COMMIT, TXN_ABORT))
         .groupBy("topic", *_TXN)
         .agg(f.max_by("marker_type", place).alias("marker"), f.max(place).alias("marked_at"))
     )
-    messages = entries.filter(f.col("marker_type").isNull())
-    outside = messages.filter(f.col(_TXN[0]).isNull()).withColumn("txn_state", f.lit(NO_TRANSACTION))
-    inside = messages.filter(f.col(_TXN[0]).isNotNull()).join(markers, on=["topic", *_TXN], how="left")
+    inside = inside.join(markers, on=["topic", *_TXN], how="left")
     marked = f.col("marked_at") > place
     state = (
         f.when(marked & (f.col("marker") == TXN_COMMIT), COMMITTED)
@@ -158,8 +162,10 @@ def exportable() -> Column:
 def pack(plan: DataFrame, cores: int) -> DataFrame:
     """The plan, its rows where they will be read: bins packed into tasks of about equal bytes, in order of place.
 
-    Only sums of bins (64 MiB each) come to the driver.
+    Only sums of bins (64 MiB each) come to the driver. The plan is made once and kept with the executors, in memory or on
+    disk, until nobody refers to it any more.
     """
+    plan = plan.localCheckpoint()
     sums = plan.groupBy("ledger_id", "bin").agg(f.sum("bytes").alias("bytes"))
     bins = [(row["ledger_id"], row["bin"], row["bytes"]) for row in sums.toLocalIterator()]
     tasks = assign_tasks(bins, cores)
