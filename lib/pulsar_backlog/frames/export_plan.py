@@ -162,8 +162,8 @@ def exportable() -> Column:
 def pack(plan: DataFrame, cores: int) -> DataFrame:
     """The plan, its rows where they will be read: bins packed into tasks of about equal bytes, in order of place.
 
-    Only sums of bins (64 MiB each) come to the driver. The plan is made once and kept with the executors, in memory or on
-    disk, until nobody refers to it any more.
+    Only sums of bins (64 MiB each) come to the driver. The plan is made once and kept with the executors, in memory or
+    on disk, until nobody refers to it any more.
     """
     plan = plan.localCheckpoint()
     sums = plan.groupBy("ledger_id", "bin").agg(f.sum("bytes").alias("bytes"))
