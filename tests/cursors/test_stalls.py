@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,12 @@ from pulsar_backlog.cursors.stall_words import advice_of
 from pulsar_backlog.cursors.stalls import CODES, judge
 
 SHARED, KEY_SHARED = view("Shared", last=50), view("Key_Shared", last=50)
+
+
+def spread(chunks: ChunkSet) -> ChunkSet:
+    """The same with another message's entry after each chunk."""
+    copies = (replace(c, position=(5, 10 + 2 * at)) for at, c in enumerate(chunks.copies))
+    return replace(chunks, copies=tuple(copies))
 
 
 def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = None, ends_log: bool = False) -> Stall:
@@ -34,6 +42,8 @@ def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = 
                      id="only the middle acked"),
         pytest.param(chunk_set("0u 1u 2u"), "##.", view(mark=11), "head_acked", "reset_to_first_chunk",
                      id="mark-delete inside, nothing later acknowledged: going back costs nothing"),
+        pytest.param(spread(chunk_set("0u 1u 2u")), "##.", view(mark=12), "head_acked", "export_then_acknowledge",
+                     id="mark-delete inside, but another message between its chunks would be repeated"),
         pytest.param(chunk_set("0u 1u 2u"), "##.", view(mark=11, last=40), "head_acked", "export_then_acknowledge",
                      id="mark-delete inside, but going back would repeat later entries"),
         pytest.param(chunk_set("0o 1o", "orphan_prefix"), "..", None, "orphan_hole", "acknowledge", id="orphan prefix"),

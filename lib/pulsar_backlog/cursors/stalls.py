@@ -208,11 +208,14 @@ def action_for(
 
 
 def _reset_costs_nothing(chunks: ChunkSet, done: Sequence[Copy], subscription: SubscriptionView) -> bool:
-    """Whether going back to chunk 0 gets this message delivered and repeats no other acknowledged entry after it."""
-    inside = bool(done) and chunks.copies[0].position <= subscription.mark_delete < chunks.copies[-1].position
+    """Whether going back to chunk 0 gets this message delivered and repeats no other acknowledged entry."""
+    first, mark = chunks.copies[0].position, subscription.mark_delete
+    inside = bool(done) and first <= mark < chunks.copies[-1].position
     own = {copy.position for copy in done}
     nothing_later = subscription.last_acked is None or subscription.last_acked in own
-    return inside and nothing_later and chunks.state == "whole" and _ascends(chunks.copies, chunks.num_chunks)
+    # Up to mark-delete all is acknowledged: other messages that lie between its chunks too.
+    alone = first[0] == mark[0] and mark[1] - first[1] + 1 == sum(place <= mark for place in own)
+    return inside and nothing_later and alone and chunks.state == "whole" and _ascends(chunks.copies, chunks.num_chunks)
 
 
 def _ascends(copies: Sequence[Copy], count: int) -> bool:
