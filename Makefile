@@ -48,6 +48,7 @@ need-java:
 
 .venv/.jars: lib/pulsar_backlog/storage/jars.py .venv/.installed | need-java
 	$(PY) -m pulsar_backlog.storage.jars
+	$(PY) -m pulsar_backlog.storage.class_archive
 	touch $@
 
 .venv-airflow/.installed: requirements/airflow.txt | need-python

@@ -10,6 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.class_archive import java_options
 from pulsar_backlog.storage.jars import delta_jars
 from pulsar_backlog.tables import TABLES
 
@@ -66,9 +67,15 @@ def start_session(app: str) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
-        for key, value in LOCAL_SETTINGS.items():
+        jars = delta_jars()
+        options = f"{LOCAL_SETTINGS['spark.driver.extraJavaOptions']} {java_options(jars)}".rstrip()
+        # On the class path and not in `spark.jars`, whose classes no archive holds.
+        driver = {
+            "spark.driver.extraJavaOptions": options,
+            "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+        }
+        for key, value in (LOCAL_SETTINGS | driver).items():
             builder = builder.config(key, value)
-        builder = builder.config("spark.jars", ",".join(str(path) for path in delta_jars()))
     for key, value in REQUIRED_SETTINGS.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
