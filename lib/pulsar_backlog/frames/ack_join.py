@@ -19,6 +19,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pulsar_backlog.frames.ack_runs import AckJoin, Piece, rows_of
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.subscription_states import States
+from pulsar_backlog.workers import quiet
 
 SUM = "sum"
 _SCHEMA = (
@@ -65,7 +66,7 @@ def join_acks(entries: DataFrame, states: States, partitions: int) -> DataFrame:
     ordered = wanted.repartition(partitions, "topic", "ledger_id").sortWithinPartitions(
         "topic", "ledger_id", "entry_id"
     )
-    return ordered.mapInArrow(join_partition, schema)
+    return ordered.mapInArrow(quiet(join_partition), schema)
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Piece]]:

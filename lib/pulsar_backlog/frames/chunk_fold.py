@@ -24,6 +24,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.codecs import decoded_size_check
 from pulsar_backlog.wire.rows import as_time
+from pulsar_backlog.workers import quiet
 
 DECODE_LIMIT_BYTES = 128 * 1024 * 1024
 """A message that decompresses to more is not checked with codecs that need it whole (LZ4, Snappy)."""
@@ -74,7 +75,7 @@ def fold_chunks(chunks: DataFrame, context: FoldContext, partitions: int) -> Dat
     # Spark sorts by eight bytes of the first column; all topics begin with the same eight.
     keyed = chunks.withColumn("family", f.xxhash64("topic", "chunk_uuid")).repartition(partitions, "family")
     ordered = keyed.sortWithinPartitions("family", "topic", "chunk_uuid", "ledger_id", "entry_id")
-    return ordered.drop("family").mapInArrow(fold_partition, schema)
+    return ordered.drop("family").mapInArrow(quiet(fold_partition), schema)
 
 
 def fold_batches(

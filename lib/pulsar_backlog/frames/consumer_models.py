@@ -30,6 +30,7 @@ from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.times import time_of_ms
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
+from pulsar_backlog.workers import quiet
 
 _FORECAST = [c for c in TABLES["client_forecasts"].columns if c.name not in ("cluster", "topic")]
 _OUTCOME = [c for c in TABLES["consumer_outcomes"].columns if c.name in Outcome._fields]
@@ -70,7 +71,7 @@ def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataF
 
     ordered = rows.select(*MODEL_COLUMNS).repartition(partitions, "topic")
     ordered = ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
-    return ordered.mapInArrow(run_partition, schema)
+    return ordered.mapInArrow(quiet(run_partition), schema)
 
 
 def outcomes_of(run: DataFrame, cluster: str) -> DataFrame:

@@ -11,6 +11,7 @@ from pulsar_backlog.frames.export_chunked import export_planned, planned_message
 from pulsar_backlog.frames.export_entries import ExportContext, export_stretch, stretches
 from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.workers import quiet
 
 TABLE = TABLES["messages"]
 
@@ -25,7 +26,7 @@ def exported_entries(packed: DataFrame, context: ExportContext) -> DataFrame:
             for stretch in stretches(batch):
                 yield from export_stretch(stretch, shared.value, schema)
 
-    return packed.mapInArrow(export, spark_schema(TABLE.ddl()))
+    return packed.mapInArrow(quiet(export), spark_schema(TABLE.ddl()))
 
 
 def exported_chunked(packed: DataFrame, context: ExportContext) -> DataFrame:
@@ -37,4 +38,4 @@ def exported_chunked(packed: DataFrame, context: ExportContext) -> DataFrame:
         planned = (item for batch in batches for item in planned_messages(batch, shared.value.places))
         yield from export_planned(planned, shared.value, schema)
 
-    return packed.mapInArrow(export, spark_schema(TABLE.ddl()))
+    return packed.mapInArrow(quiet(export), spark_schema(TABLE.ddl()))

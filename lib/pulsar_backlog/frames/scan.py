@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from zipimport import zipimporter
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
@@ -18,6 +15,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.data_files import FILES_DDL, write_data_file
+from pulsar_backlog.workers import quiet
 
 MAX_PACK_UNITS = 256
 """Units of one task at most: thousands of tiny ledgers still spread over the executors."""
@@ -75,7 +73,7 @@ def entries_frame(
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
     scan = _Scan(spark, source, units, cluster)
     schema = spark_schema(TABLES["entries"].ddl())
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(scan.batches, schema), scan.accounts
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(scan.batches), schema), scan.accounts
 
 
 def entry_files(
@@ -96,7 +94,7 @@ def entry_files(
     def write_file(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from write_data_file(scan.batches(batches), folder, prefix, scan.schema, TABLES["entries"])
 
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(write_file, FILES_DDL), scan.accounts
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(write_file), FILES_DDL), scan.accounts
 
 
 class _Scan:
@@ -112,26 +110,12 @@ class _Scan:
 
     def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The entries of the packs whose numbers come in."""
-        _quiet_worker()
         for unit in _units_of(numbers, self._units.value):
             account = UnitAccount()
             for piece in scan_unit(self._source, unit, self._cluster, self.schema):
                 account += piece.account
                 yield from piece.batches
             self.accounts.add({unit_key(unit): account})
-
-
-def _quiet_worker() -> None:
-    """Spare this worker what Spark does before and after every task, about 0.1 s each time.
-
-    Spark collects garbage after every task: what was imported by now never becomes any. And it drops the caches of
-    all importers before every task, whereupon those of zip files read their archives again; without their cache
-    entries they do so only when something new is imported.
-    """
-    gc.freeze()
-    for place, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimporter):
-            del sys.path_importer_cache[place]
 
 
 def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:
@@ -147,7 +131,7 @@ def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit]
                 if piece.rejects:
                     yield pa.RecordBatch.from_pylist(piece.rejects, schema=rejects_arrow)
 
-    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(reject_packs, schema)
+    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(quiet(reject_packs), schema)
 
 
 def _one_row_a_pack(spark: SparkSession, packs: int) -> DataFrame:

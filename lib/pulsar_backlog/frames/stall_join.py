@@ -21,6 +21,7 @@ from pulsar_backlog.frames.subscription_states import States, SubscriptionState
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.stalls import MAX_POSITIONS
 from pulsar_backlog.wire.rows import as_time
+from pulsar_backlog.workers import quiet
 
 _VERDICT = ("state", "flags", "rebuildable", "sureness", "reason", "num_chunks")
 _OUT_ROWS = 2048
@@ -66,7 +67,7 @@ def join_stalls(
     verdicts = publications.filter(f.col("topic").isin(list(states))).select(*key, *_VERDICT)
     joined = copies.join(verdicts, on=key, how="inner")
     ordered = joined.repartition(partitions, "topic", "chunk_uuid").sortWithinPartitions(*key, "ledger_id", "entry_id")
-    return ordered.mapInArrow(join_partition, schema)
+    return ordered.mapInArrow(quiet(join_partition), schema)
 
 
 class _AckedEntries:

@@ -16,6 +16,7 @@ from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
 from pulsar_backlog.frames.slice_limits import limit_in_evidence
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.topic_stats import MAX_BUCKETS, MAX_PRODUCERS, OPEN_TYPE
+from pulsar_backlog.workers import quiet
 
 _SUMS = (
     "entries", "bytes", "markers", "single_messages", "single_bytes", "batches", "batched_messages", "chunk_entries",
@@ -108,7 +109,7 @@ def _with_settings(measured: DataFrame) -> DataFrame:
             rows = [row | {"recommended": _recommended(row)} for row in batch.to_pylist()]
             yield pa.RecordBatch.from_pylist(rows, schema=arrow)
 
-    return measured.mapInArrow(judge, spark_schema(TABLES["topic_stats"].ddl()))
+    return measured.mapInArrow(quiet(judge), spark_schema(TABLES["topic_stats"].ddl()))
 
 
 def _recommended(row: dict[str, Any]) -> list[dict[str, str]]:

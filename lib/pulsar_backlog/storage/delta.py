@@ -18,6 +18,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.data_files import FILES_DDL, write_data_file
+from pulsar_backlog.workers import quiet
 
 
 def table_path(out: str, table: Table) -> str:
@@ -155,7 +156,7 @@ def _written(rows: DataFrame, direct: DirectWrite) -> DataFrame:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from write_data_file(batches, folder, prefix, schema, table)
 
-    return rows.mapInArrow(write, FILES_DDL)
+    return rows.mapInArrow(quiet(write), FILES_DDL)
 
 
 def _quoted(path: str) -> str:
