@@ -64,7 +64,7 @@ def rebuilt(spark: SparkSession, backlog: Backlog, out: Path, store: PayloadStor
     places = {row["ledger_id"]: (row["topic"], row["data_uri"]) for row in tables["ledgers"].toLocalIterator()}
     context = ExportContext(CLUSTER, places, backlog.source, KeySource(), store)
     filters = Filters()
-    plan = plan_chunked(with_transactions(tables["entries"], filters), tables["chunked_messages"], filters)
+    plan = plan_chunked(with_transactions(tables["entries"]), tables["chunked_messages"], filters)
     return exported_chunked(pack(plan, spark.sparkContext.defaultParallelism), context)
 
 

@@ -28,6 +28,7 @@ from pulsar_backlog.frames.export_plan import (
     pack,
     plan_chunked,
     plan_entries,
+    visible_messages,
     wanted_entries,
     with_transactions,
 )
@@ -73,8 +74,8 @@ def export(context: JobContext) -> JobResult:
     topics = wanted_topics(context)
     entries = of_topics(_mine(context, "entries"), topics)
     publications = of_topics(_mine(context, "chunked_messages"), topics)
-    all_messages = wanted_entries(with_transactions(entries, filters.revealing()), filters)
-    messages = wanted_entries(with_transactions(entries, filters), filters)
+    all_messages = wanted_entries(with_transactions(entries), filters)
+    messages = visible_messages(all_messages, filters)
     wanted = wanted_entries(publications, filters)
     write_messages(context, exported(context, messages, wanted, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame
@@ -51,17 +51,13 @@ class Filters:
     states: tuple[str, ...] = ()
     all_transactions: bool = False
 
-    def revealing(self) -> Filters:
-        """The same filters with nothing hidden for its transaction."""
-        return replace(self, all_transactions=True)
-
     def wants_entries(self) -> bool:
         """Whether messages that are not chunked are wanted at all."""
         return not self.states or any(state in self.states for state in SINGLE_STATES)
 
 
-def with_transactions(entries: DataFrame, filters: Filters) -> DataFrame:
-    """Entries that are messages, with `txn_state`; hidden ones only where they are asked for.
+def with_transactions(entries: DataFrame) -> DataFrame:
+    """Entries that are messages, with `txn_state`; `visible_messages` hides what applications do not see.
 
     A message of a transaction is committed by a marker that stands later in its topic. Runs a query: whether there is
     any such message, since most clusters have none and then nothing is joined.
@@ -85,8 +81,12 @@ def with_transactions(entries: DataFrame, filters: Filters) -> DataFrame:
         .otherwise(OPEN)
     )
     inside = inside.withColumn("txn_state", state).drop("marker", "marked_at")
-    both = outside.unionByName(inside)
-    return both if filters.all_transactions else both.filter(f.col("txn_state").isin(NO_TRANSACTION, COMMITTED))
+    return outside.unionByName(inside)
+
+
+def visible_messages(messages: DataFrame, filters: Filters) -> DataFrame:
+    """Without messages of aborted and open transactions, unless they are asked for."""
+    return messages if filters.all_transactions else messages.filter(f.col("txn_state").isin(NO_TRANSACTION, COMMITTED))
 
 
 def wanted_entries(entries: DataFrame, filters: Filters) -> DataFrame:

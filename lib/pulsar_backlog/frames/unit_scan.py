@@ -130,7 +130,7 @@ class _Gathered:
             columns["offset"] = pa.array(offset[decoded.plain])
             batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
         if decoded.rows:
-            constants = {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
+            constants = _constants(unit, cluster)
             rows = [
                 {**row, **constants, "entry_id": int(entry_id[i]), "offset": int(offset[i])} for i, row in decoded.rows
             ]
@@ -144,7 +144,7 @@ class _Gathered:
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the schema's order; what is the same for all is filled in, what is absent is null."""
-    constants = {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
+    constants = _constants(unit, cluster)
     arrays = []
     for field in schema:
         if field.name in columns:
@@ -154,6 +154,11 @@ def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, s
         else:
             arrays.append(pa.nulls(n, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    """What is the same in every row of a unit."""
+    return {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
 
 
 def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> UnitAccount:
@@ -177,13 +182,10 @@ def _reject_row(
     error: DecodeError, entry_id: int, offset: int, length: int, unit: ScanUnit, cluster: str
 ) -> dict[str, Any]:
     return {
-        "cluster": cluster,
-        "topic": unit.topic,
-        "ledger_id": unit.ledger_id,
+        **_constants(unit, cluster),
         "entry_id": entry_id,
         "scope": "entry",
         "code": error.code,
-        "uri": unit.path,
         "offset": offset + error.offset,
         "entry_offset": offset,
         "length": length,
@@ -196,13 +198,10 @@ def _reject_row(
 
 def _fault_row(fault: Fault, unit: ScanUnit, cluster: str) -> dict[str, Any]:
     return {
-        "cluster": cluster,
-        "topic": unit.topic,
-        "ledger_id": unit.ledger_id,
+        **_constants(unit, cluster),
         "entry_id": STRUCTURE_ENTRY_ID,
         "scope": "structure",
         "code": fault.code,
-        "uri": unit.path,
         "offset": fault.offset,
         "entry_offset": fault.entry_offset,
         "length": fault.length,

@@ -52,13 +52,14 @@ def read_keys(name: str | None, public_file: Path | None, private_file: Path | N
         return None
     if name is None or public_file is None or private_file is None:
         raise UsageError("--encryption-key, --public-key-file and --private-key-file go together: give all three")
+    pem = {}
     for path in (public_file, private_file):
         try:
-            path.read_bytes()
+            pem[path] = path.read_bytes()
         except OSError as error:
             raise UsageError(f"{path}: {error.strerror}") from None
     try:
-        public = load_pem_public_key(public_file.read_bytes())
+        public = load_pem_public_key(pem[public_file])
     except (ValueError, UnsupportedAlgorithm):
         public = None
     if not isinstance(public, rsa.RSAPublicKey):
