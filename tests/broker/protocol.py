@@ -1,7 +1,8 @@
 """Pulsar's binary protocol, spoken by hand: what no client library would send.
 
-A frame is `[total i32][command size i32][BaseCommand]`, and for SEND also `[0e01][CRC-32C][metadata size i32][metadata]
-[payload]`. BaseCommand holds its type in field 1 and the command itself in the field numbered as its type.
+A frame is `[total i32][command size i32][BaseCommand]`, and for SEND and MESSAGE also an entry, `[0e01][CRC-32C]
+[metadata size i32][metadata][payload]`. BaseCommand holds its type in field 1 and the command itself in the field
+numbered as its type.
 
 Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-common/src/main/proto/PulsarApi.proto
 """
@@ -19,6 +20,7 @@ from google_crc32c import value as crc32c
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 CONNECT, CONNECTED, PRODUCER, SEND, SEND_RECEIPT, SEND_ERROR, ERROR = 2, 3, 5, 6, 7, 8, 14
+SUBSCRIBE, MESSAGE, FLOW, SUCCESS = 4, 9, 11, 13
 PRODUCER_SUCCESS, PING, PONG = 17, 18, 19
 LOOKUP, LOOKUP_RESPONSE = 23, 24
 _PROTOCOL_VERSION = 19
@@ -57,13 +59,33 @@ class Connection:
         self.ask(PRODUCER, PRODUCER_SUCCESS, body + _field(9, 1))
         return Producer(self, number)
 
+    def entries(self, topic: str, count: int) -> list[tuple[tuple[int, int], bytes]]:
+        """The first entries of a topic with their positions, each from its checksum on."""
+        self.ask(LOOKUP, LOOKUP_RESPONSE, _field(1, topic.encode()) + _field(2, 1000))
+        start = _field(1, 0) + _field(2, 0)
+        body = _field(1, topic.encode()) + _field(2, b"by-hand") + _field(3, 0) + _field(4, 1) + _field(5, 1)
+        self.ask(SUBSCRIBE, SUCCESS, body + _field(8, 0) + _field(9, start))
+        flow = _field(1, FLOW) + _field(FLOW, _field(1, 1) + _field(2, 1000))
+        self._socket.sendall(struct.pack(">ii", len(flow) + 4, len(flow)) + flow)
+        found = []
+        while len(found) < count:
+            kind, fields, entry = self._receive()
+            if kind == MESSAGE:
+                at = fields[2][0]
+                assert isinstance(at, bytes)
+                ledger, number = _parse(at)[1][0], _parse(at)[2][0]
+                assert isinstance(ledger, int)
+                assert isinstance(number, int)
+                found.append(((ledger, number), entry))
+        return found
+
     def ask(self, command: int, answer: int, body: bytes, payload: bytes = b"") -> Fields:
         """Send a command and read up to its answer."""
         base = _field(1, command) + _field(command, body)
         frame = struct.pack(">i", len(base)) + base + payload
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
         while True:
-            kind, fields = self._receive()
+            kind, fields, _ = self._receive()
             if kind == PING:
                 pong = _field(1, PONG) + _field(PONG, b"")
                 self._socket.sendall(struct.pack(">ii", len(pong) + 4, len(pong)) + pong)
@@ -72,7 +94,8 @@ class Connection:
             elif kind in (ERROR, SEND_ERROR):
                 raise RefusedError(str(fields))
 
-    def _receive(self) -> tuple[int, Fields]:
+    def _receive(self) -> tuple[int, Fields, bytes]:
+        """A command's type, its fields, and what follows it."""
         (size,) = struct.unpack(">i", self._exactly(4))
         frame = self._exactly(size)
         (length,) = struct.unpack(">i", frame[:4])
@@ -81,7 +104,7 @@ class Connection:
         assert isinstance(kind, int)
         body = base.get(kind, [b""])[0]
         assert isinstance(body, bytes)
-        return kind, _parse(body)
+        return kind, _parse(body), frame[4 + length :]
 
     def _exactly(self, size: int) -> bytes:
         parts = []

@@ -83,7 +83,6 @@ def test_what_is_refused(action: Action, now: LiveTopic | None, words: str) -> N
 def test_a_terminated_topic_may_be_allowed_but_not_to_publish() -> None:
     ended = live(is_terminated=True)
     assert check(ACK, ended, None, Allowed(terminated=True)).verdict == "fits"
-    assert check(replace(ACK, expected_terminated=True), ended, None, NO).verdict == "fits"
     assert check(REPUBLISH, ended, None, Allowed(terminated=True)).verdict == "refused"
 
 

@@ -36,9 +36,11 @@ from pulsar_backlog.commands.connection import (
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
-from pulsar_backlog.repair.apply import Door, Limits, Outcome, apply_plan, dry_run
+from pulsar_backlog.options import HELP
+from pulsar_backlog.repair.apply import Limits, Outcome, apply_plan, dry_run
 from pulsar_backlog.repair.client import Keys, opened_client, read_keys
 from pulsar_backlog.repair.connection import Service
+from pulsar_backlog.repair.door import Door, Ledgers
 from pulsar_backlog.repair.drift import Allowed
 from pulsar_backlog.repair.journal import open_journal
 from pulsar_backlog.repair.values import Action, Plan, read_plan
@@ -74,6 +76,13 @@ def apply(
     allow_terminated: Annotated[
         bool, typer.Option("--allow-terminated", help="acknowledge on topics that are terminated")
     ] = False,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            help="where the offloaded ledgers lie, when not where the plan says (messages as they are stored)"
+        ),
+    ] = None,
+    endpoint: Annotated[str | None, typer.Option(help=HELP["endpoint"])] = None,
     max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
     max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
     per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
@@ -90,15 +99,16 @@ def apply(
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
     keys = read_keys(encryption_key, public_key_file, private_key_file)
     planned = read_plan(plan)
+    ledgers = Ledgers(source, endpoint)
     allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
     journal = open_journal(plan, planned)
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:
-            told = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed))
+            told = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed, ledgers))
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
-    with _door(admin_url, service_url, access, keys) as door, journal.locked():
+    with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
         told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
     record(plan)
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
@@ -127,7 +137,7 @@ def verify(
     keys = read_keys(encryption_key, public_key_file, private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
-    with _door(admin_url, service_url, access, keys) as door:
+    with _door(admin_url, service_url, access, keys, Ledgers()) as door:
         verdicts = list(verify_plan(door, planned, journal))
         _note(plan, verdicts, door)
     record(plan)
@@ -150,7 +160,7 @@ def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
 
 
 @contextmanager
-def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None) -> Iterator[Door]:
+def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None, ledgers: Ledgers) -> Iterator[Door]:
     with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
         yield Door(
             http,
@@ -159,6 +169,7 @@ def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None) -
             f"{os.environ.get('USER', os.getuid())}@{platform.node()}",
             lambda: time.time_ns() // 1_000_000,
             keys,
+            ledgers,
         )
 
 

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pulsar
-
-from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp
+from pulsar_backlog.cluster.admin_http import AdminError
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
-from pulsar_backlog.repair.client import Keys
-from pulsar_backlog.repair.connection import Service
+from pulsar_backlog.repair.door import Door, Ledgers
 from pulsar_backlog.repair.drift import Allowed, Check, check
 from pulsar_backlog.repair.journal import Journal, Line, Status
 from pulsar_backlog.repair.live import LiveTopic, read_live
+from pulsar_backlog.repair.outgoing import (
+    NOT_AS_PLANNED,
+    NotAsPlannedError,
+    outgoing,
+    sound_entries,
+    sound_payload,
+)
 from pulsar_backlog.repair.producer import opened_producer
-from pulsar_backlog.repair.republish import Found, find_published, producer_name, publish
-from pulsar_backlog.repair.values import Action, Plan, Position, payload_path
+from pulsar_backlog.repair.republish import producer_name
+from pulsar_backlog.repair.values import Action, Message, Plan, payload_path
 
 SETTLE_SECONDS = 4.0
 """How long an acknowledgement may take to show; clients hold them back for a tenth of a second."""
 
 ROUNDS = 4
 """How often entries are acknowledged that do not show: those on their way when a connection breaks are lost."""
-
-READ_BACK_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -63,35 +63,9 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Door:
-    """The ways to one cluster, and who we are to it.
-
-    Attributes:
-        http: admin API, for changes.
-        client: Pulsar client, to acknowledge and to read back.
-        service: of brokers, to publish.
-        who: user and host, for the journal.
-        now_ms: clock.
-        keys: to encrypt what was encrypted, and to read it back.
-        sleep: waits.
-    """
-
-    http: AdminHttp
-    client: pulsar.Client
-    service: Service
-    who: str
-    now_ms: Callable[[], int]
-    keys: Keys | None = None
-    sleep: Callable[[float], None] = time.sleep
-
-    @property
-    def rest(self) -> AdminRest:
-        """Admin API, for reading."""
-        return AdminRest(self.http)
-
-
-def dry_run(rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed: Allowed) -> Iterator[Outcome]:
+def dry_run(
+    rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed: Allowed, ledgers: Ledgers
+) -> Iterator[Outcome]:
     """What apply would do with each action, as things are now; changes nothing, neither the broker nor the journal."""
     fitting: set[int] = set()
     for action in plan.actions:
@@ -99,9 +73,20 @@ def dry_run(rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed
         if outcome is None:
             found = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
             outcome = Outcome(action, found.verdict, found.reasons)
+            if found.verdict == "fits" and action.message is not None and action.message.as_stored is not None:
+                outcome = _readable(action, action.message, ledgers)
         if outcome.status in ("fits", "already"):
             fitting.add(action.number)
         yield outcome
+
+
+def _readable(action: Action, message: Message, ledgers: Ledgers) -> Outcome:
+    """Whether what is published as it is stored is there, in a dry run."""
+    try:
+        sound_entries(ledgers, message)
+    except NotAsPlannedError as error:
+        return Outcome(action, "refused", (str(error),))
+    return Outcome(action, "fits")
 
 
 def apply_plan(
@@ -127,7 +112,7 @@ def apply_plan(
             outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
             if outcome.status in ("done", "failed"):
                 begun, entries = begun + 1, entries + action.entry_count
-            if action.kind == "republish" and outcome.status == "failed":
+            if action.kind == "republish" and journal.is_unclear(action):
                 unclear.add(action.topic)
         yield outcome
 
@@ -143,7 +128,7 @@ def _without_broker(
         return Outcome(action, "advice", ("for a person to decide",))
     if action.kind == "file":
         if sound_payload(folder, action) is None:
-            return Outcome(action, "refused", ("its payload is not the one that was planned: make the plan anew",))
+            return Outcome(action, "refused", (NOT_AS_PLANNED,))
         return Outcome(action, "kept", (f"in {payload_path(folder, action.number)}",))
     if journal.is_finished(action):
         return Outcome(action, "already", ("this plan has done it",))
@@ -153,16 +138,6 @@ def _without_broker(
         if not (is_kept or needed.kind == "settings" or number in fitting or journal.is_finished(needed)):
             return Outcome(action, "stopped", (f"action {number} must be done before it, and is not",))
     return None
-
-
-def sound_payload(folder: Path, action: Action) -> bytes | None:
-    """The payload beside the plan; None when it is missing or not the one that was planned."""
-    try:
-        payload = payload_path(folder, action.number).read_bytes()
-    except OSError:
-        return None
-    is_sound = action.message is not None and hashlib.sha256(payload).hexdigest() == action.message.sha256
-    return payload if is_sound else None
 
 
 def _checked(rest: AdminRest, journal: Journal, action: Action, allowed: Allowed, live: LiveTopic | None) -> Check:
@@ -247,36 +222,39 @@ class _Step:
             waited += 0.2
 
     def _republish(self, live: LiveTopic) -> Outcome:
-        action, message = self.action, self.action.message
-        payload = sound_payload(self.folder, action)
-        if message is None or payload is None:
-            return self._result("refused", live, ("its payload is not the one that was planned: make the plan anew",))
-        first = self.journal.first_begun(action)
+        action, journal, name = self.action, self.journal, producer_name(self.plan)
+        try:
+            sending = outgoing(self.door, self.plan, self.folder, action)
+        except NotAsPlannedError as error:
+            return self._result("refused", live, (str(error),))
+        first = journal.first_begun(action)
         after = first.last_confirmed if first and first.last_confirmed else live.last_confirmed
-        keys = self.door.keys if message.was_encrypted else None
-        with opened_producer(self.door.service, producer_name(self.plan), action.topic, keys) as producer:
+        sealed, encrypted = sending.sealed_sha256, sending.is_encrypted
+        with opened_producer(self.door.service, name, action.topic, sending.keys, encrypted=encrypted) as producer:
             # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
-            last, tried = producer.last_stored, self.journal.last_sequence_id(action.topic, action)
-            if not (0 <= tried <= last or (first and self._found(after))):
-                sequence_id = max(last, self.journal.last_sequence_id(action.topic)) + 1
-                self._note("begun", live, sequence_id=sequence_id)
-                publish(producer, self.plan, action, message, payload, sequence_id, self.door.now_ms())
+            last, tried = producer.last_stored, journal.last_sequence_id(action.topic, action)
+            if not (0 <= tried <= last or (first and sending.found(after))):
+                sequence_id = max(last, journal.last_sequence_id(action.topic)) + 1
+                entries = sending.prepared(producer, sequence_id)
+                self._note("begun", live, sequence_id=sequence_id, sealed_sha256=sealed)
+                producer.send(entries)
                 self.pace.step()
-        found = self._found(after)
+        found = sending.found(after)
         if found is None:
             return self._result("failed", live, ("the broker took it, and a reader does not find it",))
         if not found.is_same:
             return self._result("failed", live, ("what a reader gets has another hash",))
-        return self._result("done", live, (f"stored at {found.position[0]}:{found.position[1]}",))
-
-    def _found(self, after: Position) -> Found | None:
-        return find_published(self.door.client, self.plan, self.action, after, self.door.keys, READ_BACK_SECONDS)
+        seen = f", as it was stored (sha256 {sealed})" if sealed else ""
+        return self._result("done", live, (f"stored at {found.position[0]}:{found.position[1]}{seen}",))
 
     def _result(self, status: Status, live: LiveTopic | None, notes: tuple[str, ...]) -> Outcome:
         self._note(status, live, " ".join(notes))
         return Outcome(self.action, status, notes)
 
-    def _note(self, status: Status, live: LiveTopic | None, note: str = "", sequence_id: int | None = None) -> None:
+    def _note(
+        self, status: Status, live: LiveTopic | None, note: str = "", sequence_id: int | None = None,
+        sealed_sha256: str | None = None,
+    ) -> None:  # fmt: skip
         line = Line(
             action_id=self.plan.action_id(self.action),
             number=self.action.number,
@@ -285,6 +263,7 @@ class _Step:
             who=self.door.who,
             note=note,
             sequence_id=sequence_id,
+            sealed_sha256=sealed_sha256,
             last_confirmed=live.last_confirmed if live else None,
         )
         subscription = live.subscriptions.get(self.action.subscription or "") if live else None

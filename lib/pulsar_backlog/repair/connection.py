@@ -1,7 +1,7 @@
-"""A connection to a broker in Pulsar's binary protocol: as much of it as publishing needs.
+"""A connection to a broker in Pulsar's binary protocol: as much of it as publishing and reading need.
 
-    frame      [size i32][command size i32][BaseCommand], and for SEND what is published
-    published  [0e01][CRC-32C of the rest u32][metadata size i32][MessageMetadata][payload]
+    frame      [size i32][command size i32][BaseCommand], and for SEND and MESSAGE an entry
+    entry      [0e01][CRC-32C of the rest u32][metadata size i32][MessageMetadata][payload]
 
 The client library is not used to publish: when a connection breaks it sends again, by itself, what was not answered.
 The first chunks of a message are stored twice then, and many clients lose it. Here a broken connection ends an attempt.
@@ -16,6 +16,7 @@ import socket
 import ssl
 import struct
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -35,10 +36,13 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import (
 TLS_SCHEME = "pulsar+ssl"
 _PROTOCOL_VERSION = 19
 _MAX_ANSWER_BYTES = 1 << 20
+"""Of an answer; one that brings an entry may be larger by that."""
+
 _MAX_REDIRECTS = 10
 _DEFAULT_MESSAGE_BYTES = 5 * 1024 * 1024
-_FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.LOOKUP_RESPONSE: "lookupTopicResponse"}
+_FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.GET_LAST_MESSAGE_ID: "getLastMessageId"}
 _ERRORS = (BaseCommand.ERROR, BaseCommand.SEND_ERROR)
+_CLOSED = {BaseCommand.CLOSE_PRODUCER: "producer: apply again", BaseCommand.CLOSE_CONSUMER: "reader: try again"}
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ class Connection:
     def __init__(self, service: Service, behind: str | None = None) -> None:
         self._url = service.url
         self._socket = _connected(service)
+        self.max_message_bytes = _DEFAULT_MESSAGE_BYTES
         token = service.access.token
         method = "token" if token is not None else "tls" if service.access.cert_file is not None else "none"
         hello = CommandConnect(
@@ -94,19 +99,41 @@ class Connection:
         Raises:
             ClientError: the broker refuses, or the connection broke; then whether it was done is not known.
         """
-        try:
+        self.tell(kind, body, more)
+        return self.wait(answer)[0]
+
+    def tell(self, kind: BaseCommand.Type, body: Message, more: bytes = b"") -> None:
+        """Send a command, and what follows it, and wait for nothing.
+
+        Raises:
+            ClientError: the connection broke.
+        """
+        with self._told():
             self._send(kind, body, more)
+
+    def wait(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes]:
+        """The next command of a kind, and what follows it; commands of others, but for errors, are passed over.
+
+        Raises:
+            ClientError: the broker refuses what was asked, closed what was opened, or the connection broke.
+        """
+        with self._told():
             while True:
-                found = self._received()
-                if found.type == answer:
-                    return found
+                found, more = self._received()
+                if found.type == kind:
+                    return found, more
                 if found.type == BaseCommand.PING:
                     self._send(BaseCommand.PONG, CommandPong())
                 elif found.type in _ERRORS:
                     error = found.error if found.type == BaseCommand.ERROR else found.send_error
                     raise ClientError(self._url, "failed", f"the broker refuses: {error.message[:300]}")
-                elif found.type == BaseCommand.CLOSE_PRODUCER:
-                    raise ClientError(self._url, "interrupted", "the broker closed the producer: apply again")
+                elif found.type in _CLOSED:
+                    raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
         except TimeoutError:
             raise ClientError(self._url, "unreachable", "no answer in time: apply again") from None
         except (OSError, DecodeError) as error:
@@ -118,13 +145,13 @@ class Connection:
         base = command.SerializeToString()
         self._socket.sendall(struct.pack(">ii", 4 + len(base) + len(more), len(base)) + base + more)
 
-    def _received(self) -> BaseCommand:
+    def _received(self) -> tuple[BaseCommand, bytes]:
         (size,) = struct.unpack(">i", self._exactly(4))
-        if not 4 <= size <= _MAX_ANSWER_BYTES:
+        if not 4 <= size <= _MAX_ANSWER_BYTES + self.max_message_bytes:
             raise ConnectionError("what answers is no broker")
         frame = self._exactly(size)
         (length,) = struct.unpack(">i", frame[:4])
-        return BaseCommand.FromString(frame[4 : 4 + length])
+        return BaseCommand.FromString(frame[4 : 4 + length]), frame[4 + length :]
 
     def _exactly(self, size: int) -> bytes:
         parts = bytearray()

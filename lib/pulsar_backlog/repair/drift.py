@@ -81,7 +81,7 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
         return Check("refused", ("the topic does not exist any more",))
     if not live.is_open:
         return Check("refused", ("the topic's log is not open: its broker closes, fences or recovers it",))
-    if live.is_terminated and action.kind != "republish" and not (action.expected_terminated or allowed.terminated):
+    if live.is_terminated and action.kind != "republish" and not allowed.terminated:
         return Check("refused", (_TERMINATED,))
     if action.kind == "republish":
         reasons = _republish(action.message, live, allowed)
@@ -105,7 +105,7 @@ def _republish(message: Message | None, live: LiveTopic, allowed: Allowed) -> li
     reasons = []
     if live.is_terminated:
         reasons.append("the topic is terminated: nothing can be published to it")
-    if message.was_encrypted and not allowed.has_keys:
+    if message.was_encrypted and message.as_stored is None and not allowed.has_keys:
         reasons.append("it was encrypted: give --encryption-key, --public-key-file and --private-key-file")
     if LOOP_PROPERTY in message.properties:
         reasons.append("the message was republished by a plan already; publishing it again would make a loop")

@@ -42,6 +42,7 @@ class Line:
         acked: its acknowledged entries from mark-delete's ledger on, as `Entries.as_text`; None where there is none.
         last_confirmed: end of the topic's log at that moment.
         sequence_id: with which a message is published; None where nothing is.
+        sealed_sha256: digest of what is published as it is stored, see `stored.sealed_sha256`; None where nothing is.
     """
 
     action_id: str
@@ -54,6 +55,7 @@ class Line:
     acked: dict[str, str] | None = None
     last_confirmed: Position | None = None
     sequence_id: int | None = None
+    sealed_sha256: str | None = None
 
 
 class Journal:
@@ -90,8 +92,8 @@ class Journal:
         return self.status(action) in ("done", "already")
 
     def is_unclear(self, action: Action) -> bool:
-        """Whether an action was begun and nobody knows how that ended."""
-        return self.status(action) in ("begun", "failed") and self.first_begun(action) is not None
+        """Whether an action was begun and nobody knows how that ended, whatever was said of it since."""
+        return self.first_begun(action) is not None and not self.is_finished(action)
 
     def first_begun(self, action: Action) -> Line | None:
         """The first intent of an action."""

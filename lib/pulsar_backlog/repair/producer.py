@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +21,9 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand, CommandPr
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 _NUMBER = 1
+_BEYOND_BYTES = 9 * 1024
+"""By how much an entry may exceed the largest message: brokers and bookies take 10 KiB more, their heads included."""
+
 _CHUNK_ROOM_BYTES = 100
 """What a chunk's own fields, the largest numbers in them, and the tag of its encryption take at most."""
 
@@ -36,7 +39,7 @@ class Producer:
         topic: full name.
         name: as deduplication knows it.
         last_stored: sequence id of the last message that deduplication knows of it; -1 when it knows none, or is off.
-        keys: to encrypt with; None publishes in the clear.
+        keys: to encrypt with; None leaves payloads as they are given.
     """
 
     connection: Connection
@@ -45,23 +48,45 @@ class Producer:
     last_stored: int
     keys: Keys | None
 
-    def send(self, metadata: MessageMetadata, payload: bytes) -> None:
-        """Store a message.
+    def send(self, entries: Iterable[tuple[MessageMetadata, bytes]]) -> None:
+        """Store a message, entry by entry.
+
+        Args:
+            entries: metadata and payload as stored, of one message.
 
         Raises:
             ClientError: the broker refused, or the connection broke; then whether it is stored is not known.
         """
-        for head, part in self._entries(metadata, payload):
+        for head, part in entries:
             raw = head.SerializeToString()
             rest = struct.pack(">i", len(raw)) + raw + part
-            command = CommandSend(producer_id=_NUMBER, sequence_id=metadata.sequence_id)
+            command = CommandSend(producer_id=_NUMBER, sequence_id=head.sequence_id)
+            if head.HasField("num_messages_in_batch"):
+                command.num_messages = head.num_messages_in_batch  # the broker's index counts by it
             if head.HasField("chunk_id"):
                 command.is_chunk = True  # deduplication goes by it
             more = b"\x0e\x01" + struct.pack(">I", crc32c(rest)) + rest
             self.connection.ask(BaseCommand.SEND, command, BaseCommand.SEND_RECEIPT, more)
 
-    def _entries(self, metadata: MessageMetadata, payload: bytes) -> Iterator[tuple[MessageMetadata, bytes]]:
-        """The message as it is stored: whole, or as chunks that share all but their number."""
+    def as_stored(self, entries: Sequence[tuple[MessageMetadata, bytes]]) -> Sequence[tuple[MessageMetadata, bytes]]:
+        """The entries of a message that cannot be cut anew.
+
+        Raises:
+            ClientError: one is larger than the broker takes; nothing was sent.
+        """
+        room = self.connection.max_message_bytes + _BEYOND_BYTES
+        if any(head.ByteSize() + len(part) > room for head, part in entries):
+            raise ClientError(
+                self.topic, "failed", "with the names of its origin an entry is larger than the broker takes"
+            )
+        return entries
+
+    def entries(self, metadata: MessageMetadata, payload: bytes) -> Iterator[tuple[MessageMetadata, bytes]]:
+        """The message as it is stored: whole, or as chunks that share all but their number.
+
+        Raises:
+            ClientError: it has no room; nothing was sent.
+        """
         whole = MessageMetadata()
         whole.CopyFrom(metadata)
         whole.producer_name = self.name.encode()
@@ -72,20 +97,24 @@ class Producer:
         room = self.connection.max_message_bytes - whole.ByteSize() - len(uuid) - _CHUNK_ROOM_BYTES
         if room <= 0:
             raise ClientError(self.topic, "failed", "key and properties alone are larger than the broker takes")
-        count = max(1, -(-len(payload) // room))
-        for chunk_id in range(count):
-            head = MessageMetadata()
-            head.CopyFrom(whole)
-            if count > 1:
-                head.uuid, head.chunk_id, head.num_chunks_from_msg = uuid, chunk_id, count
-                head.total_chunk_msg_size = len(payload)
-            part = payload[chunk_id * room : (chunk_id + 1) * room]
-            yield head, seal.sealed(head, part) if seal else part
+        if len(payload) > room:
+            whole.uuid, whole.num_chunks_from_msg = uuid, -(-len(payload) // room)
+            whole.total_chunk_msg_size = len(payload)
+        return _cut(whole, payload, room, seal)
 
 
 @contextmanager
-def opened_producer(service: Service, name: str, topic: str, keys: Keys | None) -> Iterator[Producer]:
+def opened_producer(
+    service: Service, name: str, topic: str, keys: Keys | None, *, encrypted: bool
+) -> Iterator[Producer]:
     """A producer on a topic. Only one of a name can be connected, so two applies at once cannot publish both.
+
+    Args:
+        service: of brokers.
+        name: of the producer.
+        topic: full name.
+        keys: to encrypt with; None leaves payloads as they are given.
+        encrypted: whether all it sends is encrypted; topics may demand that.
 
     Raises:
         ClientError: the broker does not let it in, or it is connected already.
@@ -94,7 +123,7 @@ def opened_producer(service: Service, name: str, topic: str, keys: Keys | None) 
     try:
         wanted = CommandProducer(
             topic=topic, producer_id=_NUMBER, request_id=2, producer_name=name, user_provided_producer_name=True,
-            encrypted=keys is not None,
+            encrypted=encrypted,
         )  # fmt: skip
         try:
             answer = connection.ask(BaseCommand.PRODUCER, wanted, BaseCommand.PRODUCER_SUCCESS).producer_success
@@ -128,6 +157,18 @@ class _Seal:
         """An encrypted payload; its vector goes into the metadata."""
         metadata.encryption_param = os.urandom(_VECTOR_BYTES)
         return self.cipher.encrypt(metadata.encryption_param, payload, None)
+
+
+def _cut(
+    whole: MessageMetadata, payload: bytes, room: int, seal: _Seal | None
+) -> Iterator[tuple[MessageMetadata, bytes]]:
+    for chunk_id in range(max(1, whole.num_chunks_from_msg)):
+        head = MessageMetadata()
+        head.CopyFrom(whole)
+        if whole.HasField("uuid"):
+            head.chunk_id = chunk_id
+        part = payload[chunk_id * room : (chunk_id + 1) * room]
+        yield head, seal.sealed(head, part) if seal else part
 
 
 def _seal(keys: Keys) -> _Seal:

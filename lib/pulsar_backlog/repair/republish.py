@@ -1,4 +1,4 @@
-"""Publishing a rebuilt message once more, so that nothing is published twice.
+"""Publishing a message once more, so that nothing is published twice.
 
 One producer per topic with a stable name, `pulsar-backlog-<plan>`. Each attempt has the next sequence id, noted in the
 journal before it is used: under broker deduplication, the last one stored says whether the attempt was. Another attempt
@@ -18,8 +18,10 @@ from dataclasses import dataclass
 import pulsar
 
 from pulsar_backlog.repair.client import Keys, told
+from pulsar_backlog.repair.connection import Service
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
-from pulsar_backlog.repair.producer import Producer
+from pulsar_backlog.repair.reading import RawEntry, entries_after
+from pulsar_backlog.repair.stored import sealed_sha256
 from pulsar_backlog.repair.values import Action, Message, Plan, Position
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
@@ -32,11 +34,12 @@ _READ_MS = 2000
 
 @dataclass(frozen=True)
 class Found:
-    """A message that a consumer read back.
+    """A message that was read back.
 
     Attributes:
         position: of its last entry.
-        is_same: whether its payload has the hash that the plan names.
+        is_same: whether it is what was published: its payload has the hash that the plan names, or its entries have the
+            digest that the journal names.
     """
 
     position: Position
@@ -62,19 +65,15 @@ def producer_name(plan: Plan) -> str:
     return f"pulsar-backlog-{plan.plan_id}"
 
 
-def publish(
-    producer: Producer, plan: Plan, action: Action, message: Message, payload: bytes, sequence_id: int, now_ms: int
-) -> None:
-    """Publish a message.
-
-    Raises:
-        ClientError: the broker did not store it, or did not say so.
-    """
+def metadata_of(
+    plan: Plan, action: Action, message: Message, name: str, sequence_id: int, now_ms: int
+) -> MessageMetadata:
+    """What goes with a payload that lies beside the plan; `name` is that of the producer."""
     metadata = MessageMetadata(
-        producer_name=producer.name.encode(),
+        producer_name=name.encode(),
         sequence_id=sequence_id,
         publish_time=now_ms,
-        uncompressed_size=len(payload),
+        uncompressed_size=message.size_bytes,
         event_time=message.event_time_ms,
         partition_key=None if message.key is None else message.key.encode(),
         partition_key_b64_encoded=message.key_is_base64 or None,
@@ -83,9 +82,9 @@ def publish(
         schema_id=_bytes(message.schema_id),
         replicate_to=[name.encode() for name in message.replicate_to],
     )
-    for name, value in properties(plan, action, message).items():
-        metadata.properties.add(key=name.encode(), value=value.encode())
-    producer.send(metadata, payload)
+    for key, value in properties(plan, action, message).items():
+        metadata.properties.add(key=key.encode(), value=value.encode())
+    return metadata
 
 
 def _bytes(text: str | None) -> bytes | None:
@@ -123,3 +122,27 @@ def find_published(
     finally:
         with told(action.topic, "closing the reader"):
             reader.close()
+
+
+def find_stored(
+    service: Service, plan: Plan, action: Action, after: Position, sealed: str, limit_seconds: float
+) -> Found | None:
+    """Look for the action's message in what was stored after a position, without opening anything.
+
+    Chunks count when all of one attempt are there; each attempt has a uuid of its own.
+
+    Raises:
+        ClientError: the topic cannot be read.
+    """
+    wanted = plan.action_id(action).encode()
+    attempts: dict[bytes, list[RawEntry]] = {}
+    for position, entry in entries_after(service, action.topic, after, limit_seconds):
+        head = entry.metadata
+        if not any((one.key, one.value) == (ACTION_PROPERTY.encode(), wanted) for one in head.properties):
+            continue
+        parts = attempts.setdefault(head.uuid, [])
+        if head.chunk_id == len(parts):
+            parts.append(entry)
+        if len(parts) == max(1, head.num_chunks_from_msg):
+            return Found(position, sealed_sha256(parts) == sealed)
+    return None

@@ -45,7 +45,7 @@ def store_plan(folder: Path, planned: Planned, payloads: Mapping[int, Payload]) 
     (folder / PAYLOADS_NAME).mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     for action in planned.plan.actions:
-        if action.message is not None:
+        if action.message is not None and action.message.sha256 is not None:
             _store_payload(payload_path(folder, action.number), payloads.get(action.number), action.message.sha256)
     lines = [json.dumps(asdict(one)) + "\n" for one in planned.held_back]
     (folder / HELD_BACK_NAME).write_text("".join(lines))

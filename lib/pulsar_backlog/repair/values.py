@@ -21,7 +21,7 @@ from pulsar_backlog.errors import UsageError
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
-_VERSION = 2
+_VERSION = 3
 
 Position = tuple[int, int]
 Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
@@ -49,13 +49,48 @@ class Run:
 
 
 @dataclass(frozen=True)
+class StoredEntry:
+    """An entry that is published as it is stored: where it lies, and by what it is known again.
+
+    Attributes:
+        position: in the log.
+        uri: object that holds it, relative to the source.
+        offset: first byte of the entry in that object.
+        length: bytes of the entry.
+        crc32c: of metadata and payload, unsigned, as the producer computed it and the audit found it to agree.
+    """
+
+    position: Position
+    uri: str
+    offset: int
+    length: int
+    crc32c: int
+
+
+@dataclass(frozen=True)
+class AsStored:
+    """An encrypted message that is published without being opened.
+
+    Attributes:
+        source: folder or bucket of the offloaded ledgers that the audit read.
+        entries: all of the message, in order.
+    """
+
+    source: str
+    entries: tuple[StoredEntry, ...]
+
+
+@dataclass(frozen=True)
 class Message:
     """What is published again.
 
+    Of a message that is published as it is stored the plan holds only where it lies: key, properties and the rest are
+    read again with it.
+
     Attributes:
         original: position of the message's last entry.
-        sha256: of the payload, hex.
-        size_bytes: of the payload.
+        sha256: of the payload, hex; None where it is published as it is stored, for then nobody saw it.
+        size_bytes: of the payload; as stored, where that is published.
         original_uuid: of a chunked message.
         key: partition key as stored; None when there is none.
         key_is_base64: whether the key is bytes, and stored as base64.
@@ -66,11 +101,13 @@ class Message:
         schema_id: likewise.
         replicate_to: clusters that its producer chose; empty for all.
         original_topic: where it lies, when it is published to another topic.
-        was_encrypted: whether it was encrypted in the log; then it is encrypted again, never published in the clear.
+        was_encrypted: whether it was encrypted in the log; then it is encrypted again or published as it is stored,
+            never in the clear.
+        as_stored: where the entries lie that are published as they are; None when the payload beside the plan is.
     """
 
     original: Position
-    sha256: str
+    sha256: str | None
     size_bytes: int
     original_uuid: str | None = None
     key: str | None = None
@@ -83,6 +120,7 @@ class Message:
     replicate_to: tuple[str, ...] = ()
     original_topic: str | None = None
     was_encrypted: bool = False
+    as_stored: AsStored | None = None
 
 
 @dataclass(frozen=True)
@@ -100,10 +138,9 @@ class Action:
         expected_mark_delete: where the subscription stood when the plan was made; None when that is not known, and
             then it may stand anywhere.
         expected_type: type of the subscription then; None when no consumer was connected.
-        expected_terminated: whether the topic was terminated when the plan was made; only a plan by hand knows.
         message: what is republished.
-        cause: what it is for: `dead_chunks`, `exported`, `restore`, `lost_by_clients`, `got_in_part`, `reset` or
-            `settings`.
+        cause: what it is for: `dead_chunks`, `exported`, `restore`, `lost_by_clients`, `got_in_part`, `named`, `reset`
+            or `settings`.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.
@@ -122,7 +159,6 @@ class Action:
     target: Position | None = None
     expected_mark_delete: Position | None = None
     expected_type: str | None = None
-    expected_terminated: bool = False
     message: Message | None = None
     cause: str = ""
     sureness: str = "certain"
@@ -201,7 +237,7 @@ def _action(line: dict[str, Any]) -> Action:
     message = line.pop("message")
     if message:
         pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
-        message = Message(**{**message, **pairs})
+        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"])})
     return Action(
         **{
             **line,
@@ -212,6 +248,13 @@ def _action(line: dict[str, Any]) -> Action:
         },
         message=message,
     )
+
+
+def _as_stored(body: dict[str, Any] | None) -> AsStored | None:
+    if body is None:
+        return None
+    entries = (StoredEntry(**{**entry, "position": tuple(entry["position"])}) for entry in body["entries"])
+    return AsStored(**{**body, "entries": tuple(entries)})
 
 
 def _position(pair: Iterable[int] | None) -> Position | None:

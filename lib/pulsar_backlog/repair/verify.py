@@ -8,10 +8,10 @@ from typing import Literal
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
-from pulsar_backlog.repair.apply import READ_BACK_SECONDS, Door
+from pulsar_backlog.repair.door import Door
 from pulsar_backlog.repair.journal import Journal
 from pulsar_backlog.repair.live import LiveTopic, read_live
-from pulsar_backlog.repair.republish import find_published
+from pulsar_backlog.repair.outgoing import found_again
 from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Plan
 
 VERIFIED_NAME = "verified.jsonl"
@@ -93,14 +93,19 @@ def _read_back(door: Door, plan: Plan, journal: Journal, action: Action) -> Verd
     first = journal.first_begun(action)
     if first is None or first.last_confirmed is None:
         return Verdict(action, "not yet", "the journal does not say where to look")
-    if action.message is not None and action.message.was_encrypted and door.keys is None:
+    message = action.message
+    as_stored = message is not None and message.as_stored is not None
+    if message is not None and message.was_encrypted and not as_stored and door.keys is None:
         return Verdict(action, "not yet", "it is encrypted: give --encryption-key and its files to read it back")
-    found = find_published(door.client, plan, action, first.last_confirmed, door.keys, READ_BACK_SECONDS)
+    if as_stored and first.sealed_sha256 is None:
+        return Verdict(action, "not yet", "the journal does not say what was sent")
+    found = found_again(door, plan, action, first.last_confirmed, first.sealed_sha256)
     if found is None:
         return Verdict(action, "failed", "a reader does not find the message")
     if not found.is_same:
         return Verdict(action, "failed", "what a reader gets has another hash")
-    return Verdict(action, "verified", f"read back from {found.position[0]}:{found.position[1]}")
+    seen = f", as it was stored (sha256 {first.sealed_sha256})" if first.sealed_sha256 else ""
+    return Verdict(action, "verified", f"read back from {found.position[0]}:{found.position[1]}{seen}")
 
 
 def _named(entries: Entries) -> str:

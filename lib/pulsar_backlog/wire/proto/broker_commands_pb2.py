@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x62roker_commands.proto\x12\x0epulsar_backlog\"2\n\rMessageIdData\x12\x10\n\x08ledgerId\x18\x01 \x02(\x04\x12\x0f\n\x07\x65ntryId\x18\x02 \x02(\x04\"\x8c\x01\n\x0e\x43ommandConnect\x12\x16\n\x0e\x63lient_version\x18\x01 \x02(\t\x12\x11\n\tauth_data\x18\x03 \x01(\x0c\x12\x18\n\x10protocol_version\x18\x04 \x01(\x05\x12\x18\n\x10\x61uth_method_name\x18\x05 \x01(\t\x12\x1b\n\x13proxy_to_broker_url\x18\x06 \x01(\t\"D\n\x10\x43ommandConnected\x12\x16\n\x0eserver_version\x18\x01 \x02(\t\x12\x18\n\x10max_message_size\x18\x03 \x01(\x05\"N\n\x12\x43ommandLookupTopic\x12\r\n\x05topic\x18\x01 \x02(\t\x12\x12\n\nrequest_id\x18\x02 \x02(\x04\x12\x15\n\rauthoritative\x18\x03 \x01(\x08\"\xb0\x02\n\x1a\x43ommandLookupTopicResponse\x12\x18\n\x10\x62rokerServiceUrl\x18\x01 \x01(\t\x12\x1b\n\x13\x62rokerServiceUrlTls\x18\x02 \x01(\t\x12G\n\x08response\x18\x03 \x01(\x0e\x32\x35.pulsar_backlog.CommandLookupTopicResponse.LookupType\x12\x12\n\nrequest_id\x18\x04 \x02(\x04\x12\x15\n\rauthoritative\x18\x05 \x01(\x08\x12\x0f\n\x07message\x18\x07 \x01(\t\x12!\n\x19proxy_through_service_url\x18\x08 \x01(\x08\"3\n\nLookupType\x12\x0c\n\x08Redirect\x10\x00\x12\x0b\n\x07\x43onnect\x10\x01\x12\n\n\x06\x46\x61iled\x10\x02\"\x98\x01\n\x0f\x43ommandProducer\x12\r\n\x05topic\x18\x01 \x02(\t\x12\x13\n\x0bproducer_id\x18\x02 \x02(\x04\x12\x12\n\nrequest_id\x18\x03 \x02(\x04\x12\x15\n\rproducer_name\x18\x04 \x01(\t\x12\x11\n\tencrypted\x18\x05 \x01(\x08\x12#\n\x1buser_provided_producer_name\x18\t \x01(\x08\"a\n\x16\x43ommandProducerSuccess\x12\x12\n\nrequest_id\x18\x01 \x02(\x04\x12\x15\n\rproducer_name\x18\x02 \x02(\t\x12\x1c\n\x10last_sequence_id\x18\x03 \x01(\x03:\x02-1\"I\n\x0b\x43ommandSend\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x10\n\x08is_chunk\x18\x07 \x01(\x08\"q\n\x12\x43ommandSendReceipt\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x31\n\nmessage_id\x18\x03 \x01(\x0b\x32\x1d.pulsar_backlog.MessageIdData\"M\n\x10\x43ommandSendError\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x0f\n\x07message\x18\x04 \x02(\t\"3\n\x0c\x43ommandError\x12\x12\n\nrequest_id\x18\x01 \x02(\x04\x12\x0f\n\x07message\x18\x03 \x02(\t\"\r\n\x0b\x43ommandPong\"\xd6\x06\n\x0b\x42\x61seCommand\x12.\n\x04type\x18\x01 \x01(\x0e\x32 .pulsar_backlog.BaseCommand.Type\x12/\n\x07\x63onnect\x18\x02 \x01(\x0b\x32\x1e.pulsar_backlog.CommandConnect\x12\x33\n\tconnected\x18\x03 \x01(\x0b\x32 .pulsar_backlog.CommandConnected\x12\x31\n\x08producer\x18\x05 \x01(\x0b\x32\x1f.pulsar_backlog.CommandProducer\x12)\n\x04send\x18\x06 \x01(\x0b\x32\x1b.pulsar_backlog.CommandSend\x12\x38\n\x0csend_receipt\x18\x07 \x01(\x0b\x32\".pulsar_backlog.CommandSendReceipt\x12\x34\n\nsend_error\x18\x08 \x01(\x0b\x32 .pulsar_backlog.CommandSendError\x12+\n\x05\x65rror\x18\x0e \x01(\x0b\x32\x1c.pulsar_backlog.CommandError\x12@\n\x10producer_success\x18\x11 \x01(\x0b\x32&.pulsar_backlog.CommandProducerSuccess\x12)\n\x04pong\x18\x13 \x01(\x0b\x32\x1b.pulsar_backlog.CommandPong\x12\x37\n\x0blookupTopic\x18\x17 \x01(\x0b\x32\".pulsar_backlog.CommandLookupTopic\x12G\n\x13lookupTopicResponse\x18\x18 \x01(\x0b\x32*.pulsar_backlog.CommandLookupTopicResponse\"\xc6\x01\n\x04Type\x12\x0b\n\x07\x43ONNECT\x10\x02\x12\r\n\tCONNECTED\x10\x03\x12\x0c\n\x08PRODUCER\x10\x05\x12\x08\n\x04SEND\x10\x06\x12\x10\n\x0cSEND_RECEIPT\x10\x07\x12\x0e\n\nSEND_ERROR\x10\x08\x12\t\n\x05\x45RROR\x10\x0e\x12\x12\n\x0e\x43LOSE_PRODUCER\x10\x0f\x12\x14\n\x10PRODUCER_SUCCESS\x10\x11\x12\x08\n\x04PING\x10\x12\x12\x08\n\x04PONG\x10\x13\x12\n\n\x06LOOKUP\x10\x17\x12\x13\n\x0fLOOKUP_RESPONSE\x10\x18')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x15\x62roker_commands.proto\x12\x0epulsar_backlog\"2\n\rMessageIdData\x12\x10\n\x08ledgerId\x18\x01 \x02(\x04\x12\x0f\n\x07\x65ntryId\x18\x02 \x02(\x04\"\x8c\x01\n\x0e\x43ommandConnect\x12\x16\n\x0e\x63lient_version\x18\x01 \x02(\t\x12\x11\n\tauth_data\x18\x03 \x01(\x0c\x12\x18\n\x10protocol_version\x18\x04 \x01(\x05\x12\x18\n\x10\x61uth_method_name\x18\x05 \x01(\t\x12\x1b\n\x13proxy_to_broker_url\x18\x06 \x01(\t\"D\n\x10\x43ommandConnected\x12\x16\n\x0eserver_version\x18\x01 \x02(\t\x12\x18\n\x10max_message_size\x18\x03 \x01(\x05\"N\n\x12\x43ommandLookupTopic\x12\r\n\x05topic\x18\x01 \x02(\t\x12\x12\n\nrequest_id\x18\x02 \x02(\x04\x12\x15\n\rauthoritative\x18\x03 \x01(\x08\"\xb0\x02\n\x1a\x43ommandLookupTopicResponse\x12\x18\n\x10\x62rokerServiceUrl\x18\x01 \x01(\t\x12\x1b\n\x13\x62rokerServiceUrlTls\x18\x02 \x01(\t\x12G\n\x08response\x18\x03 \x01(\x0e\x32\x35.pulsar_backlog.CommandLookupTopicResponse.LookupType\x12\x12\n\nrequest_id\x18\x04 \x02(\x04\x12\x15\n\rauthoritative\x18\x05 \x01(\x08\x12\x0f\n\x07message\x18\x07 \x01(\t\x12!\n\x19proxy_through_service_url\x18\x08 \x01(\x08\"3\n\nLookupType\x12\x0c\n\x08Redirect\x10\x00\x12\x0b\n\x07\x43onnect\x10\x01\x12\n\n\x06\x46\x61iled\x10\x02\"\xa9\x02\n\x10\x43ommandSubscribe\x12\r\n\x05topic\x18\x01 \x02(\t\x12\x14\n\x0csubscription\x18\x02 \x02(\t\x12\x39\n\x07subType\x18\x03 \x02(\x0e\x32(.pulsar_backlog.CommandSubscribe.SubType\x12\x13\n\x0b\x63onsumer_id\x18\x04 \x02(\x04\x12\x12\n\nrequest_id\x18\x05 \x02(\x04\x12\x15\n\x07\x64urable\x18\x08 \x01(\x08:\x04true\x12\x37\n\x10start_message_id\x18\t \x01(\x0b\x32\x1d.pulsar_backlog.MessageIdData\x12\"\n\x14\x66orce_topic_creation\x18\x0f \x01(\x08:\x04true\"\x18\n\x07SubType\x12\r\n\tExclusive\x10\x00\":\n\x0b\x43ommandFlow\x12\x13\n\x0b\x63onsumer_id\x18\x01 \x02(\x04\x12\x16\n\x0emessagePermits\x18\x02 \x02(\r\"X\n\x0e\x43ommandMessage\x12\x13\n\x0b\x63onsumer_id\x18\x01 \x02(\x04\x12\x31\n\nmessage_id\x18\x02 \x02(\x0b\x32\x1d.pulsar_backlog.MessageIdData\"$\n\x0e\x43ommandSuccess\x12\x12\n\nrequest_id\x18\x01 \x02(\x04\"B\n\x17\x43ommandGetLastMessageId\x12\x13\n\x0b\x63onsumer_id\x18\x01 \x02(\x04\x12\x12\n\nrequest_id\x18\x02 \x02(\x04\"m\n\x1f\x43ommandGetLastMessageIdResponse\x12\x36\n\x0flast_message_id\x18\x01 \x02(\x0b\x32\x1d.pulsar_backlog.MessageIdData\x12\x12\n\nrequest_id\x18\x02 \x02(\x04\"\x98\x01\n\x0f\x43ommandProducer\x12\r\n\x05topic\x18\x01 \x02(\t\x12\x13\n\x0bproducer_id\x18\x02 \x02(\x04\x12\x12\n\nrequest_id\x18\x03 \x02(\x04\x12\x15\n\rproducer_name\x18\x04 \x01(\t\x12\x11\n\tencrypted\x18\x05 \x01(\x08\x12#\n\x1buser_provided_producer_name\x18\t \x01(\x08\"a\n\x16\x43ommandProducerSuccess\x12\x12\n\nrequest_id\x18\x01 \x02(\x04\x12\x15\n\rproducer_name\x18\x02 \x02(\t\x12\x1c\n\x10last_sequence_id\x18\x03 \x01(\x03:\x02-1\"b\n\x0b\x43ommandSend\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x17\n\x0cnum_messages\x18\x03 \x01(\x05:\x01\x31\x12\x10\n\x08is_chunk\x18\x07 \x01(\x08\"q\n\x12\x43ommandSendReceipt\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x31\n\nmessage_id\x18\x03 \x01(\x0b\x32\x1d.pulsar_backlog.MessageIdData\"M\n\x10\x43ommandSendError\x12\x13\n\x0bproducer_id\x18\x01 \x02(\x04\x12\x13\n\x0bsequence_id\x18\x02 \x02(\x04\x12\x0f\n\x07message\x18\x04 \x02(\t\"3\n\x0c\x43ommandError\x12\x12\n\nrequest_id\x18\x01 \x02(\x04\x12\x0f\n\x07message\x18\x03 \x02(\t\"\r\n\x0b\x43ommandPong\"\xb0\n\n\x0b\x42\x61seCommand\x12.\n\x04type\x18\x01 \x01(\x0e\x32 .pulsar_backlog.BaseCommand.Type\x12/\n\x07\x63onnect\x18\x02 \x01(\x0b\x32\x1e.pulsar_backlog.CommandConnect\x12\x33\n\tconnected\x18\x03 \x01(\x0b\x32 .pulsar_backlog.CommandConnected\x12\x33\n\tsubscribe\x18\x04 \x01(\x0b\x32 .pulsar_backlog.CommandSubscribe\x12\x31\n\x08producer\x18\x05 \x01(\x0b\x32\x1f.pulsar_backlog.CommandProducer\x12)\n\x04send\x18\x06 \x01(\x0b\x32\x1b.pulsar_backlog.CommandSend\x12\x38\n\x0csend_receipt\x18\x07 \x01(\x0b\x32\".pulsar_backlog.CommandSendReceipt\x12\x34\n\nsend_error\x18\x08 \x01(\x0b\x32 .pulsar_backlog.CommandSendError\x12/\n\x07message\x18\t \x01(\x0b\x32\x1e.pulsar_backlog.CommandMessage\x12)\n\x04\x66low\x18\x0b \x01(\x0b\x32\x1b.pulsar_backlog.CommandFlow\x12/\n\x07success\x18\r \x01(\x0b\x32\x1e.pulsar_backlog.CommandSuccess\x12+\n\x05\x65rror\x18\x0e \x01(\x0b\x32\x1c.pulsar_backlog.CommandError\x12@\n\x10producer_success\x18\x11 \x01(\x0b\x32&.pulsar_backlog.CommandProducerSuccess\x12)\n\x04pong\x18\x13 \x01(\x0b\x32\x1b.pulsar_backlog.CommandPong\x12\x37\n\x0blookupTopic\x18\x17 \x01(\x0b\x32\".pulsar_backlog.CommandLookupTopic\x12G\n\x13lookupTopicResponse\x18\x18 \x01(\x0b\x32*.pulsar_backlog.CommandLookupTopicResponse\x12\x41\n\x10getLastMessageId\x18\x1d \x01(\x0b\x32\'.pulsar_backlog.CommandGetLastMessageId\x12Q\n\x18getLastMessageIdResponse\x18\x1e \x01(\x0b\x32/.pulsar_backlog.CommandGetLastMessageIdResponse\"\xc8\x02\n\x04Type\x12\x0b\n\x07\x43ONNECT\x10\x02\x12\r\n\tCONNECTED\x10\x03\x12\r\n\tSUBSCRIBE\x10\x04\x12\x0c\n\x08PRODUCER\x10\x05\x12\x08\n\x04SEND\x10\x06\x12\x10\n\x0cSEND_RECEIPT\x10\x07\x12\x0e\n\nSEND_ERROR\x10\x08\x12\x0b\n\x07MESSAGE\x10\t\x12\x08\n\x04\x46LOW\x10\x0b\x12\x0b\n\x07SUCCESS\x10\r\x12\t\n\x05\x45RROR\x10\x0e\x12\x12\n\x0e\x43LOSE_PRODUCER\x10\x0f\x12\x12\n\x0e\x43LOSE_CONSUMER\x10\x10\x12\x14\n\x10PRODUCER_SUCCESS\x10\x11\x12\x08\n\x04PING\x10\x12\x12\x08\n\x04PONG\x10\x13\x12\n\n\x06LOOKUP\x10\x17\x12\x13\n\x0fLOOKUP_RESPONSE\x10\x18\x12\x17\n\x13GET_LAST_MESSAGE_ID\x10\x1d\x12 \n\x1cGET_LAST_MESSAGE_ID_RESPONSE\x10\x1e')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,22 +43,36 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_COMMANDLOOKUPTOPICRESPONSE']._serialized_end=691
   _globals['_COMMANDLOOKUPTOPICRESPONSE_LOOKUPTYPE']._serialized_start=640
   _globals['_COMMANDLOOKUPTOPICRESPONSE_LOOKUPTYPE']._serialized_end=691
-  _globals['_COMMANDPRODUCER']._serialized_start=694
-  _globals['_COMMANDPRODUCER']._serialized_end=846
-  _globals['_COMMANDPRODUCERSUCCESS']._serialized_start=848
-  _globals['_COMMANDPRODUCERSUCCESS']._serialized_end=945
-  _globals['_COMMANDSEND']._serialized_start=947
-  _globals['_COMMANDSEND']._serialized_end=1020
-  _globals['_COMMANDSENDRECEIPT']._serialized_start=1022
-  _globals['_COMMANDSENDRECEIPT']._serialized_end=1135
-  _globals['_COMMANDSENDERROR']._serialized_start=1137
-  _globals['_COMMANDSENDERROR']._serialized_end=1214
-  _globals['_COMMANDERROR']._serialized_start=1216
-  _globals['_COMMANDERROR']._serialized_end=1267
-  _globals['_COMMANDPONG']._serialized_start=1269
-  _globals['_COMMANDPONG']._serialized_end=1282
-  _globals['_BASECOMMAND']._serialized_start=1285
-  _globals['_BASECOMMAND']._serialized_end=2139
-  _globals['_BASECOMMAND_TYPE']._serialized_start=1941
-  _globals['_BASECOMMAND_TYPE']._serialized_end=2139
+  _globals['_COMMANDSUBSCRIBE']._serialized_start=694
+  _globals['_COMMANDSUBSCRIBE']._serialized_end=991
+  _globals['_COMMANDSUBSCRIBE_SUBTYPE']._serialized_start=967
+  _globals['_COMMANDSUBSCRIBE_SUBTYPE']._serialized_end=991
+  _globals['_COMMANDFLOW']._serialized_start=993
+  _globals['_COMMANDFLOW']._serialized_end=1051
+  _globals['_COMMANDMESSAGE']._serialized_start=1053
+  _globals['_COMMANDMESSAGE']._serialized_end=1141
+  _globals['_COMMANDSUCCESS']._serialized_start=1143
+  _globals['_COMMANDSUCCESS']._serialized_end=1179
+  _globals['_COMMANDGETLASTMESSAGEID']._serialized_start=1181
+  _globals['_COMMANDGETLASTMESSAGEID']._serialized_end=1247
+  _globals['_COMMANDGETLASTMESSAGEIDRESPONSE']._serialized_start=1249
+  _globals['_COMMANDGETLASTMESSAGEIDRESPONSE']._serialized_end=1358
+  _globals['_COMMANDPRODUCER']._serialized_start=1361
+  _globals['_COMMANDPRODUCER']._serialized_end=1513
+  _globals['_COMMANDPRODUCERSUCCESS']._serialized_start=1515
+  _globals['_COMMANDPRODUCERSUCCESS']._serialized_end=1612
+  _globals['_COMMANDSEND']._serialized_start=1614
+  _globals['_COMMANDSEND']._serialized_end=1712
+  _globals['_COMMANDSENDRECEIPT']._serialized_start=1714
+  _globals['_COMMANDSENDRECEIPT']._serialized_end=1827
+  _globals['_COMMANDSENDERROR']._serialized_start=1829
+  _globals['_COMMANDSENDERROR']._serialized_end=1906
+  _globals['_COMMANDERROR']._serialized_start=1908
+  _globals['_COMMANDERROR']._serialized_end=1959
+  _globals['_COMMANDPONG']._serialized_start=1961
+  _globals['_COMMANDPONG']._serialized_end=1974
+  _globals['_BASECOMMAND']._serialized_start=1977
+  _globals['_BASECOMMAND']._serialized_end=3305
+  _globals['_BASECOMMAND_TYPE']._serialized_start=2977
+  _globals['_BASECOMMAND_TYPE']._serialized_end=3305
 # @@protoc_insertion_point(module_scope)
