@@ -42,7 +42,7 @@ def outcomes(bundled: Audited) -> dict[tuple[str, int, str], dict[str, Any]]:
 def test_as_often_as_the_real_client(
     model: str, run: Run, outcomes: dict[tuple[str, int, str], dict[str, Any]]
 ) -> None:
-    by_id = {entry.entry_id: (entry.uuid, entry.publish_time_ms) for entry in run.entries if entry.num_chunks}
+    by_id = {entry.position[1]: entry.publication for entry in run.entries if entry.num_chunks}
     real: Counter[tuple[str, int]] = Counter()
     for delivery in run.facts["delivered"]:
         real.update({by_id[entry_id] for entry_id in delivery if entry_id in by_id})

@@ -12,7 +12,7 @@ LOG_COLUMNS = (
     "ledger_id", "entry_id", "uuid", "publish_time_ms", "stored_ms", "chunk_id", "num_chunks", "total_bytes",
     "slice_bytes", "batched", "checksum", "codec", "uncompressed_bytes", "payload",
 )  # fmt: skip
-"""The fields of `chunks.clients.events.LogEntry`, in its order; the last, `marker`, no chunk has set."""
+"""What `chunks.clients.events.LogEntry` is made of, in its order; the last, `marker`, no chunk has set."""
 
 IN_LOG_COLUMNS = ("copies", "whole", "in_flight", "sureness")
 """The fields of `chunks.clients.outcomes.InLog`, in its order."""

@@ -29,14 +29,14 @@ def log(text: str, n: int = 3, **changes: Any) -> list[LogEntry]:
 def _entry(word: str, entry_id: int, n: int, changes: dict[str, Any]) -> LogEntry:
     stored_ms = STORED_MS + entry_id * GAP_MS
     if word == ".":
-        plain = (1, entry_id, "", stored_ms, stored_ms, None, None, 0, 4, False, "valid", None, 4, "fits", False)
-        return LogEntry(*plain)
+        plain = (stored_ms, None, None, 0, 4, False, "valid", None, 4, "fits", False)
+        return LogEntry((1, entry_id), 0, "", ("", stored_ms), *plain)
     word, _, length = word.partition(":")
     word, _, count = word.partition("/")
     letter, chunk_id = word[0], int(word[1:])
     publish_ms = STORED_MS - (1 if letter.isupper() else 2)
     entry = LogEntry(
-        1, entry_id, letter.upper(), publish_ms, stored_ms, chunk_id, int(count or n), n * SLICE,
+        (1, entry_id), 0, letter.upper(), (letter.upper(), publish_ms), stored_ms, chunk_id, int(count or n), n * SLICE,
         int(length or SLICE), False, "valid", None, n * SLICE, "fits", False,
     )  # fmt: skip
     return entry._replace(**changes)

@@ -55,13 +55,17 @@ def load_runs() -> list[Run]:
         if path.stem == "not_predicted":
             continue
         log = json.loads(path.read_text())
-        entries = tuple(LogEntry(*row) for row in log["entries"])
+        entries = tuple(_entry(*row) for row in log["entries"])
         first = {run["subscription"]: frozenset(run["final"]) for run in log["runs"] if run["pass"] == 1}
         for facts in log["runs"]:
             again = facts["pass"] == 2
             name = f"{path.stem}/{facts['subscription']}{'/again' if again else ''}"
             runs.append(Run(name, entries, first[facts["subscription"]] if again else frozenset(), facts))
     return runs
+
+
+def _entry(ledger_id: int, entry_id: int, uuid: str, publish_time_ms: int, *others: Any) -> LogEntry:
+    return LogEntry((ledger_id, entry_id), 0, uuid, (uuid, publish_time_ms), *others)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def play(run: Run, until_ms: int | None) -> Played:
     until_ms = until_ms or connected + HOLD_AFTER_LOSS_MS
     session = Session(run.settings, journal, connected)
     for entry in run.entries:
-        if entry.entry_id not in run.acked_before:
+        if entry.position[1] not in run.acked_before:
             session.offer(entry)
     session.finish(until_ms)
     delivered = [[entry_id for _ledger, entry_id in delivery.positions] for delivery in journal.deliveries]

@@ -130,7 +130,7 @@ def test_cpp_counts_from_the_newest_chunk_and_java_from_the_first() -> None:
 
 def test_go_timer_of_a_finished_message_kills_a_later_one() -> None:
     entries = log("A0 A1 A2 A0 A1")
-    late = [e._replace(stored_ms=e.stored_ms + (50_000 if e.entry_id > 2 else 0)) for e in entries]
+    late = [e._replace(stored_ms=e.stored_ms + (50_000 if e.position[1] > 2 else 0)) for e in entries]
     assert acked(consume(late, settings("G-NEW", live=True), 11_000)[1], entries) == "#####"
     assert acked(consume(late, settings("G-NEW", live=True), 9_000)[1], entries) == "###.."
 

@@ -171,8 +171,9 @@ def test_holes_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stall_among_plain_messages_is_seen_at_the_next_chunk() -> None:
-    """Three permits of four are kept; between the chunks lie 50 plain entries, known by their positions only."""
+    """Three permits of four are kept; between the chunks lie 50 plain entries, of which only the number is known."""
     entries = [e for e in log("A2 B2 C2 " + ". " * 50 + "D0 D1 D2") if e.uuid]
+    entries[3] = entries[3]._replace(plain_before=50)
     run, _found = run_topic(entries, settings("G-NEW", receiver_queue=4))
     damage = run.forecast().damage
     assert damage is not None

@@ -35,14 +35,18 @@ DamageKind = Literal["reconnect_loop", "process_death", "panic", "query_failure"
 """What a log does to a client besides losing messages; everything behind it is blocked."""
 
 
+Publication = tuple[str, int]
+"""Chunk uuid and publish time: what all chunks of one publication share."""
+
+
 class LogEntry(NamedTuple):
     """One stored entry as the broker dispatches it. A tuple, because millions are made.
 
     Attributes:
-        ledger_id: ledger.
-        entry_id: entry within the ledger.
+        position: where it is stored.
+        plain_before: entries between the chunk stored before and this one, which are no chunks.
         uuid: chunk uuid; empty when it carries none.
-        publish_time_ms: by the producer's clock.
+        publication: uuid and publish time by the producer's clock.
         stored_ms: when the broker stored it.
         chunk_id: place of the chunk; None when absent.
         num_chunks: chunks of the message; None when absent.
@@ -56,10 +60,10 @@ class LogEntry(NamedTuple):
         marker: whether it is a marker, which the broker keeps for itself.
     """
 
-    ledger_id: int
-    entry_id: int
+    position: Position
+    plain_before: int
     uuid: str
-    publish_time_ms: int
+    publication: Publication
     stored_ms: int
     chunk_id: int | None
     num_chunks: int | None
@@ -73,9 +77,9 @@ class LogEntry(NamedTuple):
     marker: bool
 
     @property
-    def position(self) -> Position:
-        """Where it is stored."""
-        return self.ledger_id, self.entry_id
+    def publish_time_ms(self) -> int:
+        """By the producer's clock."""
+        return self.publication[1]
 
 
 class Inbox(Protocol):
@@ -110,7 +114,7 @@ class BrokenClientError(Exception):
     """
 
     def __init__(self, kind: DamageKind, entry: LogEntry, why: str) -> None:
-        super().__init__(f"{kind} at {entry.ledger_id}:{entry.entry_id}: {why}")
+        super().__init__(f"{kind} at {entry.position[0]}:{entry.position[1]}: {why}")
         self.kind = kind
         self.entry = entry
         self.why = why

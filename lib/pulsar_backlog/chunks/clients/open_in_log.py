@@ -29,17 +29,15 @@ class OpenInLog:
             chunk_id, num_chunks = entry.chunk_id, entry.num_chunks or 0
             if chunk_id is None or num_chunks <= 1:
                 continue
-            key = entry.uuid, entry.publish_time_ms
+            key = entry.publication
             known = newest_ms.pop(key, None) is not None
             if chunk_id + 1 < num_chunks and (known or chunk_id == 0):
                 newest_ms[key] = entry.stored_ms
                 if not known:
-                    self._forget_old(entry.stored_ms)
+                    if entry.stored_ms - newest_ms[next(iter(newest_ms))] > self._expiry_ms:
+                        self._forget_old(entry.stored_ms)
                     self.peak = max(self.peak, len(newest_ms))
 
     def _forget_old(self, now_ms: int) -> None:
-        while self._newest_ms:
-            oldest = next(iter(self._newest_ms))
-            if now_ms - self._newest_ms[oldest] <= self._expiry_ms:
-                return
+        while now_ms - self._newest_ms[oldest := next(iter(self._newest_ms))] > self._expiry_ms:
             del self._newest_ms[oldest]

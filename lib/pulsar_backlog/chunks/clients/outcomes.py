@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Position
+from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Position, Publication
 from pulsar_backlog.chunks.clients.session import Damage
 from pulsar_backlog.chunks.rows import Sureness
 
@@ -23,9 +23,8 @@ MAX_SETTLED = 50_000
 """Publications with holes that are kept for a connection that may come back."""
 
 
-@dataclass(frozen=True, slots=True)
-class InLog:
-    """What the log holds of a publication, as the fold found it.
+class InLog(NamedTuple):
+    """What the log holds of a publication, as the fold found it. A tuple, because one is made for each chunk.
 
     Attributes:
         copies: stored entries that belong to it.
@@ -45,8 +44,7 @@ class Account:
     """What has become of one publication so far.
 
     Attributes:
-        uuid: chunk uuid.
-        publish_time_ms: publish time.
+        publication: whose account it is.
         first: its first copy.
         in_log: what the log holds.
         seen: copies that were dispatched or blocked.
@@ -61,8 +59,7 @@ class Account:
         reasons: why copies were acknowledged unread or left, in order of appearance.
     """
 
-    uuid: str
-    publish_time_ms: int
+    publication: Publication
     first: Position
     in_log: InLog
     seen: int = 0
@@ -77,13 +74,11 @@ class Account:
     reasons: dict[AckReason | HoleReason, None] = field(default_factory=dict)
 
 
-Key = tuple[str, int]
-
-
 class Accounts:
     """The cursor of one model on one topic, publication by publication.
 
     Attributes:
+        is_known: whether a publication has an open account.
         acknowledgements: entries acknowledged.
         closed: accounts that will not change any more; whoever reads them empties the list.
     """
@@ -91,27 +86,25 @@ class Accounts:
     def __init__(self) -> None:
         self.acknowledgements = 0
         self.closed: list[Account] = []
-        self._open: dict[Key, Account] = {}
-        self._settled: dict[Key, None] = {}
+        self._open: dict[Publication, Account] = {}
+        self.is_known = self._open.__contains__
+        self._settled: dict[Publication, None] = {}
 
     def announce(self, entry: LogEntry, in_log: InLog) -> None:
-        """The entry comes next; this is what the log holds of its message."""
-        key = entry.uuid, entry.publish_time_ms
-        if key not in self._open:
-            self._open[key] = Account(entry.uuid, entry.publish_time_ms, entry.position, in_log)
+        """The first entry of a message that is not known comes next; this is what the log holds of the message."""
+        self._open[entry.publication] = Account(entry.publication, entry.position, in_log)
 
     def dispatch(self, entry: LogEntry) -> None:
         """See `Cursor`."""
-        account = self._open[entry.uuid, entry.publish_time_ms]
-        at = entry.ledger_id, entry.entry_id
-        if at not in account.unacknowledged:
+        account = self._open[entry.publication]
+        if entry.position not in account.unacknowledged:
             account.seen += 1
-            account.unacknowledged[at] = entry
+            account.unacknowledged[entry.position] = entry
 
     def block(self, entry: LogEntry) -> None:
         """See `Cursor`."""
-        account = self._open[entry.uuid, entry.publish_time_ms]
-        if (entry.ledger_id, entry.entry_id) not in account.unacknowledged:
+        account = self._open[entry.publication]
+        if entry.position not in account.unacknowledged:
             account.seen += 1
             account.blocked += 1
             self._close_if_done(account)
@@ -122,35 +115,34 @@ class Accounts:
 
     def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
         """See `Inbox`."""
-        account = self._open.get((entries[0].uuid, entries[0].publish_time_ms))
+        account = self._open.get(entries[0].publication)
         if account is None or content != "right":
             self._deliver_parts(entries, content)
             return
         account.right += 1  # the usual case: all of one publication
         for entry in entries:
-            if account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is not None:
+            if account.unacknowledged.pop(entry.position, None) is not None:
                 self.acknowledgements += 1
         self._close_if_done(account)
 
     def _deliver_parts(self, entries: Sequence[LogEntry], content: Content) -> None:
-        counted: set[Key] = set()  # parts of a mixture may alternate
+        counted: set[Publication] = set()  # parts of a mixture may alternate
         for entry in entries:
-            key = entry.uuid, entry.publish_time_ms
-            account = self._open.get(key)
+            account = self._open.get(entry.publication)
             if account is None:
                 continue
-            if key not in counted:
+            if entry.publication not in counted:
                 _count_delivery(account, content)
-                counted.add(key)
-            if account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is not None:
+                counted.add(entry.publication)
+            if account.unacknowledged.pop(entry.position, None) is not None:
                 self.acknowledgements += 1
                 self._close_if_done(account)
 
     def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
         """See `Inbox`."""
         for entry in entries:
-            account = self._open.get((entry.uuid, entry.publish_time_ms))
-            if account is None or account.unacknowledged.pop((entry.ledger_id, entry.entry_id), None) is None:
+            account = self._open.get(entry.publication)
+            if account is None or account.unacknowledged.pop(entry.position, None) is None:
                 continue
             self.acknowledgements += 1
             account.acked_unread += 1
@@ -160,7 +152,7 @@ class Accounts:
     def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
         """See `Inbox`."""
         for entry in entries:
-            account = self._open.get((entry.uuid, entry.publish_time_ms))
+            account = self._open.get(entry.publication)
             if account is not None:
                 account.reasons[reason] = None
                 if account.seen == account.in_log.copies:
@@ -168,13 +160,13 @@ class Accounts:
 
     def keep_permit(self, entry: LogEntry) -> None:
         """See `Inbox`."""
-        account = self._open.get((entry.uuid, entry.publish_time_ms))
+        account = self._open.get(entry.publication)
         if account is not None:
             account.permits_kept += 1
 
     def _settle(self, account: Account) -> None:
         """All of it was seen, and it has a hole: only a connection that comes back can change it."""
-        self._settled[account.uuid, account.publish_time_ms] = None
+        self._settled[account.publication] = None
         if len(self._settled) > MAX_SETTLED:
             key = next(iter(self._settled))
             del self._settled[key]
@@ -186,9 +178,9 @@ class Accounts:
         self._open.clear()
 
     def _close_if_done(self, account: Account) -> None:
-        if account.seen == account.in_log.copies and not account.unacknowledged:
-            del self._open[account.uuid, account.publish_time_ms]
-            self._settled.pop((account.uuid, account.publish_time_ms), None)
+        if not account.unacknowledged and account.seen == account.in_log.copies:
+            del self._open[account.publication]
+            self._settled.pop(account.publication, None)
             self.closed.append(account)
 
 
@@ -205,11 +197,7 @@ def _count_delivery(account: Account, content: Content) -> None:
 
 def is_culprit(account: Account, damage: Damage | None) -> bool:
     """Whether this publication is what breaks the client, rather than what a stall happens to stop before."""
-    return (
-        damage is not None
-        and not damage.kind.endswith("_stall")
-        and (damage.uuid, damage.publish_time_ms) == (account.uuid, account.publish_time_ms)
-    )
+    return damage is not None and not damage.kind.endswith("_stall") and damage.publication == account.publication
 
 
 def outcome_of(account: Account, damage: Damage | None) -> OutcomeWord:

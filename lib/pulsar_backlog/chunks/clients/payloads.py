@@ -78,13 +78,12 @@ def decompressed(family: Family, chunks: Sequence[LogEntry]) -> Outcome:
 def is_one_message(chunks: Sequence[LogEntry]) -> bool:
     """Whether the chunks are all chunks of one publication."""
     first, last = chunks[0], chunks[-1]
-    times = first.publish_time_ms == last.publish_time_ms and len({c.publish_time_ms for c in chunks}) == 1
-    return times and len(chunks) == first.num_chunks == last.num_chunks
+    return len({c.publication for c in chunks}) == 1 and len(chunks) == first.num_chunks == last.num_chunks
 
 
 def content_of(chunks: Sequence[LogEntry], outcome: Outcome) -> Content:
     """What the application gets of chunks whose payload came out so."""
-    if len({chunk.publish_time_ms for chunk in chunks}) > 1:
+    if len({chunk.publication for chunk in chunks}) > 1:
         return "mixed"
     return outcome if outcome in ("short", "padded", "unknown") else "right"
 

@@ -15,6 +15,7 @@ class Permits:
 
     Attributes:
         kept: permits the client never gives back.
+        scarce: whether so many are kept that the broker can run out of them at all.
     """
 
     def __init__(self, receiver_queue: int) -> None:
@@ -22,15 +23,16 @@ class Permits:
         self._threshold = max(receiver_queue // 2, 1)
         self._returned = 0
         self.kept = 0
+        self.scarce = False
 
     @property
     def exhausted(self) -> bool:
         """Whether the broker has none left."""
-        return self.kept > 0 and self.kept + self._returned % self._threshold >= self._queue
+        return self.scarce and self.kept + self._returned % self._threshold >= self._queue
 
     def pass_messages(self, count: int) -> None:
         """Messages that the client takes and gives back the permits of, as far as the broker can send them."""
-        if self.kept == 0:
+        if not self.scarce:
             self._returned += count
             return
         saved = self._returned % self._threshold
@@ -47,3 +49,4 @@ class Permits:
         """The entry just passed does not give its permit back."""
         self._returned -= 1
         self.kept += 1
+        self.scarce = self._queue - self.kept < self._threshold

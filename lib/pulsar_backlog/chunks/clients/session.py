@@ -13,14 +13,13 @@ from pulsar_backlog.chunks.clients.context import Contexts
 from pulsar_backlog.chunks.clients.dispatch import SharedDispatch
 from pulsar_backlog.chunks.clients.events import (
     NEVER,
-    AckReason,
     BrokenClientError,
-    Content,
     Cursor,
     DamageKind,
     HoleReason,
     LogEntry,
     Position,
+    Publication,
 )  # fmt: skip
 from pulsar_backlog.chunks.clients.families import CLIENTS
 from pulsar_backlog.chunks.clients.permits import Permits
@@ -37,15 +36,13 @@ class Damage:
     Attributes:
         kind: what happens.
         position: the entry at which it happens; for stalls the first that does not come.
-        uuid: chunked message it belongs to; empty when it is none.
-        publish_time_ms: publish time of that message.
+        publication: what it belongs to; its uuid is empty when that is no chunked message.
         why: the cause in words.
     """
 
     kind: DamageKind
     position: Position
-    uuid: str
-    publish_time_ms: int
+    publication: Publication
     why: str
 
 
@@ -53,6 +50,7 @@ class Session:
     """One consumer reading one topic partition.
 
     Attributes:
+        deliver, acknowledge: see `Inbox`; the cursor's own.
         damage: what the log does to the client, once it did.
         permits_kept: permits the client did not give back, over all connections.
     """
@@ -68,8 +66,11 @@ class Session:
         """
         self._settings = settings
         self._cursor = cursor
+        self.deliver = cursor.deliver
+        self.acknowledge = cursor.acknowledge
         self._connected_ms = connected_ms
         self._live = settings.live
+        self._start = settings.start
         self._client = CLIENTS[settings.family](settings, self)
         shared = settings.subscription == "Shared"
         self._shared = SharedDispatch(settings, catching_up=not settings.live) if shared else None
@@ -89,28 +90,22 @@ class Session:
         """What the client is putting together, with its peaks."""
         return self._client.contexts
 
-    def offer(self, entry: LogEntry, plain_before: int = 0) -> None:
-        """The next entry of the log.
-
-        Args:
-            entry: the entry; positions ascend.
-            plain_before: entries that lie between the one offered before and this one, and are no chunks.
-        """
-        if self._settings.start is not None and entry.position < self._settings.start:
+    def offer(self, entry: LogEntry) -> None:
+        """The next entry of the log; positions ascend."""
+        if self._start is not None and entry.position < self._start:
             return
         while self._interruptions and entry.position > self._interruptions[0][0]:
             self._reconnect(fresh=self._interruptions.pop(0)[1])
-        self._take(entry, plain_before)
+        self._take(entry)
 
-    def _take(self, entry: LogEntry, plain_before: int) -> None:
+    def _take(self, entry: LogEntry) -> None:
         # Runs once per chunk and model: no call here that is not needed.
         if self.damage is None:
-            now_ms = max(entry.stored_ms, self._connected_ms) if self._live else self._connected_ms
-            if now_ms != self._now_ms:
-                self._move_clock(now_ms)
-            if plain_before:
-                self._permits.pass_messages(plain_before)
-            if self._permits.kept and self._permits.exhausted:
+            if self._live:
+                self._move_clock(max(entry.stored_ms, self._connected_ms))
+            if entry.plain_before:
+                self._permits.pass_messages(entry.plain_before)
+            if self._permits.scarce and self._permits.exhausted:
                 self._break("permit_stall", entry, "the client kept the permits of dropped last chunks")
         if self._interruptions and self._is_stalled():
             self._held.append(entry)
@@ -123,7 +118,7 @@ class Session:
             self._cursor.dispatch(entry)
             self._send(entry)
         else:
-            self._dispatch(entry, self._shared, 1 + plain_before)
+            self._dispatch(entry, self._shared, 1 + entry.plain_before)
 
     def finish(self, until_ms: int) -> None:
         """The log ends; the consumer stays connected until then."""
@@ -178,7 +173,7 @@ class Session:
                 self._loop()
 
     def _break(self, kind: DamageKind, entry: LogEntry, why: str) -> None:
-        self.damage = Damage(kind, entry.position, entry.uuid, entry.publish_time_ms, why)
+        self.damage = Damage(kind, entry.position, entry.publication, why)
 
     def _loop(self) -> None:
         """The connection is lost and comes back, until a round gets past the entry or nothing changes any more.
@@ -228,7 +223,7 @@ class Session:
         held, self._held = self._held, []
         self._dispatch_again(self._cursor.unacknowledged())
         for entry in held:
-            self._take(entry, 0)
+            self._take(entry)
         if self._shared is not None and self._settings.live:
             self._end_batch(None)
             self._shared.go_live()
@@ -268,14 +263,6 @@ class Session:
         self._now_ms = max(self._now_ms, now_ms)
 
     # What the client tells goes to the cursor; permits and ack timeouts are noticed on the way.
-
-    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
-        """See `Inbox`."""
-        self._cursor.deliver(entries, content)
-
-    def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
-        """See `Inbox`."""
-        self._cursor.acknowledge(entries, reason)
 
     def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
         """See `Inbox`."""

@@ -85,25 +85,20 @@ class TopicRun:
         connected_ms = 0 if settings.live else end_ms + patience_ms
         self._until_ms = max(connected_ms, end_ms) + patience_ms
         self._session = Session(settings, self._accounts, connected_ms)
-        self._previous = (-1, -1)
         self._words: Counter[OutcomeWord] = Counter()
         self._evicted = 0
         self._acked_unread = 0
         self._holes = 0
 
     def offer_all(self, entries: Sequence[LogEntry], in_logs: Iterable[InLog]) -> None:
-        """The next chunk entries of the topic, in position order; what lies between them are plain entries."""
-        announce, offer = self._accounts.announce, self._session.offer
-        ledger_id, entry_id = self._previous
-        start = self.settings.start or (0, 0)
+        """The next chunk entries of the topic, in position order."""
+        is_known, announce, offer = self._accounts.is_known, self._accounts.announce, self._session.offer
+        start = self.settings.start
         for entry, in_log in zip(entries, in_logs, strict=True):
-            if (entry.ledger_id, entry.entry_id) < start:
-                continue
-            announce(entry, in_log)
-            before = entry.entry_id - entry_id - 1 if entry.ledger_id == ledger_id else entry.entry_id
-            offer(entry, before)
-            ledger_id, entry_id = entry.ledger_id, entry.entry_id
-        self._previous = ledger_id, entry_id
+            if start is None or entry.position >= start:
+                if not is_known(entry.publication):
+                    announce(entry, in_log)
+                offer(entry)
 
     def finish(self) -> None:
         """The topic has no more chunks; the consumer stays until everything has expired that does."""
@@ -124,7 +119,7 @@ class TopicRun:
         self._acked_unread += account.acked_unread
         self._evicted += "evicted" in account.reasons
         return Outcome(
-            account.uuid, account.publish_time_ms, self.model, word, account.right + account.unknown, account.mixed,
+            *account.publication, self.model, word, account.right + account.unknown, account.mixed,
             account.wrong, account.acked_unread, holes, account.blocked, account.permits_kept,
             how_sure(account, word, self.settings, damage), why(account, word, damage), *account.first,
         )  # fmt: skip
