@@ -2,7 +2,7 @@
 
 Reads: `stalls`, `chunks`, `chunked_messages`, `entries`, `subscriptions`, `topic_stats`; `repair_actions` of earlier
 plans, so that nothing is published twice; `consumer_outcomes` where models are chosen; `messages` of an export; an
-earlier audit's tables where acknowledgements are restored.
+earlier audit's tables where acknowledgements are restored; the source in `runs` where messages go as they are stored.
 Writes: `repair_plans`, `repair_actions`, repairs.html, and the plan with its payloads under `plans/` beside the tables.
 Guarantees: an entry is acknowledged only when its message can certainly never be whole, or is exported and verified.
 The same tables and choices make the same plan. What is collected is bounded; what did not fit waits for another plan.
@@ -25,13 +25,13 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE, SEVERITIES
-from pulsar_backlog.frames import repair_restore, repair_rows
+from pulsar_backlog.frames import repair_restore, repair_rows, repair_stored
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options, parse_duration_ms
 from pulsar_backlog.repair.journal import open_journal
 from pulsar_backlog.repair.planning import Planned, plan_repair
-from pulsar_backlog.repair.planning_rows import restored_of, topic_facts
-from pulsar_backlog.repair.planning_values import Choices, Restored
+from pulsar_backlog.repair.planning_rows import missing_names, restored_of, stored_of, topic_facts
+from pulsar_backlog.repair.planning_values import Choices, Restored, Stored
 from pulsar_backlog.repair.storing import Payload, store_plan
 from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.report.repair import HeldBackRow, PlanView, print_plan
@@ -46,7 +46,7 @@ INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "c
 PLANS = "plans"
 _CHOICES = (
     "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-    "accept_unsure", "exported", "earlier",
+    "accept_unsure", "exported", "earlier", "as_stored", "message",
 )  # fmt: skip
 _SHOWN_REASONS = 50
 
@@ -116,6 +116,8 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         codes = codes & bad if codes else bad
     if options.severity is not None and not codes:
         raise UsageError(f"--code and --severity {options.severity}: no such code is that severe")
+    if options.as_stored and options.republish_to == "file":
+        raise UsageError("--as-stored publishes, and --republish-to file does not: give one of them")
     return Choices(
         republish_to=options.republish_to or "same",
         accept_unsure=options.accept_unsure,
@@ -124,6 +126,7 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         until_ms=until_ms,
         max_count=options.max_count,
         max_bytes=options.max_bytes,
+        as_stored=bool(options.as_stored),
     )
 
 
@@ -152,8 +155,10 @@ class _Sources:
         names = _matching(subscriptions, choices.subscriptions)
         stalls = repair_rows.actionable_stalls(self._mine("stalls"), names, choices.codes, choices.until_ms).cache()
         lost = repair_rows.losses(self._mine("consumer_outcomes"), options.model or (), choices.until_ms).cache()
-        publications = repair_rows.publication_rows(self._mine("chunked_messages"), stalls, lost).cache()
         chunks, entries = self._mine("chunks"), self._mine("entries")
+        named = repair_stored.named_rows(self._named(), entries, chunks).cache()
+        verdicts = self._mine("chunked_messages")
+        publications = repair_rows.publication_rows(verdicts, stalls, lost, named).cache()
         exports = repair_rows.export_rows(self._messages(), publications, chunks, self._actions())
         redelivered = repair_rows.redelivered_rows(stalls, self._mine("subscriptions"), entries)
         facts = topic_facts(
@@ -164,9 +169,11 @@ class _Sources:
             settings=_rows(self._mine("topic_stats").select("topic", "recommended")),
             redelivered=_rows(redelivered),
             restored=self._restored(names),
+            stored=self._stored(publications, named),
+            named=self._found(named),
         )
         found = plan_repair(self.context.cluster, facts, choices)
-        for frame in (stalls, lost, publications):
+        for frame in (stalls, lost, named, publications):
             frame.unpersist()
         return found
 
@@ -196,6 +203,44 @@ class _Sources:
         now = {name: self._mine(name) for name in ("subscriptions", "ack_ranges")}
         rows = repair_restore.restored_rows(then, now, names)
         return [(row["topic"], restored_of(row)) for row in _rows(rows)]
+
+    def _named(self) -> DataFrame:
+        pairs = [tuple(map(int, text.split(":"))) for text in dict.fromkeys(self.context.options.message or ())]
+        named = self.context.spark.createDataFrame(pairs, "ledger_id bigint, entry_id bigint")
+        return named if pairs else named.filter(f.lit(False))  # so Spark sees that it need not look through `entries`
+
+    def _found(self, named: DataFrame) -> list[dict[str, Any]]:
+        """What lies where the user said.
+
+        Raises:
+            UsageError: nothing does.
+        """
+        rows = _rows(named)
+        if missing := missing_names(rows):
+            raise UsageError(f"no message of these topics lies at --message {' --message '.join(missing)}")
+        return rows
+
+    def _stored(self, publications: DataFrame, named: DataFrame) -> list[tuple[dict[str, Any], Stored]]:
+        if not self.context.options.as_stored:
+            return []
+        source = self._source()
+        entries, verdicts = self._mine("entries"), self._mine("chunked_messages")
+        rows = repair_stored.stored_rows(publications, verdicts, named, entries, self._actions())
+        return [(row, stored_of(row, source)) for row in _rows(rows)]
+
+    def _source(self) -> str:
+        """Where the audit read the entries from last.
+
+        Raises:
+            UsageError: it does not say.
+        """
+        scans = self._whole("runs").filter(
+            (f.col("cluster") == self.context.cluster) & (f.col("job") == "scan_entries")
+        )
+        last = scans.orderBy(f.col("started").desc()).first()
+        if last is None:
+            raise UsageError(f"{self.context.out} does not say where its entries were read: audit again")
+        return str(last["source"])
 
     def _messages(self) -> DataFrame:
         return self._mine("messages", self._exported())

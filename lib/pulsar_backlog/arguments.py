@@ -10,7 +10,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order, parse_instant
 
-_REPEATED = ("topic", "ledger", "model", "producer", "key", "state", "subscription", "code")
+_REPEATED = ("topic", "ledger", "model", "producer", "key", "state", "subscription", "code", "message")
+_SWITCHES = ("exit_zero_when_unchanged", "as_stored")
 _PLACES = ("source", "out", "admin", "to", "private_keys", "exported", "earlier")
 _DEFAULTS = {
     "cluster": "default",
@@ -30,7 +31,7 @@ def job_parser(job: str, description: str) -> argparse.ArgumentParser:
     )
     for name in JOB_OPTIONS[job]:
         flag = f"--{name.replace('_', '-')}"
-        if name == "exit_zero_when_unchanged":
+        if name in _SWITCHES:
             parser.add_argument(flag, action="store_true", help=HELP[name])
         elif name in _REPEATED:
             parser.add_argument(flag, action="append", help=HELP[name])

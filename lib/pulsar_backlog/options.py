@@ -52,6 +52,8 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "accept_unsure",
         "exported",
         "earlier",
+        "as_stored",
+        "message",
         *_EVERY_JOB,
     ),
     "check_quality": _EVERY_JOB,
@@ -92,6 +94,8 @@ HELP: dict[str, str] = {
     "republish_to": "same (the topic it lies in), file (kept beside the plan, not published), or a full topic name",
     "accept_unsure": "acknowledge also what is only likely (or cannot_tell) lost for good",
     "exported": "folder of the export that holds the messages; default: that of the tables",
+    "as_stored": "publish encrypted messages as they are stored, unseen and for the same keys; no key is needed",
+    "message": "publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated",
     "earlier": "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
     "inline_limit_bytes": "largest payload that stands in the row; larger ones become files named by their SHA-256",
 }
@@ -172,6 +176,7 @@ ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-
 Duration = Annotated[str, AfterValidator(_duration)]
 FindingCode = Annotated[str, AfterValidator(_finding_code)]
 RepublishTo = Annotated[str, AfterValidator(_republish_to)]
+MessageId = Annotated[str, Field(pattern=r"^\d{1,18}:\d{1,18}$")]
 MessageState = Literal["single", "batch", "whole", "out_of_order", "malformed"]
 
 
@@ -219,6 +224,8 @@ class Options(Frozen):
         accept_unsure: how unsure it may be that a message is lost for good.
         exported: folder of an export; None is `out`.
         earlier: folder of an earlier audit.
+        as_stored: whether encrypted messages are published as they are stored.
+        message: positions of messages that are published once more.
     """
 
     source: Uri | None = None
@@ -255,6 +262,8 @@ class Options(Frozen):
     accept_unsure: Literal["likely", "cannot_tell"] | None = None
     exported: str | None = None
     earlier: str | None = None
+    as_stored: bool | None = None
+    message: Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None = None
 
     def over(self, below: Options) -> Options:
         """These options where they are set, those of the layer below where not."""

@@ -6,13 +6,17 @@ import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pulsar
 import pytest
 from pulsar import ConsumerType, InitialPosition
+from pyspark.sql import SparkSession
 
+from pulsar_backlog.commands.repair_plan import run_plan
 from pulsar_backlog.repair.values import Action
 from tests.broker.conftest import Admin
+from tests.broker.live_audit import LiveAudit
 from tests.broker.process import Broker
 from tests.broker.repairing import killed_at, make_plan, repair
 from tests.broker.sealed import (
@@ -27,6 +31,7 @@ from tests.broker.sealed import (
     send_batch,
     stored,
 )
+from tests.broker.test_repair_states import acknowledged_as, planned
 
 STEPS = ("before-intent", "after-intent", "after-action", "torn-result", "after-result")
 
@@ -220,3 +225,63 @@ def test_an_unclear_publication_keeps_others_off_its_topic(
     hidden.rename(path)
     assert results(repair(broker, "apply", plan, "--yes")[1]) == ["done", "done"]
     assert len(raw_of(broker, admin, topic)) == 3
+
+
+def test_from_the_audit_of_a_live_topic_to_copies_that_are_read(
+    broker: Broker, admin: Admin, client: pulsar.Client, topic: str, crypto: Crypto, tmp_path: Path,
+    spark: SparkSession, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    payload = os.urandom(150_000)
+    client.subscribe(topic, "s", consumer_type=ConsumerType.Shared).close()
+    send(client, topic, crypto, payload, chunked=True)
+    send(client, topic, crypto, b"x" * 500)
+    before = raw_of(broker, admin, topic)
+    assert len(before) == 4
+    ledger = before[0][0][0]
+    acknowledged = client.subscribe(topic, "s", consumer_type=ConsumerType.Shared, receiver_queue_size=0)
+    acknowledged.acknowledge(pulsar.MessageId(-1, ledger, 1, -1))
+    acknowledged.close()
+    acknowledged_as(admin, topic, (f"{ledger}:-1", f"[({ledger}:0..{ledger}:1]]"))
+    deduplicated(admin, topic)
+    positions = [position for position, _ in before]
+    out = LiveAudit(tmp_path / "live", broker, topic, [parts_of(body) for _, body in before], positions).audit("out")
+
+    said = said_of(capsys, out)
+    assert [one for one in said if one["record"] == "repair_action" and one["kind"] != "settings"] == []
+    assert any("publish it unseen: plan with --as-stored" in one["next_step"] for one in said if "why" in one)
+    plan, said = planned(capsys, out, as_stored=True, message=[f"{ledger}:3"])
+    chunked, single = (one for one in said if one["record"] == "repair_action" and one["kind"] != "settings")
+    assert (chunked["kind"], chunked["cause"], chunked["original"]["entry_id"]) == ("republish", "got_in_part", 2)
+    assert (single["kind"], single["cause"], single["original"]["entry_id"]) == ("republish", "named", 3)
+    for one in (chunked, single):
+        assert "Its content was never seen here." in one["reason"]
+        assert "all of them get it: 's'." in one["affects"]
+        assert "needs the key that the original was encrypted for" in one["affects"]
+    assert any("its old entries stay, because no export verified it" in one["why"] for one in said if "why" in one)
+    assert list((plan / "payloads").iterdir()) == []  # it holds nothing of the topic's content
+
+    code, told = repair(broker, "apply", plan, "--yes")
+    assert (code, results(told)[:2]) == (0, ["done", "done"]), told
+    assert results(repair(broker, "verify", plan)[1]) == ["verified", "verified"]
+    got = client.subscribe(topic, "s", consumer_type=ConsumerType.Shared, crypto_key_reader=crypto.reader)
+    assert sorted(len(got.receive(5000).data()) for _ in range(3)) == [500, 500, 150_000]
+    with pytest.raises(pulsar.Timeout):
+        got.receive(500)
+    got.close()
+
+    # Neither this audit, by what its plans did, nor one of the log as it is now plans the same again.
+    after = raw_of(broker, admin, topic)
+    fresh = LiveAudit(
+        tmp_path / "fresh", broker, topic, [parts_of(body) for _, body in after], [position for position, _ in after]
+    ).audit("out")
+    for where in (out, fresh):
+        said = said_of(capsys, where, as_stored=True, message=[f"{ledger}:3"])
+        assert [one for one in said if one["record"] == "repair_action" and one["kind"] == "republish"] == []
+        assert any("it was published once more already" in one["why"] for one in said if "why" in one)
+
+
+def said_of(capsys: pytest.CaptureFixture[str], out: Path, **options: object) -> list[dict[str, Any]]:
+    """What a plan says, whether there is anything in it or not."""
+    capsys.readouterr()
+    assert run_plan({"out": str(out), **options}, None) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]

@@ -102,6 +102,10 @@ def test_which_stalls_are_taken(spark: SparkSession, monkeypatch: pytest.MonkeyP
     assert taken(None, frozenset(), None) == ["a", "b"]
 
 
+def nobody_named(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], "topic string, chunk_uuid string")
+
+
 def test_a_family_comes_whole_or_not_at_all(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     publications = frame(
         spark, "chunked_messages",
@@ -114,7 +118,8 @@ def test_a_family_comes_whole_or_not_at_all(spark: SparkSession, monkeypatch: py
 
     def times() -> list[int]:
         return sorted(
-            row["publish_time_ms"] for row in repair_rows.publication_rows(publications, stalls, lost).collect()
+            row["publish_time_ms"]
+            for row in repair_rows.publication_rows(publications, stalls, lost, nobody_named(spark)).collect()
         )
 
     assert times() == [1000, 2000]
@@ -225,7 +230,7 @@ def _ranges(spark: SparkSession, *runs: tuple[int, int, str]) -> DataFrame:
     return frame(spark, "ack_ranges", *rows)
 
 
-def test_what_was_acknowledged_then_and_is_not_now(spark: SparkSession) -> None:
+def test_what_was_acknowledged_then_and_is_not_now(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = frame(
         spark, "entries", *({**OWN, "ledger_id": 1, "entry_id": n, "length": 10} for n in range(10) if n != 6)
     )
@@ -239,11 +244,15 @@ def test_what_was_acknowledged_then_and_is_not_now(spark: SparkSession) -> None:
     now = {"subscriptions": _states(spark, 1), "ack_ranges": _ranges(spark, (2, 11, "tail"))}
     (row,) = dictionaries(repair_restore.restored_rows(then, now, None))
     assert [(run["first_entry_id"], run["last_entry_id"]) for run in row["runs"]] == [(2, 3), (5, 5), (8, 8)]
-    assert (row["bytes"], row["mark_delete_entry_id"], row["batches"]) == (40, 3, 1)
+    assert (row["bytes"], row["mark_delete_entry_id"], row["batches"], row["left_runs"]) == (40, 3, 1, 0)
     only_batch = {"subscriptions": _states(spark, 1), "ack_ranges": _ranges(spark, (7, 7, "tail"))}
     (row,) = dictionaries(repair_restore.restored_rows(then, only_batch, None))
     assert (row["runs"], row["bytes"], row["batches"]) == ([], 0, 1)
     assert repair_restore.restored_rows(then, now, ["other"]).count() == 0
+    monkeypatch.setattr(repair_restore, "MAX_RUNS", 2)
+    (row,) = dictionaries(repair_restore.restored_rows(then, now, None))
+    assert [(run["first_entry_id"], run["last_entry_id"]) for run in row["runs"]] == [(2, 3), (5, 5)]
+    assert (row["left_runs"], row["bytes"]) == (1, 30)  # nothing is dropped without a word
     torn = then | {"subscriptions": _states(spark, 3, "rolled_back")}
     assert repair_restore.restored_rows(torn, now, None).count() == 0
 

@@ -211,6 +211,9 @@ def test_lost_acknowledgements_are_made_again_where_the_earlier_state_is_certain
         ("K04",),
     )
     assert planned(topic(restored=(replace(restored, sureness="likely"),))).plan.actions == ()
+    many = planned(topic(restored=(replace(restored, left_runs=3),)))
+    assert len(many.plan.actions) == 1
+    assert "3 more runs" in reasons(many)[0]
     found = planned(topic(restored=(replace(restored, batches=2),)))
     assert len(found.plan.actions) == 1
     assert "2 batches were acknowledged in part" in reasons(found)[0]

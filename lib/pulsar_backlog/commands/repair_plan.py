@@ -39,6 +39,8 @@ def plan(
     accept_unsure: Annotated[str | None, typer.Option(help=HELP["accept_unsure"])] = None,
     exported: Annotated[str | None, typer.Option(help=HELP["exported"])] = None,
     earlier: Annotated[str | None, typer.Option(help=HELP["earlier"])] = None,
+    as_stored: Annotated[bool, typer.Option("--as-stored", help=HELP["as_stored"])] = False,
+    message: Annotated[list[str] | None, typer.Option(help=HELP["message"])] = None,
     cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
     explain: Annotated[int | None, typer.Option(metavar="ACTION", help="show one action of the plan in full")] = None,
 ) -> None:
@@ -48,6 +50,7 @@ def plan(
         "code": code or None, "severity": severity, "min_age": min_age, "max_count": max_count,
         "max_bytes": max_bytes, "model": model or None, "republish_to": republish_to, "accept_unsure": accept_unsure,
         "exported": absolute("exported", exported), "earlier": absolute("earlier", earlier), "cluster": cluster,
+        "as_stored": as_stored, "message": message or None,
     }  # fmt: skip
     raise typer.Exit(run_plan(given, explain))
 
@@ -120,9 +123,11 @@ def _argv(given: Mapping[str, object]) -> list[str]:
     """A job's command line; what is not given is left out."""
     argv: list[str] = []
     for name, value in given.items():
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None:
-                argv += [f"--{name.replace('_', '-')}={one}"]
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            argv += [flag] if value else []
+            continue
+        argv += [f"{flag}={one}" for one in (value if isinstance(value, list) else [value]) if one is not None]
     return argv
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 MAX_RUNS = 10_000
-"""Runs of one subscription; where there are more, none is restored."""
+"""Runs of one subscription that one plan restores, the first ones; the rest is counted, and waits for another plan."""
 
 _WHO = ("topic", "subscription")
 
@@ -17,6 +17,8 @@ def restored_rows(
     then: Mapping[str, DataFrame], now: Mapping[str, DataFrame], names: Iterable[str] | None
 ) -> DataFrame:
     """One row per subscription that lost acknowledgements, with the runs of entries that can be acknowledged again.
+
+    There are at most `MAX_RUNS` of them; `left_runs` counts those beyond, and `bytes` is of those that are there.
 
     Only entries that were stored at the time of the earlier audit and are not acknowledged now count, each of which was
     acknowledged then. Batches of which a part was acknowledged then, and nothing is now, are only counted (`batches`);
@@ -41,14 +43,14 @@ def restored_rows(
     same = [open_now[name] == open_then[name] for name in _WHO]
     inside = f.col("entry_id").between(f.col("then_first"), f.col("then_last"))
     lost = open_now.join(open_then, on=[*same, f.col("ledger_id") == f.col("then_ledger"), inside], how="left_anti")
-    runs = _runs(lost).filter(f.size("runs") <= MAX_RUNS)
+    runs = _runs(lost)
     batches = _batches(then["ack_ranges"], unacked)
     marks = (*_WHO, "mark_delete_ledger_id", "mark_delete_entry_id", "sureness", "reason")
     found = runs.join(batches, on=list(_WHO), how="full").join(states.select(*marks), on=list(_WHO), how="inner")
     return found.select(
         *marks,
         f.coalesce("runs", f.array().cast(runs.schema["runs"].dataType)).alias("runs"),
-        *(f.coalesce(name, f.lit(0).cast("bigint")).alias(name) for name in ("bytes", "batches")),
+        *(f.coalesce(name, f.lit(0).cast("bigint")).alias(name) for name in ("bytes", "left_runs", "batches")),
     )
 
 
@@ -75,5 +77,9 @@ def _runs(entries: DataFrame) -> DataFrame:
         f.max("entry_id").alias("last_entry_id"),
         f.sum(f.col("length").cast("bigint")).alias("bytes"),
     )
-    run = f.struct("ledger_id", "first_entry_id", "last_entry_id")
-    return runs.groupBy(*_WHO).agg(f.sort_array(f.collect_list(run)).alias("runs"), f.sum("bytes").alias("bytes"))
+    run = f.struct("ledger_id", "first_entry_id", "last_entry_id", "bytes")
+    every = runs.groupBy(*_WHO).agg(f.sort_array(f.collect_list(run)).alias("every"))
+    taken = every.withColumn("runs", f.slice("every", 1, MAX_RUNS))
+    size = f.aggregate("runs", f.lit(0).cast("bigint"), lambda so_far, one: so_far + one["bytes"])
+    left = f.size("every") - f.size("runs")
+    return taken.select(*_WHO, "runs", size.alias("bytes"), left.alias("left_runs"))

@@ -29,11 +29,12 @@ _STALL = (
     "advice", "can_complete",
 )  # fmt: skip
 _VERDICT = (
-    *_PUBLICATION, "state", "rebuildable", "sureness", "reason", "num_chunks", "present_chunks", "stored_bytes",
+    *_PUBLICATION, "state", "rebuildable", "encrypted", "sureness", "reason", "num_chunks", "present_chunks",
+    "stored_bytes",
 )  # fmt: skip
 _MESSAGE = (
-    *_PUBLICATION, "ledger_id", "entry_id", "verified", "reason", "transaction", "payload_sha256", "payload_bytes",
-    "partition_key", "partition_key_b64_encoded", "ordering_key", "properties", "replicate_to",
+    *_PUBLICATION, "ledger_id", "entry_id", "outcome", "verified", "reason", "transaction", "payload_sha256",
+    "payload_bytes", "partition_key", "partition_key_b64_encoded", "ordering_key", "properties", "replicate_to",
     "schema_version", "schema_id",
 )  # fmt: skip
 
@@ -98,9 +99,10 @@ def losses(outcomes: DataFrame, models: Iterable[str], until_ms: int | None) -> 
     return lost.groupBy(*_PUBLICATION).agg(told).orderBy(*_PUBLICATION).limit(MAX_LOSSES)
 
 
-def publication_rows(publications: DataFrame, stalls: DataFrame, lost: DataFrame) -> DataFrame:
-    """All publications of every uuid that a stall or a loss names, with `losses`."""
-    uuids = stalls.select("topic", "chunk_uuid").unionByName(lost.select("topic", "chunk_uuid")).distinct()
+def publication_rows(publications: DataFrame, stalls: DataFrame, lost: DataFrame, named: DataFrame) -> DataFrame:
+    """All publications of every uuid that a stall, a loss or the user names, with `losses`."""
+    uuids = stalls.select("topic", "chunk_uuid").unionByName(lost.select("topic", "chunk_uuid"))
+    uuids = uuids.unionByName(named.select("topic", "chunk_uuid")).distinct()
     members = publications.join(f.broadcast(uuids), on=["topic", "chunk_uuid"], how="left_semi").select(*_VERDICT)
     sized = members.withColumn("family", f.count("*").over(Window.partitionBy("topic", "chunk_uuid")))
     small = sized.filter(f.col("family") <= MAX_FAMILY).drop("family")
@@ -127,37 +129,38 @@ def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame,
     whole = ours.join(counted, on=list(_PUBLICATION), how="inner").filter(
         (f.col("owned") == f.size("positions")) & (f.col("owned") == f.col("num_chunks"))
     )
-    again = _republished(messages, actions)
-    known = whole.join(again, on=["ledger_id", "entry_id", "payload_sha256"], how="left")
+    copied = whole.join(_copied(messages), on=["ledger_id", "entry_id", "payload_sha256"], how="left")
+    known = copied.join(tried_originals(actions), on=["ledger_id", "entry_id"], how="left")
     return known.select(
         *_MESSAGE[3:], *_PUBLICATION,
-        f.coalesce("republished", f.lit("no")).alias("republished"),
+        # `done` comes before `unclear`: what is there is there, whatever a plan began.
+        f.coalesce(f.least("copied", "tried"), f.lit("no")).alias("republished"),
         f.unix_millis("event_time").alias("event_time_ms"),
         f.col("encryption_key_names").isNotNull().alias("was_encrypted"),
     )  # fmt: skip
 
 
-def _republished(messages: DataFrame, actions: DataFrame) -> DataFrame:
-    """Message ids of originals with their hashes: what plans published, and copies that the log holds.
+def tried_originals(actions: DataFrame) -> DataFrame:
+    """Message ids of what plans published or began to, with `tried`: `done` or `unclear`."""
+    tried = actions.filter((f.col("kind") == "republish") & ~f.col("state").isin("planned", "refused"))
+    unclear = f.col("state").isin("begun", "failed", "not verified")
+    state = f.when(unclear, "unclear").otherwise("done")
+    # `done` comes before `unclear`: what one plan stored is there, whatever another began.
+    return tried.groupBy(f.col("original.ledger_id"), f.col("original.entry_id")).agg(f.min(state).alias("tried"))
+
+
+def _copied(messages: DataFrame) -> DataFrame:
+    """Message ids of originals with their hashes, of which the log holds a copy.
 
     A copy counts only with the payload of its original: anyone may have written the property.
     """
-    tried = actions.filter((f.col("kind") == "republish") & ~f.col("state").isin("planned", "refused"))
-    unclear = f.col("state").isin("begun", "failed", "not verified")
-    of_plans = tried.select(
-        f.col("original.ledger_id"), f.col("original.entry_id"), "payload_sha256",
-        f.when(unclear, "unclear").otherwise("done").alias("republished"),
-    )  # fmt: skip
     id_ = f.try_element_at("properties", f.lit(ORIGINAL_ID_PROPERTY))
     copies = messages.filter(id_.rlike(r"\A\d{1,18}:\d{1,18}\z"))
     parts = f.split(id_, ":")
     of_log = copies.select(
-        parts[0].cast("bigint").alias("ledger_id"), parts[1].cast("bigint").alias("entry_id"), "payload_sha256",
-        f.lit("done").alias("republished"),
-    )  # fmt: skip
-    # `done` comes before `unclear`: what one plan stored is there, whatever another began.
-    best = f.min("republished").alias("republished")
-    return of_plans.unionByName(of_log).groupBy("ledger_id", "entry_id", "payload_sha256").agg(best)
+        parts[0].cast("bigint").alias("ledger_id"), parts[1].cast("bigint").alias("entry_id"), "payload_sha256"
+    )
+    return of_log.distinct().withColumn("copied", f.lit("done"))
 
 
 def redelivered_rows(stalls: DataFrame, subscriptions: DataFrame, entries: DataFrame) -> DataFrame:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from pulsar_backlog.repair.planning_topic import Draft, Name, TopicPlan
+from pulsar_backlog.repair.planning_republish import Draft, Name
+from pulsar_backlog.repair.planning_topic import TopicPlan
 from pulsar_backlog.repair.planning_values import Choices, HeldBack, PublicationKey, TopicFacts
 from pulsar_backlog.repair.values import Plan
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pulsar_backlog.repair.planning_values import (
     Entry,
     Exported,
     Loss,
+    Named,
     Publication,
     Restored,
     StallRow,
+    Stored,
     Subscription,
     TopicFacts,
 )
-from pulsar_backlog.repair.values import Position, Run
+from pulsar_backlog.repair.values import AsStored, Position, Run, StoredEntry
 
 Row = Mapping[str, Any]
 _Key = tuple[str, str, int]
@@ -30,16 +32,24 @@ def topic_facts(
     settings: Iterable[Row],
     redelivered: Iterable[Row] = (),
     restored: Iterable[tuple[str, Restored]] = (),
+    stored: Iterable[tuple[Row, Stored]] = (),
+    named: Iterable[Row] = (),
 ) -> Iterator[TopicFacts]:
-    """What is known of each topic that a stall, a publication or a restored acknowledgement names."""
+    """What is known of each topic that a stall, a publication, a restored acknowledgement or the user names."""
     again = {(row["subscription"], *_key(row)): row["entries"] for row in redelivered}
     kept = {_key(row): exported_of(row) for row in exports}
     of_stalls = _by_topic((row["topic"], stall_of(row, again)) for row in stalls)
-    of_publications = _by_topic((row["topic"], publication_of(row, kept.get(_key(row)))) for row in publications)
+    as_they_lie = list(stored)
+    sets = {_key(row): one for row, one in as_they_lie if row["chunk_uuid"] is not None}
+    singles = {one.position: one for row, one in as_they_lie if row["chunk_uuid"] is None}
+    of_publications = _by_topic(
+        (row["topic"], publication_of(row, kept.get(_key(row)), sets.get(_key(row)))) for row in publications
+    )
+    of_named = _by_topic((row["topic"], named_of(row, singles)) for row in named)
     of_subscriptions = _by_topic((row["topic"], subscription_of(row)) for row in subscriptions)
     of_restored = _by_topic(restored)
     advice = {row["topic"]: row["recommended"] for row in settings}
-    for topic in sorted({*of_stalls, *of_publications, *of_restored}):
+    for topic in sorted({*of_stalls, *of_publications, *of_restored, *of_named}):
         yield TopicFacts(
             topic=topic,
             publications=tuple(of_publications.get(topic, ())),
@@ -47,6 +57,7 @@ def topic_facts(
             subscriptions=tuple(of_subscriptions.get(topic, ())),
             settings=tuple((one["setting"], one["value"], one["reason"]) for one in advice.get(topic, ())),
             restored=tuple(of_restored.get(topic, ())),
+            named=tuple(of_named.get(topic, ())),
         )
 
 
@@ -73,7 +84,7 @@ def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> 
     )
 
 
-def publication_of(row: Row, exported: Exported | None) -> Publication:
+def publication_of(row: Row, exported: Exported | None, stored: Stored | None = None) -> Publication:
     """A row of `chunked_messages` with `losses`."""
     return Publication(
         chunk_uuid=row["chunk_uuid"],
@@ -87,13 +98,57 @@ def publication_of(row: Row, exported: Exported | None) -> Publication:
         stored_bytes=row["stored_bytes"],
         exported=exported,
         losses=tuple(Loss(one["model"], one["outcome"], one["reason"]) for one in row["losses"] or ()),
+        encrypted=row["encrypted"],
+        stored=stored,
     )
+
+
+def stored_of(row: Row, source: str) -> Stored:
+    """A message with `parts`, of `repair_stored.stored_rows`; `source` is what the audit read."""
+    entries = tuple(
+        StoredEntry((one["ledger_id"], one["entry_id"]), one["uri"], one["offset"], one["length"], one["checksum"])
+        for one in row["parts"]
+    )
+    faults = [words for name, words in _FAULTS.items() if not row[name]]
+    return Stored(
+        as_stored=AsStored(source, entries),
+        size_bytes=row["bytes"],
+        keys=row["keys"],
+        batch_size=row["batch_size"],
+        has_schema=row["has_schema"],
+        fault=faults[0] if faults else "",
+        transaction=row["transaction"],
+        republished=row["republished"],
+    )
+
+
+_FAULTS = {
+    "sound": "a checksum does not vouch for each of its entries, so damage would not be noticed",
+    "encrypted": "not all of its chunks are encrypted",
+    "known": "its metadata has fields that are not known here, and what they mean in a copy cannot be told",
+    "agreed": "its chunks contradict each other or copies of one differ, and which is right cannot be told",
+    "first": "a repair published it: publishing it again would make a loop",
+}
+"""What must be true of a message, and what is said where it is not."""
+
+
+def named_of(row: Row, singles: Mapping[Position, Stored]) -> Named:
+    """A row of `repair_stored.named_rows` whose topic is known."""
+    position = (row["ledger_id"], row["entry_id"])
+    key = None if row["chunk_uuid"] is None else (row["chunk_uuid"], row["publish_time_ms"])
+    return Named(position, key, row["encrypted"], singles.get(position))
+
+
+def missing_names(named: Sequence[Row]) -> list[str]:
+    """Named positions at which nothing lies, as they were named."""
+    return [f"{row['ledger_id']}:{row['entry_id']}" for row in named if row["topic"] is None]
 
 
 def exported_of(row: Row) -> Exported:
     """A row of `messages`."""
     return Exported(
         position=(row["ledger_id"], row["entry_id"]),
+        outcome=row["outcome"],
         verified=row["verified"],
         reason=row["reason"],
         transaction=row["transaction"],
@@ -128,6 +183,7 @@ def restored_of(row: Row) -> Restored:
         sureness=row["sureness"],
         reason=row["reason"],
         batches=row["batches"],
+        left_runs=row["left_runs"],
     )
 
 

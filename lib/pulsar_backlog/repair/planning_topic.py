@@ -2,49 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from pulsar_backlog.repair import planning_words as words
-from pulsar_backlog.repair.planning_safety import acknowledgeable, is_kept, why_not_entry, why_not_family
+from pulsar_backlog.repair.planning_republish import Draft, Republishing, codes_of, is_old_enough
+from pulsar_backlog.repair.planning_safety import (
+    NOT_EXPORTED,
+    UNVERIFIED,
+    acknowledgeable,
+    is_kept,
+    why_not_entry,
+    why_not_family,
+)
 from pulsar_backlog.repair.planning_values import (
     Choices,
     HeldBack,
     Publication,
-    PublicationKey,
     Restored,
     StallRow,
     Subscription,
     TopicFacts,
 )
 from pulsar_backlog.repair.runs import runs_of
-from pulsar_backlog.repair.sending import message_of, why_not_sendable
 from pulsar_backlog.repair.values import Action
 
 SETS_PER_ACTION = 100
 """Chunk sets of one subscription that one action acknowledges; more make another."""
 
-_LOSS_CODES = {"mixed": "C40", "breaks_client": "C41"}
 _SURPLUS = frozenset({"duplicate", "residue", "orphan", "conflicting"})
-
-Name = tuple[object, ...]
-
-
-@dataclass(frozen=True)
-class Draft:
-    """An action that has no number yet.
-
-    Attributes:
-        name: what other drafts call it.
-        needs: names of the drafts that must be done before it.
-        source: publication whose payload it publishes.
-    """
-
-    name: Name
-    action: Action
-    needs: tuple[Name, ...] = ()
-    source: tuple[str, PublicationKey] | None = None
 
 
 class TopicPlan:
@@ -56,7 +42,7 @@ class TopicPlan:
         self._choices = choices
         self._publications = {one.key: one for one in facts.publications}
         self._subscriptions = {one.name: one for one in facts.subscriptions}
-        self._republished: dict[PublicationKey, Draft] = {}
+        self._republishing = Republishing(facts, choices)
 
     def drafts(self) -> list[Draft]:
         """All of the topic, in the order in which they are applied."""
@@ -67,9 +53,10 @@ class TopicPlan:
             *self._restores(reset),
             *self._acknowledgements([s for s in stalls if s.subscription not in reset]),
         ]
-        self._losses()
-        published = sorted(self._republished.values(), key=lambda draft: draft.name[1:])
-        drafts = [*published, *resets, *acknowledged]
+        self._republishing.losses()
+        self._republishing.named()
+        self.held += self._republishing.held
+        drafts = [*self._republishing.drafts(), *resets, *acknowledged]
         if drafts or self.held:
             drafts += self._settings()
         return drafts
@@ -79,15 +66,12 @@ class TopicPlan:
         return (
             self._is_wanted(stall.subscription)
             and (not choices.codes or stall.code in choices.codes)
-            and self._is_old_enough(stall.publish_time_ms)
+            and is_old_enough(self._choices, stall.publish_time_ms)
         )
 
     def _is_wanted(self, subscription: str) -> bool:
         globs = self._choices.subscriptions
         return not globs or any(fnmatchcase(subscription, glob) for glob in globs)
-
-    def _is_old_enough(self, publish_time_ms: int) -> bool:
-        return self._choices.until_ms is None or publish_time_ms <= self._choices.until_ms
 
     def _resets(self, stalls: Sequence[StallRow]) -> Iterator[Draft]:
         """One per subscription, to the earliest message that a client could put together when started right."""
@@ -107,7 +91,7 @@ class TopicPlan:
                 cause="reset",
                 sureness="certain",
                 size_bytes=stall.unacked_bytes,
-                codes=_codes([stall.code]),
+                codes=codes_of([stall.code]),
                 evidence=(words.stall_evidence(stall, self._publications.get(stall.key)),),
                 affects=words.reset_affects(stall),
                 undo=words.reset_undo(subscription.mark_delete),
@@ -129,6 +113,9 @@ class TopicPlan:
                 why = f"its earlier state is not certain ({one.sureness}): {one.reason}"
                 self.held.append(HeldBack(self._facts.topic, one.subscription, "", 0, why))
                 continue
+            if one.left_runs:
+                why = words.left_runs(one.left_runs, len(one.runs))
+                self.held.append(HeldBack(self._facts.topic, one.subscription, "", 0, why, words.PLAN_AGAIN))
             yield Draft(("restore", one.subscription), self._restore(one))
 
     def _restore(self, one: Restored) -> Action:
@@ -171,7 +158,7 @@ class TopicPlan:
             return None
         why = why_not_family(family, self._choices)
         if why is not None:
-            self._hold(stall, why, words.next_step(why))
+            self._hold(stall, *self._meanwhile(stall, why))
             return None
         doubts = sorted({why for entry in stall.entries if (why := why_not_entry(entry, stall)) is not None})
         if doubts:
@@ -183,12 +170,22 @@ class TopicPlan:
             return "dead_chunks"
         return "exported" if self._delivered_anyway(stall, own) else None
 
+    def _meanwhile(self, stall: StallRow, why: str) -> tuple[str, str]:
+        """Why its entries stay, and what comes next; what is whole and encrypted is published as it is stored."""
+        own = self._publications.get(stall.key)
+        waits = why == NOT_EXPORTED or why.startswith(UNVERIFIED)
+        if own is None or not waits or not self._republishing.goes_as_stored(own) or _has_it(stall):
+            return why, words.next_step(why, encrypted=own is not None and own.encrypted)
+        speaks_against = self._republishing.publish(own, _cause_of(stall), stall)
+        if speaks_against is not None:
+            return speaks_against, words.next_step(speaks_against, encrypted=True)
+        return words.STAYS_AFTER_COPY, words.EXPORT_WITH_KEY
+
     def _delivered_anyway(self, stall: StallRow, own: Publication) -> bool:
         """Whether the subscription has the message, or gets it once more: then its entries are only in the way."""
-        if stall.acked_entries and all(entry.role in _SURPLUS for entry in stall.entries):
-            return True  # every chunk the message needs is acknowledged
-        cause = "got_in_part" if stall.acked_entries else "lost_by_clients"
-        why = self._republish(own, cause, stall)
+        if _has_it(stall):
+            return True
+        why = self._republishing.publish(own, _cause_of(stall), stall)
         if why is not None:
             self._hold(stall, why, words.TO_FILE)
         return why is None
@@ -198,7 +195,7 @@ class TopicPlan:
         runs = runs_of(positions)
         subscription = self._subscription(name)
         unsure = [one for s in rows for one in self._family(s.chunk_uuid) if not is_kept(one.exported)]
-        needs = tuple(self._republished[s.key].name for s in rows if s.key in self._republished)
+        needs = tuple(draft.name for s in rows if (draft := self._republishing.of(s.key)) is not None)
         action = Action(
             number=0,
             kind="acknowledge",
@@ -211,57 +208,12 @@ class TopicPlan:
             cause=cause,
             sureness=words.worst(one.sureness for one in unsure),
             size_bytes=sum(s.unacked_bytes for s in rows),
-            codes=_codes(s.code for s in rows),
+            codes=codes_of(s.code for s in rows),
             evidence=tuple(words.stall_evidence(s, self._publications[s.key]) for s in rows),
             affects=words.ACKNOWLEDGE_AFFECTS,
             undo=words.acknowledge_undo(runs),
         )
         return Draft(("acknowledge", name, cause, rows[0].key), action, needs)
-
-    def _losses(self) -> None:
-        """Publish what the chosen clients lose. It is about no subscription and no position of one."""
-        choices = self._choices
-        if choices.subscriptions:
-            return
-        for one in sorted(self._publications.values(), key=lambda publication: publication.key):
-            codes = {_LOSS_CODES.get(loss.outcome, "C21") for loss in one.losses}
-            chosen = not choices.codes or codes & choices.codes
-            if not one.losses or not one.rebuildable or not chosen or not self._is_old_enough(one.publish_time_ms):
-                continue
-            why = self._republish(one, "lost_by_clients", None)
-            if why is not None:
-                to_do = words.next_step(why) or words.TO_FILE
-                self.held.append(HeldBack(self._facts.topic, None, one.chunk_uuid, one.publish_time_ms, why, to_do))
-
-    def _republish(self, one: Publication, cause: str, stall: StallRow | None) -> str | None:
-        """Have a message published once, whoever asks for it; what speaks against it."""
-        if one.key in self._republished or (one.exported is not None and one.exported.republished == "done"):
-            return None
-        why = why_not_sendable(one)
-        if why is not None or one.exported is None:
-            return why
-        to_file = self._choices.republish_to == "file"
-        elsewhere = None if self._choices.republish_to in ("same", "file") else self._choices.republish_to
-        message = message_of(one, self._facts.topic if elsewhere else None)
-        codes = {_LOSS_CODES.get(loss.outcome, "C21") for loss in one.losses}
-        names = [subscription.name for subscription in self._facts.subscriptions]
-        action = Action(
-            number=0,
-            kind="file" if to_file else "republish",
-            topic=elsewhere or self._facts.topic,
-            reason=words.republish_reason(one, cause, stall),
-            cause=cause,
-            sureness="certain",
-            size_bytes=message.size_bytes,
-            codes=_codes([*codes, stall.code if stall else None]),
-            evidence=words.republish_evidence(one, stall),
-            affects=words.republish_affects(one, names, self._choices.republish_to),
-            undo=words.FILE_UNDO if to_file else words.REPUBLISH_UNDO,
-            message=message,
-        )
-        name = ("republish", one.exported.position, one.key)
-        self._republished[one.key] = Draft(name, action, source=(self._facts.topic, one.key))
-        return None
 
     def _settings(self) -> list[Draft]:
         if not self._facts.settings:
@@ -288,9 +240,14 @@ class TopicPlan:
         self.held.append(held)
 
 
+def _has_it(stall: StallRow) -> bool:
+    """Whether every chunk that its message needs is acknowledged."""
+    return bool(stall.acked_entries) and all(entry.role in _SURPLUS for entry in stall.entries)
+
+
+def _cause_of(stall: StallRow) -> str:
+    return "got_in_part" if stall.acked_entries else "lost_by_clients"
+
+
 def _first(stall: StallRow) -> tuple[int, int]:
     return stall.first_chunk or (stall.entries[0].position if stall.entries else (0, 0))
-
-
-def _codes(codes: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(sorted({code for code in codes if code}))

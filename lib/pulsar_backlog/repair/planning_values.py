@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pulsar_backlog.repair.values import Position, Run
+from pulsar_backlog.repair.values import AsStored, Position, Run
 
 PublicationKey = tuple[str, int]
 """`chunk_uuid` and `publish_time_ms`."""
 
 Unsure = Literal["likely", "cannot_tell"]
+Republished = Literal["no", "unclear", "done"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Exported:
 
     Attributes:
         position: of its last chunk.
+        outcome: as in the table.
         verified: whether the payload was read again whole.
         reason: what speaks against it.
         transaction: `committed`, `aborted`, `open`, or None outside transactions.
@@ -67,7 +69,55 @@ class Exported:
     replicate_to: tuple[str, ...] = ()
     schema_version: bytes | None = None
     schema_id: bytes | None = None
-    republished: Literal["no", "unclear", "done"] = "no"
+    republished: Republished = "no"
+    outcome: str = "exported"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An encrypted message that lies in the log whole, and could be published as it is stored.
+
+    Attributes:
+        as_stored: its entries.
+        size_bytes: of their payloads as stored.
+        keys: how many keys it is encrypted for.
+        batch_size: messages in it; None when it is no batch.
+        has_schema: whether it names a version of a schema.
+        fault: what speaks against publishing it as it is stored; empty when nothing does.
+        transaction: `committed`, `aborted`, `open`, or None outside transactions.
+        republished: as of `Exported`.
+    """
+
+    as_stored: AsStored
+    size_bytes: int
+    keys: int = 1
+    batch_size: int | None = None
+    has_schema: bool = False
+    fault: str = ""
+    transaction: str | None = None
+    republished: Republished = "no"
+
+    @property
+    def position(self) -> Position:
+        """Of its last entry."""
+        return self.as_stored.entries[-1].position
+
+
+@dataclass(frozen=True)
+class Named:
+    """A message that the user names, to be published once more.
+
+    Attributes:
+        position: of any of its entries.
+        key: names its publication; None when it is not chunked.
+        encrypted: whether it is.
+        stored: None when it is chunked, not encrypted, or not to be published as it is stored.
+    """
+
+    position: Position
+    key: PublicationKey | None
+    encrypted: bool
+    stored: Stored | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +136,8 @@ class Publication:
     Attributes:
         exported: None when there is no export of it.
         losses: by the models that were chosen.
+        encrypted: whether its chunks are.
+        stored: None unless it is encrypted, whole, and to be published as it is stored.
     """
 
     chunk_uuid: str
@@ -99,11 +151,19 @@ class Publication:
     stored_bytes: int
     exported: Exported | None = None
     losses: tuple[Loss, ...] = ()
+    encrypted: bool = False
+    stored: Stored | None = None
 
     @property
     def key(self) -> PublicationKey:
         """Names it within its topic."""
         return self.chunk_uuid, self.publish_time_ms
+
+    @property
+    def republished(self) -> Republished:
+        """Whether it was published once more already, by what is known of its export or of its entries."""
+        known = {one.republished for one in (self.exported, self.stored) if one is not None}
+        return "done" if "done" in known else "unclear" if "unclear" in known else "no"
 
 
 @dataclass(frozen=True)
@@ -161,6 +221,7 @@ class Restored:
 
     Attributes:
         batches: of which a part was acknowledged then, and nothing is now.
+        left_runs: how many more there are than `runs`; they wait for another plan.
         earlier: where mark-delete was then.
         sureness: of the earlier state.
     """
@@ -172,6 +233,7 @@ class Restored:
     sureness: str
     reason: str
     batches: int = 0
+    left_runs: int = 0
 
 
 @dataclass(frozen=True)
@@ -181,6 +243,7 @@ class TopicFacts:
     Attributes:
         publications: at least those of every uuid that a stall names, all of each uuid.
         settings: name, value and reason.
+        named: messages that the user names.
     """
 
     topic: str
@@ -189,6 +252,7 @@ class TopicFacts:
     subscriptions: tuple[Subscription, ...] = ()
     settings: tuple[tuple[str, str, str], ...] = ()
     restored: tuple[Restored, ...] = ()
+    named: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -203,6 +267,7 @@ class Choices:
         until_ms: latest publish time of what is repaired; None takes all.
         max_count: actions at most, advice not counted.
         max_bytes: sum of their `size_bytes` at most.
+        as_stored: whether encrypted messages are published as they are stored.
     """
 
     republish_to: str = "same"
@@ -212,6 +277,7 @@ class Choices:
     until_ms: int | None = None
     max_count: int | None = None
     max_bytes: int | None = None
+    as_stored: bool = False
 
 
 @dataclass(frozen=True)

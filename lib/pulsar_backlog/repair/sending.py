@@ -1,4 +1,4 @@
-"""Whether an exported message can be published once more as it was, and as what."""
+"""Whether a message can be published once more as it was, and as what: its exported payload, or its stored entries."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from base64 import b64encode
 
 from pulsar_backlog.repair.drift import LOOP_PROPERTY
 from pulsar_backlog.repair.planning_safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
-from pulsar_backlog.repair.planning_values import Publication
+from pulsar_backlog.repair.planning_values import Publication, Stored
 from pulsar_backlog.repair.values import Message
+
+_UNCLEAR = "another plan began to publish it, and how that ended is not known: apply that plan again"
 
 
 def why_not_sendable(one: Publication) -> str | None:
@@ -23,11 +25,49 @@ def why_not_sendable(one: Publication) -> str | None:
         return f"it belongs to a transaction that is {exported.transaction}"
     if exported.payload_sha256 is None or exported.payload_bytes is None:
         return "its export holds no payload"
-    if exported.republished == "unclear":
-        return "another plan began to publish it, and how that ended is not known: apply that plan again"
+    if one.republished == "unclear":
+        return _UNCLEAR
     if LOOP_PROPERTY in exported.properties:
         return "a repair published it: publishing it again would make a loop"
     return None
+
+
+def why_not_as_stored(one: Publication | None, stored: Stored | None = None) -> str | None:
+    """What speaks against publishing an encrypted message as it is stored; None when nothing does.
+
+    Args:
+        one: the chunked message; None for one entry.
+        stored: the entry; None for a chunked message.
+    """
+    if one is not None:
+        stored, exported = one.stored, one.exported
+        if one.state == "in_flight":
+            return IN_FLIGHT
+        # Who had the key saw what is wrong with it: readers would see the same.
+        if exported is not None and not exported.verified and exported.outcome != "no_key":
+            return f"{UNVERIFIED}{exported.reason}"
+    if stored is None:
+        return "not every entry of it is stored whole, so it cannot be published as it is stored"
+    if stored.fault:
+        return stored.fault
+    if stored.transaction in ("aborted", "open"):
+        return f"it belongs to a transaction that is {stored.transaction}"
+    if stored.republished == "unclear":
+        return _UNCLEAR
+    return None
+
+
+def message_as_stored(stored: Stored, uuid: str | None, original_topic: str | None) -> Message:
+    """The message as it is published without being opened; `uuid` of its chunks."""
+    return Message(
+        original=stored.position,
+        sha256=None,
+        size_bytes=stored.size_bytes,
+        original_uuid=uuid,
+        original_topic=original_topic,
+        was_encrypted=True,
+        as_stored=stored.as_stored,
+    )
 
 
 def message_of(one: Publication, original_topic: str | None) -> Message:

@@ -104,20 +104,23 @@ def _action_row(
         "original": _place(message.original) if message else None,
         "original_uuid": message.original_uuid if message else None,
         "payload_sha256": message.sha256 if message else None,
-        "state": _state(lines, verdicts),
+        "state": _state(action, lines, verdicts),
         "mark_delete_before": _place(begun.mark_delete) if begun else None,
         "mark_delete_after": _place(done.mark_delete) if done else None,
         "trail": sorted([*map(_step, lines), *map(_look, verdicts)], key=lambda step: step["at"]),
     }
 
 
-def _state(lines: Sequence[Line], verdicts: Sequence[Mapping[str, Any]]) -> str:
+def _state(action: Action, lines: Sequence[Line], verdicts: Sequence[Mapping[str, Any]]) -> str:
     newest = lines[-1] if lines else None
     if verdicts and (newest is None or verdicts[-1]["at_ms"] >= newest.at_ms):
         verdict = _VERDICTS.get(verdicts[-1]["verdict"], "not yet")
         # To be told that nothing was applied yet says less than the journal does.
         if verdict != "not yet" or (newest is not None and newest.status in ("done", "already")):
             return verdict
+    begun = action.kind == "republish" and any(line.status == "begun" for line in lines)
+    if newest is not None and newest.status == "refused" and begun:
+        return "begun"  # it may be stored: that it was refused since does not tell, and no other plan may publish it
     return newest.status if newest is not None else "planned"
 
 
