@@ -14,11 +14,14 @@ ServiceUrlOption = Annotated[
     str, typer.Option("--service-url", help="the brokers' service, such as pulsar://broker:6650", show_default=False)
 ]
 EncryptionKeyOption = Annotated[
-    str | None, typer.Option("--encryption-key", help="name of the key that encrypts again what was encrypted")
+    list[str] | None,
+    typer.Option("--encryption-key", help="name of a key that encrypts again what was encrypted; may be repeated"),
 ]
-PublicKeyFileOption = Annotated[Path | None, typer.Option("--public-key-file", help="PEM file of that key, to encrypt")]
+PublicKeyFileOption = Annotated[
+    list[Path] | None, typer.Option("--public-key-file", help="PEM file of that key, to encrypt; one for each name")
+]
 PrivateKeyFileOption = Annotated[
-    Path | None, typer.Option("--private-key-file", help="PEM file of that key, to read back what was published")
+    Path | None, typer.Option("--private-key-file", help="PEM file of one of them, to read back what was published")
 ]
 TokenFileOption = Annotated[
     Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")

@@ -97,7 +97,7 @@ def apply(
 ) -> None:
     """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
-    keys = read_keys(encryption_key, public_key_file, private_key_file)
+    keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     ledgers = Ledgers(source, endpoint)
     allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
@@ -134,7 +134,7 @@ def verify(
 ) -> None:
     """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
-    keys = read_keys(encryption_key, public_key_file, private_key_file)
+    keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
     with _door(admin_url, service_url, access, keys, Ledgers()) as door:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,46 +25,58 @@ class Keys:
     """With what messages are encrypted, and read back.
 
     Attributes:
-        name: under which consumers know the key.
-        public: wraps the keys of messages.
-        public_file: PEM.
-        private_file: PEM.
+        public: wrap the keys of messages, by the names under which consumers know them.
+        public_file: PEM of one of them.
+        private_file: PEM of one of them, any.
     """
 
-    name: str
-    public: rsa.RSAPublicKey
+    public: Mapping[str, rsa.RSAPublicKey]
     public_file: Path
     private_file: Path
 
     @property
     def reader(self) -> pulsar.CryptoKeyReader:
-        """As the client takes them."""
+        """As the client takes them; it tries the private key on every name."""
         return pulsar.CryptoKeyReader(str(self.public_file), str(self.private_file))
 
 
-def read_keys(name: str | None, public_file: Path | None, private_file: Path | None) -> Keys | None:
+def read_keys(names: Sequence[str], public_files: Sequence[Path], private_file: Path | None) -> Keys | None:
     """Keys as options name them; None when none is named.
 
+    Args:
+        names: of keys, each once.
+        public_files: one for each name, in the same order.
+        private_file: of one of them.
+
     Raises:
-        UsageError: one of the three is missing, a file cannot be read, or the public key is no RSA key.
+        UsageError: something is missing, a file cannot be read, or a public key is no RSA key.
     """
-    if name is None and public_file is None and private_file is None:
+    if not names and not public_files and private_file is None:
         return None
-    if name is None or public_file is None or private_file is None:
-        raise UsageError("--encryption-key, --public-key-file and --private-key-file go together: give all three")
-    pem = {}
-    for path in (public_file, private_file):
-        try:
-            pem[path] = path.read_bytes()
-        except OSError as error:
-            raise UsageError(f"{path}: {error.strerror}") from None
+    if not names or len(set(names)) != len(public_files) or len(names) != len(public_files) or private_file is None:
+        raise UsageError(
+            "--encryption-key and --public-key-file go in pairs, each name once, with one --private-key-file: give all"
+        )
+    _pem(private_file)
+    public = {name: _public_key(path) for name, path in zip(names, public_files, strict=True)}
+    return Keys(public, public_files[0], private_file)
+
+
+def _public_key(path: Path) -> rsa.RSAPublicKey:
     try:
-        public = load_pem_public_key(pem[public_file])
+        public = load_pem_public_key(_pem(path))
     except (ValueError, UnsupportedAlgorithm):
         public = None
     if not isinstance(public, rsa.RSAPublicKey):
-        raise UsageError(f"{public_file}: an RSA public key in a PEM file is expected")
-    return Keys(name, public, public_file, private_file)
+        raise UsageError(f"{path}: an RSA public key in a PEM file is expected")
+    return public
+
+
+def _pem(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
 
 
 class ClientError(SourceError):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -140,17 +140,16 @@ class _Seal:
     """One data key, for one message.
 
     Attributes:
-        name: of the key that wraps it.
-        wrapped: data key.
+        wrapped: data key, by the names of the keys that wrap it.
     """
 
-    name: str
-    wrapped: bytes
+    wrapped: Mapping[str, bytes]
     cipher: AESGCM
 
     def describe(self, metadata: MessageMetadata) -> None:
         """Say in the metadata how to decrypt."""
-        metadata.encryption_keys.add(key=self.name.encode(), value=self.wrapped)
+        for name, wrapped in self.wrapped.items():
+            metadata.encryption_keys.add(key=name.encode(), value=wrapped)
         metadata.encryption_param = bytes(_VECTOR_BYTES)
 
     def sealed(self, metadata: MessageMetadata, payload: bytes) -> bytes:
@@ -173,4 +172,4 @@ def _cut(
 
 def _seal(keys: Keys) -> _Seal:
     data_key = AESGCM.generate_key(_DATA_KEY_BITS)
-    return _Seal(keys.name, keys.public.encrypt(data_key, OAEP), AESGCM(data_key))
+    return _Seal({name: key.encrypt(data_key, OAEP) for name, key in keys.public.items()}, AESGCM(data_key))
