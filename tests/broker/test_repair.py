@@ -221,8 +221,12 @@ def test_what_was_encrypted_is_encrypted_again(
     assert words(told) == ["refused"]
     assert "it was encrypted: give --encryption-key" in told[0]["note"]
     public, private = encryption_keys(tmp_path)
-    key = ("--encryption-key", "k", "--public-key-file", str(public))
-    assert repair(broker, "apply", plan, *flags, *key)[0] == 2  # a key is missing
+    (tmp_path / "other").mkdir()
+    other_public, other_private = encryption_keys(tmp_path / "other")
+    key = ("--encryption-key", "k", "--public-key-file", str(public), "--encryption-key", "other")
+    assert repair(broker, "apply", plan, *flags, *key)[0] == 2  # of the other name there is no key
+    key = (*key, "--public-key-file", str(other_public))
+    assert repair(broker, "apply", plan, *flags, *key)[0] == 2  # a key to read it back is missing
     key = (*key, "--private-key-file", str(private))
     assert words(repair(broker, "apply", plan, *flags, *key)[1]) == ["done"]
     _, told = repair(broker, "verify", plan, *key)
@@ -231,12 +235,10 @@ def test_what_was_encrypted_is_encrypted_again(
     blind = client.create_reader(topic, pulsar.MessageId(-1, *positions[0], -1))
     with pytest.raises(pulsar.Timeout):
         blind.read_next(1000)  # nothing is there in the clear
-    seeing = client.create_reader(
-        topic,
-        pulsar.MessageId(-1, *positions[0], -1),
-        crypto_key_reader=pulsar.CryptoKeyReader(str(public), str(private)),
-    )
-    assert seeing.read_next(3000).data() == payload
+    for of_one in (pulsar.CryptoKeyReader(str(public), str(private)),
+                   pulsar.CryptoKeyReader(str(other_public), str(other_private))):  # fmt: skip
+        seeing = client.create_reader(topic, pulsar.MessageId(-1, *positions[0], -1), crypto_key_reader=of_one)
+        assert seeing.read_next(3000).data() == payload
 
 
 def test_what_was_republished_once_is_not_republished(broker: Broker, topic: str, tmp_path: Path) -> None:
