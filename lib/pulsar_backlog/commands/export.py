@@ -93,7 +93,7 @@ def source_of(out: str, cluster: str) -> str:
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
     from pulsar_backlog.tables import TABLES  # noqa: PLC0415
 
-    runs = read_table(start_session("pulsar-backlog export"), out, TABLES["runs"])
+    runs = read_table(start_session("pulsar-backlog export", out), out, TABLES["runs"])
     mine = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
     last = mine.orderBy(f.col("started").desc()).select("source").first()
     if last is None:

@@ -71,7 +71,7 @@ def _positions(out: str, topic: str | None, cluster: str | None) -> Positions:
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
     from pulsar_backlog.tables import TABLES  # noqa: PLC0415
 
-    spark = start_session("pulsar-backlog locate")
+    spark = start_session("pulsar-backlog locate", out)
     if not exists(spark, out, TABLES["entries"]):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     for name in _TABLES:

@@ -83,7 +83,7 @@ def _record(folder: str) -> int:
     """Do a little of what jobs do, so that their classes are loaded; the process id of the JVM."""
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415 - the session asks this module
 
-    spark = start_session("classes")
+    spark = start_session("classes", folder)
     table = f"{folder}/table"
     made = spark.range(2000).selectExpr("id", "id % 7 AS k", "cast(id AS string) AS s")
     made.write.format("delta").save(table)

@@ -89,7 +89,7 @@ def _asked(out: str, query: str) -> DataFrame:
     folder = local_out(out)
     if folder is not None and not (folder / "tables").is_dir():
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    spark = start_session("pulsar-backlog sql")
+    spark = start_session("pulsar-backlog sql", out)
     register_tables(spark, out)
     register_views(spark, home() / "conf" / "sql")
     return _told(lambda: spark.sql(query))

@@ -87,7 +87,7 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
     """
     try:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
-        context = JobContext(start_session(f"pulsar-backlog {job}"), job, options, now())
+        context = JobContext(start_session(f"pulsar-backlog {job}", options.out), job, options, now())
         began = time.monotonic()
         result = body(context)
         if not result.changed:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from itertools import accumulate
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.class_archive import java_options
+from pulsar_backlog.storage.delta import local_out
 from pulsar_backlog.storage.jars import delta_jars
 from pulsar_backlog.tables import TABLES
 
@@ -49,18 +51,41 @@ LOCAL_SETTINGS: dict[str, str] = {
 }
 """Settings for one machine; spark-submit's own take precedence."""
 
+SMALL_WORK_BYTES = 8 * 1024 * 1024
+"""Size of the table `entries` (about 250,000 entries) up to which queries are interpreted."""
 
-def start_session(app: str) -> SparkSession:
+
+def start_session(app: str, out: str | None = None) -> SparkSession:
     """The running session, or a new one with Delta.
 
     Under spark-submit the master and memory come from there; alone it runs `local[*]`.
 
+    Args:
+        app: name of a new session.
+        out: folder of the tables it is to work on; None where nobody knows how large they are.
+
     Raises:
         UsageError: Java or the Delta jars cannot be had.
     """
-    running = SparkSession.getActiveSession()
-    if running is not None:
-        return running
+    session = SparkSession.getActiveSession() or _new_session(app)
+    if str(session.conf.get("spark.master")).startswith("local"):
+        # To write, compile and warm up code for each query takes longer than the queries of a small audit.
+        compiled = out is None or not is_small_work(out)
+        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+    return session
+
+
+def is_small_work(out: str) -> bool:
+    """Whether the entries below a local `out` are so few, or not yet there, that queries over them take no time."""
+    folder = local_out(out)
+    if folder is None:
+        return False
+    sizes = (path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+    return all(total <= SMALL_WORK_BYTES for total in accumulate(sizes))
+
+
+def _new_session(app: str) -> SparkSession:
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         raise UsageError("Java was not found: install a Java 17 runtime, or point JAVA_HOME at one")
     # Workers must run this interpreter, not the first `python3` on the PATH.

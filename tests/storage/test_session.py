@@ -1,0 +1,46 @@
+"""Which sessions compile their queries."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.storage import session as sessions
+from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
+
+
+def entries_of(out: Path, *sizes: int) -> str:
+    """A folder of tables whose `entries` have files of these sizes."""
+    for number, size in enumerate(sizes):
+        path = out / "tables" / "entries" / f"ledger={number}" / "part.parquet"
+        path.parent.mkdir(parents=True)
+        path.touch()
+        os.truncate(path, size)
+    return str(out)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "small"),
+    [((), True), ((100, SMALL_WORK_BYTES - 100), True), ((100, SMALL_WORK_BYTES - 99), False)],
+)
+def test_small_work_is_that_of_few_entries(tmp_path: Path, sizes: tuple[int, ...], small: bool) -> None:
+    assert is_small_work(entries_of(tmp_path, *sizes)) is small
+
+
+def test_nobody_knows_how_much_lies_in_a_bucket() -> None:
+    assert not is_small_work("s3a://bucket/audit")
+
+
+def test_the_running_session_suits_itself_to_each_job(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "SMALL_WORK_BYTES", 10)
+    small, large = entries_of(tmp_path / "small", 10), entries_of(tmp_path / "large", 11)
+    for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (small, "false")):
+        assert start_session("any", out) is spark
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
+        plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
+        assert ("*(1)" in plan) is (compiled == "true")
