@@ -52,6 +52,15 @@ def results(told: list[dict[str, str]]) -> list[str]:
     return [row["result"] for row in told]
 
 
+def _another_hash(plan: Path) -> None:
+    """As if something else had been sent."""
+    path = plan / "journal.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line["sealed_sha256"] = line["sealed_sha256"] and "00" * 32
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
 def received(client: pulsar.Client, topic: str, crypto: Crypto, name: str) -> list[pulsar.Message]:
     """All that a new consumer with the private key gets."""
     consumer = client.subscribe(
@@ -88,6 +97,9 @@ def test_a_chunked_message_is_published_and_decrypted_once(
     assert results(repair(broker, "apply", plan, "--yes")[1]) == ["already"]
     code, told = repair(broker, "verify", plan)
     assert (code, results(told)) == (0, ["verified"]), told
+    _another_hash(plan)
+    code, told = repair(broker, "verify", plan)
+    assert (code, results(told), told[0]["note"]) == (1, ["failed"], "what a reader gets has another hash")
 
     first, again = received(client, topic, crypto, "s")
     assert (first.data(), again.data()) == (payload, payload)
@@ -123,13 +135,14 @@ def test_a_single_message_and_a_batch(
     before = raw_of(broker, admin, topic)
     assert [parts_of(body)[0].num_messages_in_batch for _, body in before] == [0, 3]
     objects = stored(tmp_path / "objects", topic, before)
-    index = admin.get(topic, "internalStats")["entriesAddedCounter"]
+    counted = admin.get(topic, "stats")["msgInCounter"]
     for number, one in enumerate(before):
         plan = plan_of(tmp_path / f"plan-{number}", topic, as_stored(objects, [one]))
         code, told = repair(broker, "apply", plan, "--yes", "--allow-no-deduplication")
         assert (code, results(told)) == (0, ["done"]), told
         assert results(repair(broker, "verify", plan)[1]) == ["verified"]
-    assert admin.get(topic, "internalStats")["entriesAddedCounter"] == index + 2
+    assert admin.get(topic, "internalStats")["entriesAddedCounter"] == 4
+    assert admin.get(topic, "stats")["msgInCounter"] == counted + 4  # the broker knows how many the batch holds
 
     got = received(client, topic, crypto, "s")
     wanted = [payload, b"x" * 50, b"y" * 50, b"z" * 50]

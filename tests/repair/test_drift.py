@@ -10,7 +10,7 @@ import pytest
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.drift import Allowed, Baseline, check
 from pulsar_backlog.repair.live import LiveSubscription, LiveTopic
-from pulsar_backlog.repair.values import Action, Message, Run
+from pulsar_backlog.repair.values import Action, AsStored, Message, Run
 
 TOPIC = "persistent://t/n/x"
 NO = Allowed()
@@ -84,6 +84,11 @@ def test_a_terminated_topic_may_be_allowed_but_not_to_publish() -> None:
     ended = live(is_terminated=True)
     assert check(ACK, ended, None, Allowed(terminated=True)).verdict == "fits"
     assert check(REPUBLISH, ended, None, Allowed(terminated=True)).verdict == "refused"
+
+
+def test_what_is_published_as_it_is_stored_needs_no_key() -> None:
+    sealed = Message((5, 3), None, 1, was_encrypted=True, as_stored=AsStored("s3://b", ()))
+    assert check(replace(REPUBLISH, message=sealed), live(), None, NO).verdict == "fits"
 
 
 def test_consumers_may_be_allowed_on_shared_only() -> None:

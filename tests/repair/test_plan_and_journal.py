@@ -79,6 +79,19 @@ def test_a_journal_comes_back(tmp_path: Path) -> None:
     assert (again.last_sequence_id(TOPIC), again.last_sequence_id(TOPIC, PLAN.actions[0])) == (7, -1)
 
 
+def test_what_was_begun_is_unclear_until_it_is_finished(tmp_path: Path) -> None:
+    republish = PLAN.actions[3]
+    journal = journal_of(tmp_path, line(3, "refused"))
+    assert not journal.is_unclear(republish)  # nothing was tried
+    journal.add(line(3, "begun", sequence_id=7, sealed_sha256="ab"))
+    for status in ("failed", "refused"):  # that it is refused now does not tell whether it was stored then
+        journal.add(line(3, status))
+        assert journal.is_unclear(republish)
+    journal.add(line(3, "done"))
+    assert not journal.is_unclear(republish)
+    assert open_journal(tmp_path, PLAN).lines == journal.lines
+
+
 def test_a_line_that_a_kill_cut_short_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / JOURNAL_NAME
     open_journal(tmp_path, PLAN).add(line(0, "begun", [Run(5, 0, 0)]))

@@ -93,6 +93,12 @@ def test_a_look_at_the_cluster_counts_when_it_came_last(
     assert len(rows[1]["trail"]) == 3
 
 
+def test_a_publication_that_was_begun_and_then_refused_may_be_stored(folder: Path) -> None:
+    assert PLAN.actions[0].kind == "republish"
+    assert rows_after(folder, line(0, "refused", 1000))[0]["state"] == "refused"
+    assert rows_after(folder, line(0, "begun", 2000), line(0, "refused", 3000))[0]["state"] == "begun"
+
+
 def test_one_word_for_the_plan_leaves_advice_out(folder: Path) -> None:
     lines = [line(n, status, 1000 + n) for n in (0, 1) for status in ("begun", "done")]
     assert plan_state(rows_after(folder, *lines)) == "done"
