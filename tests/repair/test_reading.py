@@ -1,4 +1,4 @@
-"""Raw entries of a topic, as a broker sends them; the broker is a script on loopback."""
+"""Raw entries of a topic, as a broker sends them, and copies found among them; the broker is a script on loopback."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.repair.client import ClientError
 from pulsar_backlog.repair.connection import Service
 from pulsar_backlog.repair.reading import RawEntry, entries_after
+from pulsar_backlog.repair.republish import Found, find_stored
+from pulsar_backlog.repair.stored import sealed_sha256
+from pulsar_backlog.repair.values import Action, Plan
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnected,
@@ -136,3 +139,33 @@ def test_a_connection_that_breaks_is_no_end() -> None:
 def test_a_broker_that_sends_less_than_it_has_is_no_end() -> None:
     with pytest.raises(ClientError, match="no answer in time"):
         read(Served([((5, 0), raw(b"x"))], (5, 2)))
+
+
+def copy(action: str, uuid: str | None = None, chunk_id: int = 0, payload: bytes = b"sealed") -> RawEntry:
+    """What a repair published for an action: a chunk of two, or an entry."""
+    one = raw(payload)
+    one.metadata.properties.add(key=b"pulsar-backlog.action", value=action.encode())
+    if uuid is not None:
+        one.metadata.uuid, one.metadata.chunk_id, one.metadata.num_chunks_from_msg = uuid.encode(), chunk_id, 2
+    return one
+
+
+def test_the_copy_of_an_action_is_found_among_others() -> None:
+    action = Action(0, "republish", TOPIC, "r")
+    plan = Plan("c", (action,))
+    mine, other = plan.action_id(action), "another-0"
+    whole = [copy(mine, "p-2", 0), copy(mine, "p-2", 1)]
+    sealed = sealed_sha256(whole)
+
+    def found(*entries: RawEntry) -> Found | None:
+        stored = [((5, n), one) for n, one in enumerate(entries)]
+        return find_stored(Served(stored, (5, len(stored) - 1)).service, plan, action, (5, -1), sealed, 20)
+
+    # Before it: what is nobody's, another action's, and the first chunk of an attempt that was killed.
+    before = [raw(b"x"), copy(other), copy(other, "o-1", 0), copy(other, "o-1", 1), copy(mine, "p-1", 0)]
+    assert found(*before, whole[0], copy(other), whole[1]) == Found((5, 7), True)
+    assert found(*before, whole[0]) is None  # it is not whole
+    assert found(*before) is None
+    assert found(*before, copy(mine, "p-2", 1)) is None  # chunks of two attempts are no message
+    assert found(*before, copy(mine, "p-2", 0), copy(mine, "p-2", 1, b"changed")) == Found((5, 6), False)
+    assert found(copy(mine)) == Found((5, 0), False)
