@@ -65,7 +65,7 @@ def take(context: JobContext) -> JobResult:
     if inventory.copies and not copies:
         words = "No ledger in the source is within --topic, --ledger, --since and --until."
         kept.append(Finding("S01", "options", words))
-    replace_findings(context, findings_frame(context, kept))
+    replace_findings(context, findings_frame(context, kept), left_out)
     return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
 
 

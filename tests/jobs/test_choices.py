@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
-from tests.auditing import Audited, copy_ledgers, run_audit, run_scan
+from tests.auditing import Audited, copy_ledgers, run_audit, run_one, run_scan
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +44,6 @@ def test_what_is_chosen_is_scanned(
 
 
 def created(source: Path, out: Path, ledger_id: int) -> str:
-    from tests.auditing import run_one
-
     rows = run_one("inventory_ledgers", source, out).rows("ledgers", "ledger_id", "created_time")
     (time,) = [row["created_time"] for row in rows if row["ledger_id"] == ledger_id]
     return str(time.isoformat())
@@ -65,3 +65,29 @@ def test_two_clusters_in_one_folder_do_not_touch_each_other(spark: SparkSession,
     assert [row for row in both.rows("entries") if row["cluster"] == "one"] == before
     assert {(row["cluster"], row["ledger_id"]) for row in both.rows("scans")} == {("one", 22), ("two", 22), ("two", 24)}
     assert run_scan(source, out, cluster="one", ledger=["22"]).exit_code == 99
+
+
+def test_a_choice_leaves_what_was_found_about_other_ledgers(spark: SparkSession, source: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    shutil.copytree(source, folder)
+    for ledger_id in (22, 24):  # cut their data objects short, and 24's further before the second look
+        cut(folder, ledger_id, 100)
+    run_one("inventory_ledgers", folder, tmp_path / "out")
+    first = {row["ledger_id"]: row for row in findings_of_inventory(tmp_path / "out", spark)}
+    assert {22, 24} <= first.keys()
+    cut(folder, 24, 50)
+    again = run_one("inventory_ledgers", folder, tmp_path / "out", ledger=["24"])
+    assert again.exit_code == 1, again.stderr
+    second = {row["ledger_id"]: row for row in findings_of_inventory(tmp_path / "out", spark)}
+    assert second[22] == first[22]
+    assert second[24] != first[24]
+
+
+def cut(folder: Path, ledger_id: int, size: int) -> None:
+    (path,) = folder.glob(f"*-ledger-{ledger_id}")
+    os.truncate(path, size)
+
+
+def findings_of_inventory(out: Path, spark: SparkSession) -> list[Row]:
+    found = spark.read.format("delta").load(str(out / "tables" / "findings"))
+    return found.filter("job = 'inventory_ledgers' AND ledger_id IS NOT NULL").collect()

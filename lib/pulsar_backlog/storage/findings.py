@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -19,7 +19,9 @@ def findings_frame(context: JobContext, findings: Iterable[Finding]) -> DataFram
     return context.spark.createDataFrame(rows, schema_of(TABLES["findings"]))
 
 
-def replace_findings(context: JobContext, findings: DataFrame) -> None:
-    """Replace what this job found in this cluster before."""
+def replace_findings(context: JobContext, findings: DataFrame, left_out: Collection[int] = ()) -> None:
+    """Replace what this job found in this cluster before, but for what it found about ledgers that were left out."""
     mine = (f.col("cluster") == context.cluster) & (f.col("job") == context.job)
+    if left_out:
+        mine &= f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(*left_out)
     replace_slice(findings, context.out, TABLES["findings"], mine)
