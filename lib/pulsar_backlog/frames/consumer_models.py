@@ -64,9 +64,10 @@ def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataF
     arrow = to_arrow_schema(schema)
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known = shared.value  # Spark turns the collector on when it reads a broadcast
         with _no_garbage_collection():
             for topic, stretches in groupby(_stretches(batches), key=lambda stretch: stretch[0]):
-                yield from _run_topic(topic, (rows for _topic, rows in stretches), shared.value, arrow)
+                yield from _run_topic(topic, (rows for _topic, rows in stretches), known, arrow)
 
     ordered = rows.select(*MODEL_COLUMNS).repartition(partitions, "topic")
     ordered = ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
