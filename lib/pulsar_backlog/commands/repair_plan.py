@@ -104,7 +104,7 @@ def record(plan: Path) -> None:
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
-    spark = start_session("pulsar-backlog repair")
+    spark = start_session("pulsar-backlog repair", str(out))
     row = plan_row(spark, str(out), planned.cluster, planned.plan_id)
     if row is None:
         return
@@ -141,7 +141,7 @@ def _only_cluster(out: str) -> str:
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
     from pulsar_backlog.tables import TABLES  # noqa: PLC0415
 
-    spark = start_session("pulsar-backlog repair plan")
+    spark = start_session("pulsar-backlog repair plan", out)
     if not exists(spark, out, TABLES["runs"]):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     rows = read_table(spark, out, TABLES["runs"]).select("cluster").distinct().collect()

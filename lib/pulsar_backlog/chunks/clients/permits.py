@@ -28,7 +28,7 @@ class Permits:
     @property
     def exhausted(self) -> bool:
         """Whether the broker has none left."""
-        return self.scarce and self.kept + self._returned % self._threshold >= self._queue
+        return self.kept + self._returned % self._threshold >= self._queue
 
     def pass_messages(self, count: int) -> None:
         """Messages that the client takes and gives back the permits of, as far as the broker can send them."""
