@@ -38,7 +38,7 @@ from pulsar_backlog.report.repair import HeldBackRow, PlanView, print_plan
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job, scanned_source
 from pulsar_backlog.tables import TABLES
 
 JOB = "plan_repair"
@@ -234,13 +234,10 @@ class _Sources:
         Raises:
             UsageError: it does not say.
         """
-        scans = self._whole("runs").filter(
-            (f.col("cluster") == self.context.cluster) & (f.col("job") == "scan_entries")
-        )
-        last = scans.orderBy(f.col("started").desc()).first()
-        if last is None:
+        source = scanned_source(self.context.spark, self.context.out, self.context.cluster)
+        if source is None:
             raise UsageError(f"{self.context.out} does not say where its entries were read: audit again")
-        return str(last["source"])
+        return source
 
     def _messages(self) -> DataFrame:
         return self._mine("messages", self._exported())

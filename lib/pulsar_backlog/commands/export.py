@@ -87,15 +87,11 @@ def source_of(out: str, cluster: str) -> str:
     Raises:
         UsageError: the audit has no scan of this cluster.
     """
-    from pyspark.sql import functions as f  # noqa: PLC0415 - Spark starts only when it is needed
-
-    from pulsar_backlog.storage.delta import read_table  # noqa: PLC0415
+    # Spark starts only when it is needed.
+    from pulsar_backlog.storage.runs import scanned_source  # noqa: PLC0415
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
-    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
 
-    runs = read_table(start_session("pulsar-backlog export", out), out, TABLES["runs"])
-    mine = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
-    last = mine.orderBy(f.col("started").desc()).select("source").first()
-    if last is None:
+    source = scanned_source(start_session("pulsar-backlog export", out), out, cluster)
+    if source is None:
         raise UsageError(f"{out} holds no scan of cluster {cluster!r}: name the cluster of the audit with --cluster")
-    return str(last["source"])
+    return source

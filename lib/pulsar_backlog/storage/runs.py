@@ -145,6 +145,14 @@ def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dic
     return {row["job"]: row["last"] for row in runs.collect()}
 
 
+def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
+    """Where the last recorded scan of a cluster read its ledgers; None where there is none."""
+    runs = read_table(spark, out, TABLES["runs"])
+    scans = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
+    last = scans.orderBy(f.col("started").desc()).select("source").first()
+    return None if last is None else str(last["source"])
+
+
 def exit_code(spark: SparkSession, out: str, cluster: str, fail_on: str | None, job: str | None = None) -> int:
     """The exit code that the findings of one job, or of all, ask for."""
     findings = read_table(spark, out, TABLES["findings"]).filter(f.col("cluster") == cluster)
