@@ -46,7 +46,7 @@ need-java:
 	chmod +x .venv/bin/pulsar-backlog
 	touch $@
 
-.venv/.jars: lib/pulsar_backlog/storage/jars.py .venv/.installed | need-java
+.venv/.jars: $(addprefix lib/pulsar_backlog/storage/,jars.py class_archive.py) .venv/.installed | need-java
 	$(PY) -m pulsar_backlog.storage.jars
 	$(PY) -m pulsar_backlog.storage.class_archive
 	touch $@

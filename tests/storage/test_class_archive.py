@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.storage.class_archive import RECORD_VARIABLE, _prefix, archive_of, java_options
+from pulsar_backlog.storage.class_archive import RECORD_VARIABLE, _name, archive_of, java_options
 from pulsar_backlog.storage.jars import JARS_VARIABLE, delta_jars
 
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def place(folder: Path, content: bytes) -> Path:
     """An archive of no jars."""
-    path = folder / f"{_prefix([])}{len(content)}.jsa"
+    path = folder / _name([], len(content))
     path.write_bytes(content)
     return path
 
@@ -60,6 +60,16 @@ def test_another_java_or_other_jars_have_another_archive(folder: Path, monkeypat
     assert archive_of([folder / "b.jar"]) is None
     monkeypatch.setenv("JAVA_HOME", str(folder / "other-java"))
     assert archive_of([]) is None
+
+
+def test_a_jar_that_was_written_again_has_another_archive(folder: Path) -> None:
+    jar = folder / "a.jar"
+    jar.write_bytes(b"jar")
+    here = folder / _name([jar], 1)
+    here.write_bytes(b"x")
+    assert archive_of([jar]) == here
+    os.utime(jar, (0, 0))
+    assert archive_of([jar]) is None
 
 
 def test_sessions_run_with_the_one_that_setup_made(spark: SparkSession) -> None:

@@ -38,17 +38,35 @@ def archive_of(jars: Sequence[Path]) -> Path | None:
 
     Its name ends with its size: a JVM checks what it maps, but dies of a file that is shorter than it was.
     """
-    for path in jars_folder().glob(f"{_prefix(jars)}*.jsa"):
+    for path in jars_folder().glob(_name(jars, "*")):
         if path.stem.rpartition("-")[2] == str(path.stat().st_size):
             return path
     return None
 
 
-def _prefix(jars: Sequence[Path]) -> str:
+def _name(jars: Sequence[Path], size: object) -> str:
+    return f"classes-{_place(jars)}-{_state(jars)}-{size}.jsa"
+
+
+def _java() -> Path:
     home = os.environ.get("JAVA_HOME")
-    java = Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")
-    parts = (java.resolve(), pyspark.__file__, pyspark.__version__, *jars)
-    return f"classes-{hashlib.sha256('|'.join(map(str, parts)).encode()).hexdigest()[:12]}-"
+    return (Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")).resolve()
+
+
+def _place(jars: Sequence[Path]) -> str:
+    """Where Java, Spark and the jars lie: each place has one archive."""
+    return _digest(_java(), pyspark.__file__, *jars)
+
+
+def _state(jars: Sequence[Path]) -> str:
+    """What lies there: a JVM refuses an archive when a jar has another size or another time than it had then."""
+    files = sorted([_java(), *Path(pyspark.__file__).parent.glob("jars/*.jar"), *jars])
+    there = ((path.name, path.stat()) for path in files if path.exists())
+    return _digest(*((name, found.st_size, found.st_mtime_ns) for name, found in there))
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()[:12]
 
 
 def java_options(jars: Sequence[Path]) -> str:
@@ -76,7 +94,9 @@ def make_archive() -> Path | None:
             return None
         if not _ends(int(done.stdout.split()[-1])) or not part.is_file():
             return None
-        return part.replace(jars_folder() / f"{_prefix(jars)}{part.stat().st_size}.jsa")
+        for old in jars_folder().glob(f"classes-{_place(jars)}-*.jsa"):
+            old.unlink()  # of another state; a JVM that runs keeps what it has mapped
+        return part.replace(jars_folder() / _name(jars, part.stat().st_size))
 
 
 def _record(folder: str) -> int:
