@@ -38,15 +38,36 @@ class Timing:
         return f"{self.median:.2f} s (spread {self.spread:.0%}, {cpu:.1f} core-s)"
 
 
-def interleaved(actions: dict[str, Callable[[], object]], repetitions: int) -> dict[str, Timing]:
-    """Time each action `repetitions` times in the order A B A B, so that a slow minute of the machine hits all."""
+def interleaved(
+    actions: dict[str, Callable[[], object]], repetitions: int, prepare: Callable[[], object] = lambda: None
+) -> dict[str, Timing]:
+    """Time each action `repetitions` times in the order A B A B, so that a slow minute of the machine hits all.
+
+    What `prepare` does before each of them is not timed.
+    """
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in actions}
     for _ in range(repetitions):
         for name, action in actions.items():
+            prepare()
             began, cpu_began = time.perf_counter(), tree_cpu_seconds()
             action()
             taken[name].append((time.perf_counter() - began, tree_cpu_seconds() - cpu_began))
     return {name: Timing(*zip(*pairs, strict=True)) for name, pairs in taken.items()}
+
+
+def warm_up(action: Callable[[], object], at_most: int = 12) -> int:
+    """Repeat an action until two more repetitions bring nothing: the JVM compiles what it runs often; how many it took.
+
+    Args:
+        action: what to repeat.
+        at_most: repetitions after which it counts as warm.
+    """
+    taken: list[float] = []
+    while len(taken) < at_most and (len(taken) < 4 or min(taken[-2:]) < 0.95 * min(taken[:-2])):
+        began = time.perf_counter()
+        action()
+        taken.append(time.perf_counter() - began)
+    return len(taken)
 
 
 def median_ratio(above: Timing, below: Timing) -> float:

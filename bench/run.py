@@ -16,7 +16,7 @@ from bench import baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
-from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio
+from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio, warm_up
 from bench.models import measure_models
 from bench.rebuild import FOLD, REBUILD, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
@@ -105,7 +105,13 @@ def check_same_rows(spark: SparkSession, backlog: Backlog, card: Scorecard) -> N
 def measure_small(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
     """1 KB entries: into nothing, and into Delta next to the plain way."""
     entries = backlog.entries / 1e6
-    noop = interleaved({"scan alone": lambda: subjects.to_nothing(subjects.scan(spark, backlog))}, repetitions)
+
+    def scan_alone() -> None:
+        subjects.to_nothing(subjects.scan(spark, backlog))
+
+    times = warm_up(scan_alone)
+    card.tell("repetitions until the session was warm", times, str(times))
+    noop = interleaved({"scan alone": scan_alone}, repetitions)
     card.tell_rates(noop, entries, "M entries/s")
     alone = noop["scan alone"]
     ours, by_spark, plain = time_delta(spark, backlog, repetitions, card)

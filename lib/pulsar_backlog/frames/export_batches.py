@@ -17,8 +17,9 @@ from pulsar_backlog.wire.rows import as_time
 
 Int64s = npt.NDArray[np.int64]
 
-BATCH_BYTES = 16 * 1024 * 1024
-"""Payload bytes of one Arrow batch; a single larger payload makes one of its own."""
+BATCH_BYTES = 8 * 1024 * 1024
+"""Payload bytes of one Arrow batch; a single larger payload makes one of its own. The JVM pools buffers of up to
+16 MiB; larger ones are new memory each time."""
 BATCH_ROWS = 8192
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pulsar_backlog.frames.export_batches import BATCH_BYTES
 from pulsar_backlog.frames.export_entries import ExportContext
 from pulsar_backlog.frames.export_plan import TRANSACTIONS
 from pulsar_backlog.messages.ranges import Range, RangeReader
@@ -88,12 +89,16 @@ def export_planned(planned: Iterator[Planned], context: ExportContext, schema: p
 def _export_group(group: list[Planned], context: ExportContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     reader = RangeReader(context.source.read, (wanted for item in group for wanted in _ranges(item.message)))
     ring = context.keys.ring()
-    rows = []
+    rows, held = [], 0
     for item in group:
         rebuilt = rebuild_message(item.message, reader, ring, context.store)
         rows.append(_row(item, rebuilt, context))
-    # A group is at most `GROUP_BYTES` stored; inline payloads are bounded by their limit each.
-    yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        held += len(rebuilt.payload.inline or b"") if rebuilt.payload else 0
+        if held >= BATCH_BYTES:
+            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            rows, held = [], 0
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 def _ranges(message: ChunkedMessage) -> Iterator[Range]:

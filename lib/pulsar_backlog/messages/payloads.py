@@ -25,7 +25,7 @@ class StoredPayload:
 
     size_bytes: int
     sha256: str
-    inline: bytes | None
+    inline: bytes | bytearray | None
     file: str | None
 
 
@@ -85,7 +85,7 @@ class PayloadSink:
         """Close it and give it its name."""
         digest = self._hash.hexdigest()
         if self._file is None and self._size <= self._store.inline_limit_bytes:
-            return StoredPayload(self._size, digest, bytes(self._held), None)
+            return StoredPayload(self._size, digest, self._held, None)
         file = self._file or self._open()
         file.close()
         name = f"{FOLDER}/{digest[:2]}/{digest}"
