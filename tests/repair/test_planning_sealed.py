@@ -73,6 +73,15 @@ def test_it_is_published_unseen_and_its_entries_stay() -> None:
     assert "--private-keys" in next_step
 
 
+@pytest.mark.parametrize("has_schema", [False, True])
+def test_a_schema_version_is_left_out_elsewhere_and_the_plan_says_so(has_schema: bool) -> None:
+    elsewhere = "persistent://lab/live/repair"
+    found = planned(topic(sealed(stored=stored(has_schema=has_schema)), PART), republish_to=elsewhere)
+    (action,) = found.plan.actions
+    assert action.topic == elsewhere
+    assert ("Its schema version means nothing there" in action.affects) == has_schema
+
+
 def test_only_when_asked_to() -> None:
     found = planned(topic(sealed(stored=None), PART), as_stored=False)
     assert found.plan.actions == ()

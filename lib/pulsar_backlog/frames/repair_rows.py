@@ -10,14 +10,13 @@ from collections.abc import Iterable
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.messages.provenance import ORIGINAL_ID_PROPERTY
+
 MAX_STALLS = 5000
 MAX_POSITIONS = 200_000
 MAX_LOSSES = 5000
 MAX_FAMILY = 1000
 """Publications of one uuid; of a larger family none is planned for."""
-
-ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
-"""Property of a republished message: the message id of its original, as `ledger:entry`."""
 
 LOSS_OUTCOMES = ("silent_loss", "lost", "wrong_content", "mixed", "breaks_client")
 """Outcomes of a message that is whole in the log, after which the application does not have it as it was sent."""
@@ -133,8 +132,7 @@ def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame,
     known = copied.join(tried_originals(actions), on=["ledger_id", "entry_id"], how="left")
     return known.select(
         *_MESSAGE[3:], *_PUBLICATION,
-        # `done` comes before `unclear`: what is there is there, whatever a plan began.
-        f.coalesce(f.least("copied", "tried"), f.lit("no")).alias("republished"),
+        republished("copied", "tried"),
         f.unix_millis("event_time").alias("event_time_ms"),
         f.col("encryption_key_names").isNotNull().alias("was_encrypted"),
     )  # fmt: skip
@@ -149,18 +147,30 @@ def tried_originals(actions: DataFrame) -> DataFrame:
     return tried.groupBy(f.col("original.ledger_id"), f.col("original.entry_id")).agg(f.min(state).alias("tried"))
 
 
-def _copied(messages: DataFrame) -> DataFrame:
-    """Message ids of originals with their hashes, of which the log holds a copy.
+def copies_in_log(rows: DataFrame, *proof: Column | str) -> DataFrame:
+    """What says in its properties that it is a copy: message id of the original (`of_ledger`, `of_entry`), and `proof`.
 
-    A copy counts only with the payload of its original: anyone may have written the property.
+    Anyone may have written the property: a copy counts only where the proof is that of the original.
     """
     id_ = f.try_element_at("properties", f.lit(ORIGINAL_ID_PROPERTY))
-    copies = messages.filter(id_.rlike(r"\A\d{1,18}:\d{1,18}\z"))
     parts = f.split(id_, ":")
-    of_log = copies.select(
-        parts[0].cast("bigint").alias("ledger_id"), parts[1].cast("bigint").alias("entry_id"), "payload_sha256"
+    return rows.filter(id_.rlike(r"\A\d{1,18}:\d{1,18}\z")).select(
+        parts[0].cast("bigint").alias("of_ledger"), parts[1].cast("bigint").alias("of_entry"), *proof
     )
-    return of_log.distinct().withColumn("copied", f.lit("done"))
+
+
+def republished(there: str, tried: str) -> Column:
+    """`done`, `unclear` or `no`. `done` comes first: what is there is there, whatever a plan began."""
+    return f.coalesce(f.least(there, tried), f.lit("no")).alias("republished")
+
+
+def _copied(messages: DataFrame) -> DataFrame:
+    """Message ids of originals with their hashes, of which the log holds a copy."""
+    of_log = copies_in_log(messages, "payload_sha256").distinct()
+    return of_log.select(
+        f.col("of_ledger").alias("ledger_id"), f.col("of_entry").alias("entry_id"), "payload_sha256",
+        f.lit("done").alias("copied"),
+    )  # fmt: skip
 
 
 def redelivered_rows(stalls: DataFrame, subscriptions: DataFrame, entries: DataFrame) -> DataFrame:

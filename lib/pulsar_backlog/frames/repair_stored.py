@@ -9,11 +9,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.export_plan import TRANSACTIONS, with_transactions
-from pulsar_backlog.frames.repair_rows import ORIGINAL_ID_PROPERTY, tried_originals
+from pulsar_backlog.frames.repair_rows import copies_in_log, republished, tried_originals
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.wire.metadata import FLAG_UNKNOWN_FIELDS
-
-LOOP_PROPERTY = "pulsar-backlog.plan"
-"""Every message that a repair published carries it."""
 
 _ENTRY = ("topic", "ledger_id", "entry_id")
 _MESSAGE = ("topic", "chunk_uuid", "publish_time_ms", "last_ledger_id", "last_entry_id")
@@ -108,12 +106,8 @@ def _seal() -> Column:
 
 
 def _with_republished(messages: DataFrame, entries: DataFrame, actions: DataFrame) -> DataFrame:
-    """Of the log a copy counts only with its original's seal: anyone may have written the property."""
-    id_ = f.try_element_at("properties", f.lit(ORIGINAL_ID_PROPERTY))
-    pair = f.split(id_, ":")
-    copies = entries.filter(id_.rlike(r"\A\d{1,18}:\d{1,18}\z") & f.col("encryption_keys").isNotNull()).select(
-        pair[0].cast("bigint").alias("of_ledger"), pair[1].cast("bigint").alias("of_entry"), _seal().alias("of_seal")
-    )
+    """With `republished`. What proves a copy is its original's seal."""
+    copies = copies_in_log(entries.filter(f.col("encryption_keys").isNotNull()), _seal().alias("of_seal"))
     same = [messages["last_ledger_id"] == copies["of_ledger"], messages["last_entry_id"] == copies["of_entry"],
             messages["seal"] == copies["of_seal"]]  # fmt: skip
     there = messages.join(copies, on=reduce(and_, same), how="left_semi").select(
@@ -124,10 +118,8 @@ def _with_republished(messages: DataFrame, entries: DataFrame, actions: DataFram
     )
     known = messages.join(f.broadcast(there), on=["topic", "last_ledger_id", "last_entry_id"], how="left")
     known = known.join(f.broadcast(tried), on=["last_ledger_id", "last_entry_id"], how="left")
-    # `done` comes before `unclear`: what is there is there, whatever a plan began.
-    republished = f.coalesce(f.least("there", "tried"), f.lit("no")).alias("republished")
     return known.select(
         *_MESSAGE, "parts", "bytes", "sound", "encrypted", "known", "agreed", "first", "keys", "batch_size",
-        "has_schema",
-        f.array(*map(f.lit, TRANSACTIONS))[f.col("txn_state")].alias("transaction"), republished,
+        "has_schema", f.array(*map(f.lit, TRANSACTIONS))[f.col("txn_state")].alias("transaction"),
+        republished("there", "tried"),
     )  # fmt: skip

@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.live import LiveSubscription, LiveTopic
 from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Message, Position
-
-LOOP_PROPERTY = "pulsar-backlog.plan"
-"""Every republished message carries it; a message that has it is never republished."""
-
 
 _TERMINATED = (
     "the topic was terminated since the plan was made, or before: if that is as it should be, say --allow-terminated"

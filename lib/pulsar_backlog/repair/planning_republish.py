@@ -16,7 +16,13 @@ from pulsar_backlog.repair.planning_values import (
     Stored,
     TopicFacts,
 )
-from pulsar_backlog.repair.sending import message_as_stored, message_of, why_not_as_stored, why_not_sendable
+from pulsar_backlog.repair.sending import (
+    message_as_stored,
+    message_of,
+    why_not_as_stored,
+    why_not_chunks_as_stored,
+    why_not_sendable,
+)
 from pulsar_backlog.repair.values import Action, Message
 
 _LOSS_CODES = {"mixed": "C40", "breaks_client": "C41"}
@@ -107,7 +113,7 @@ class Republishing:
         if one.key in self._drafts or one.republished == "done":
             return None
         as_stored = self.goes_as_stored(one)
-        why = why_not_as_stored(one) if as_stored else why_not_sendable(one)
+        why = why_not_chunks_as_stored(one) if as_stored else why_not_sendable(one)
         if why is not None:
             return why
         if as_stored and one.stored is not None:
@@ -122,7 +128,7 @@ class Republishing:
             reason=words.republish_reason(one, cause, stall, stored),
             codes=codes_of([*codes, stall.code if stall else None]),
             evidence=words.republish_evidence(one, stall, stored),
-            has_schema=one.exported is not None and (one.exported.schema_version or one.exported.schema_id) is not None,
+            has_schema=_has_schema(one) if stored is None else stored.has_schema,
         )
         source = None if stored is not None else (self._facts.topic, one.key)
         self._drafts[one.key] = Draft(("republish", message.original, one.key), action, source=source)
@@ -133,7 +139,7 @@ class Republishing:
         stored = named.stored
         if stored is None:
             return words.NOT_ENCRYPTED if not named.encrypted else words.NOT_STORED
-        why = why_not_as_stored(None, stored)
+        why = why_not_as_stored(stored)
         if stored.republished == "done" or why is not None:
             return why or words.REPUBLISHED
         message = message_as_stored(stored, None, self._original_topic)
@@ -172,6 +178,10 @@ class Republishing:
             undo=words.FILE_UNDO if self._to_file else words.republish_undo(stored),
             message=message,
         )
+
+
+def _has_schema(one: Publication) -> bool:
+    return one.exported is not None and (one.exported.schema_version or one.exported.schema_id) is not None
 
 
 def is_old_enough(choices: Choices, publish_time_ms: int) -> bool:

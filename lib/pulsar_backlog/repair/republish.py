@@ -17,18 +17,20 @@ from dataclasses import dataclass
 
 import pulsar
 
+from pulsar_backlog.messages.provenance import (
+    ACTION_PROPERTY,
+    LOOP_PROPERTY,
+    ORIGINAL_ID_PROPERTY,
+    ORIGINAL_TOPIC_PROPERTY,
+    ORIGINAL_UUID_PROPERTY,
+)
 from pulsar_backlog.repair.client import Keys, told
 from pulsar_backlog.repair.connection import Service
-from pulsar_backlog.repair.drift import LOOP_PROPERTY
 from pulsar_backlog.repair.reading import RawEntry, entries_after
 from pulsar_backlog.repair.stored import sealed_sha256
 from pulsar_backlog.repair.values import Action, Message, Plan, Position
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
-ACTION_PROPERTY = "pulsar-backlog.action"
-ORIGINAL_ID_PROPERTY = "pulsar-backlog.original-id"
-ORIGINAL_UUID_PROPERTY = "pulsar-backlog.original-uuid"
-ORIGINAL_TOPIC_PROPERTY = "pulsar-backlog.original-topic"
 _READ_MS = 2000
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
-from pulsar_backlog.repair.drift import LOOP_PROPERTY
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.planning_safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
 from pulsar_backlog.repair.planning_values import Publication, Stored
 from pulsar_backlog.repair.values import Message
@@ -32,22 +32,21 @@ def why_not_sendable(one: Publication) -> str | None:
     return None
 
 
-def why_not_as_stored(one: Publication | None, stored: Stored | None = None) -> str | None:
-    """What speaks against publishing an encrypted message as it is stored; None when nothing does.
-
-    Args:
-        one: the chunked message; None for one entry.
-        stored: the entry; None for a chunked message.
-    """
-    if one is not None:
-        stored, exported = one.stored, one.exported
-        if one.state == "in_flight":
-            return IN_FLIGHT
-        # Who had the key saw what is wrong with it: readers would see the same.
-        if exported is not None and not exported.verified and exported.outcome != "no_key":
-            return f"{UNVERIFIED}{exported.reason}"
-    if stored is None:
+def why_not_chunks_as_stored(one: Publication) -> str | None:
+    """What speaks against publishing an encrypted chunked message as it is stored; None when nothing does."""
+    exported = one.exported
+    if one.state == "in_flight":
+        return IN_FLIGHT
+    # Who had the key saw what is wrong with it: readers would see the same.
+    if exported is not None and not exported.verified and exported.outcome != "no_key":
+        return f"{UNVERIFIED}{exported.reason}"
+    if one.stored is None:
         return "not every entry of it is stored whole, so it cannot be published as it is stored"
+    return why_not_as_stored(one.stored)
+
+
+def why_not_as_stored(stored: Stored) -> str | None:
+    """What speaks against publishing these entries as they are stored; None when nothing does."""
     if stored.fault:
         return stored.fault
     if stored.transaction in ("aborted", "open"):

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from google_crc32c import value as crc32c
 
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY, PREFIX
 from pulsar_backlog.repair.door import Ledgers
-from pulsar_backlog.repair.drift import LOOP_PROPERTY
 from pulsar_backlog.repair.reading import RawEntry, raw_entry
 from pulsar_backlog.repair.values import AsStored, StoredEntry
 from pulsar_backlog.wire.entry import read_frame
@@ -29,7 +29,6 @@ from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 CHANGED = "changed"
 """Reason of a `SourceError`: what lies there is not what the plan was made of."""
 
-_OWN_PROPERTIES = b"pulsar-backlog."
 _LEFT_OUT = (
     "replicated_from", "highest_sequence_id", "deliver_at_time", "txnid_least_bits", "txnid_most_bits",
 )  # fmt: skip
@@ -123,7 +122,7 @@ def _lasting(metadata: MessageMetadata, besides: Iterable[str]) -> MessageMetada
     head.CopyFrom(metadata)
     for name in (*_LEFT_OUT, *_NEW, *besides):
         head.ClearField(name)
-    properties = [one for one in metadata.properties if not one.key.startswith(_OWN_PROPERTIES)]
+    properties = [one for one in metadata.properties if not one.key.startswith(PREFIX.encode())]
     del head.properties[:]
     head.properties.extend(properties)
     return head
