@@ -55,7 +55,7 @@ def interleaved(
     return {name: Timing(*zip(*pairs, strict=True)) for name, pairs in taken.items()}
 
 
-def warm_up(action: Callable[[], object], at_most: int = 12) -> int:
+def warm_up(action: Callable[[], object], at_most: int = 16) -> int:
     """Repeat an action until two more repetitions bring nothing: the JVM compiles what it runs often; how many it took.
 
     Args:
@@ -63,7 +63,7 @@ def warm_up(action: Callable[[], object], at_most: int = 12) -> int:
         at_most: repetitions after which it counts as warm.
     """
     taken: list[float] = []
-    while len(taken) < at_most and (len(taken) < 4 or min(taken[-2:]) < 0.95 * min(taken[:-2])):
+    while len(taken) < at_most and (len(taken) < 8 or min(taken[-2:]) < 0.95 * min(taken[:-2])):
         began = time.perf_counter()
         action()
         taken.append(time.perf_counter() - began)

@@ -111,7 +111,7 @@ def measure_small(spark: SparkSession, backlog: Backlog, repetitions: int, card:
 
     times = warm_up(scan_alone)
     card.tell("repetitions until the session was warm", times, str(times))
-    noop = interleaved({"scan alone": scan_alone}, repetitions)
+    noop = interleaved({"scan alone": scan_alone}, max(repetitions, 5))
     card.tell_rates(noop, entries, "M entries/s")
     alone = noop["scan alone"]
     ours, by_spark, plain = time_delta(spark, backlog, repetitions, card)
