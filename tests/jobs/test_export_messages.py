@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
+from pulsar_backlog.wire.rows import as_time
 from tests.auditing import DATA, EXPECTED, OBJECTS, Audited, data_object, rows_of, run_one, version_of
 
 EXPORT = DATA / "export"
@@ -275,5 +276,8 @@ def test_damage_after_the_scan_is_noticed(audited: tuple[Path, Path], tmp_path: 
     rows = rows_of(tmp_path / "messages", "messages")
     assert {row["outcome"] for row in rows if row["ledger_id"] == 40} == {"exported", "corrupt"}
     assert {row["outcome"] for row in rows if row["ledger_id"] in (48, 181)} == {"unreadable"}
+    chunked = [row for row in rows if row["num_chunks"] and row["outcome"] == "unreadable"]
+    assert chunked
+    assert {row["publish_time"] for row in chunked} == {as_time(row["publish_time_ms"]) for row in chunked}
     assert done.exit_code == 4
     assert {"X06", "X07"} <= set(done.codes())

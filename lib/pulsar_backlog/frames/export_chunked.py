@@ -13,7 +13,7 @@ from pulsar_backlog.frames.export_entries import ExportContext
 from pulsar_backlog.frames.export_plan import TRANSACTIONS
 from pulsar_backlog.messages.ranges import Range, RangeReader
 from pulsar_backlog.messages.rebuild import ChunkedMessage, Copy, Rebuilt, rebuild_message
-from pulsar_backlog.wire.rows import wire_row
+from pulsar_backlog.wire.rows import as_time, wire_row
 
 GROUP_BYTES = 32 * 1024 * 1024
 """Stored bytes of messages whose ranges are read together; a larger message is a group of its own."""
@@ -134,6 +134,7 @@ def _row(item: Planned, rebuilt: Rebuilt, context: ExportContext) -> dict[str, A
         "payload_sha256": payload.sha256 if payload and not null else None,
         "encryption_key_names": [key["key"] for key in keys] if keys else None,
         "compression": message.compression,
+        "publish_time": as_time(message.publish_time_ms),
         "publish_time_ms": message.publish_time_ms,
         "transaction": TRANSACTIONS[item.txn_state],
         "chunk_uuid": message.uuid,
