@@ -15,7 +15,10 @@ from pulsar_backlog.repair.reading import RawEntry
 from pulsar_backlog.repair.stored import published_again, read_stored, sealed_sha256
 from pulsar_backlog.repair.values import AsStored, StoredEntry
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
+from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.wire.encode import entry
+
+__all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
 ORIGIN = {"pulsar-backlog.plan": "p", "pulsar-backlog.original-id": "5:1"}
 
@@ -62,6 +65,19 @@ def test_the_source_may_have_moved(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="is not a folder"):
         read_stored(Ledgers(), plan)
     assert read_stored(Ledgers(str(tmp_path)), plan) == ENTRIES
+
+
+def test_the_source_may_be_a_bucket(s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    plan = replace(at_source(tmp_path), source="s3://sealed/offloaded")
+    s3_server.fill("sealed", {"offloaded/ledger": ((tmp_path / "ledger").read_bytes(), {})})
+    ledgers = Ledgers(endpoint=s3_server.endpoint)
+    assert read_stored(ledgers, plan) == ENTRIES
+    s3_server.client().put_object(Bucket="sealed", Key="offloaded/ledger", Body=b"another")
+    with pytest.raises(SourceError, match=r"s3://sealed/offloaded/ledger.* is cut off"):
+        read_stored(ledgers, plan)
+    s3_server.client().delete_object(Bucket="sealed", Key="offloaded/ledger")
+    with pytest.raises(SourceError, match="no such object"):
+        read_stored(ledgers, plan)
 
 
 def test_each_bit_that_changed_is_noticed(tmp_path: Path) -> None:
