@@ -15,7 +15,6 @@ session = start_session("bench")
 session.range(1).count()
 session.stop()
 """
-REPETITIONS = 3
 ACCEPTED_EXITS = (0, 1, 99)
 
 
@@ -34,8 +33,8 @@ class SecondAudit:
         return self.second_seconds - self.start_seconds
 
 
-def audit_twice(folder: Path, out: Path) -> SecondAudit:
-    """Audit `folder` into `out`, and then again in turn with starting Spark alone.
+def audit_twice(folder: Path, out: Path, repetitions: int) -> SecondAudit:
+    """Audit `folder` into `out`, and then `repetitions` times again, in turn with starting Spark alone.
 
     Raises:
         RuntimeError: an audit failed.
@@ -46,7 +45,7 @@ def audit_twice(folder: Path, out: Path) -> SecondAudit:
     before = _commits(out)
     if not before:
         raise RuntimeError(f"the first audit wrote no entries below {out}")
-    pairs = [(_seconds("-c", START_ONLY), _seconds(*audit)) for _ in range(REPETITIONS)]
+    pairs = [(_seconds("-c", START_ONLY), _seconds(*audit)) for _ in range(repetitions)]
     start, second = (median(seconds) for seconds in zip(*pairs, strict=True))
     return SecondAudit(start, first, second, rescanned=_commits(out) != before)
 

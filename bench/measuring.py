@@ -13,6 +13,8 @@ from pathlib import Path
 from types import TracebackType
 
 SAMPLE_SECONDS = 0.02
+WARM_AT_LEAST, WARM_AT_MOST = 8, 16
+"""Repetitions before which no session counts as warm, and after which every one does."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +57,10 @@ def interleaved(
     return {name: Timing(*zip(*pairs, strict=True)) for name, pairs in taken.items()}
 
 
-def warm_up(action: Callable[[], object], at_most: int = 16) -> int:
-    """Repeat an action until two more repetitions bring nothing: the JVM compiles what it runs often; how many it took.
-
-    Args:
-        action: what to repeat.
-        at_most: repetitions after which it counts as warm.
-    """
+def warm_up(action: Callable[[], object]) -> int:
+    """Repeat an action until two more times bring nothing, as the JVM compiles what it runs often; how many it took."""
     taken: list[float] = []
-    while len(taken) < at_most and (len(taken) < 8 or min(taken[-2:]) < 0.95 * min(taken[:-2])):
+    while len(taken) < WARM_AT_LEAST or (len(taken) < WARM_AT_MOST and min(taken[-2:]) < 0.95 * min(taken[:-2])):
         began = time.perf_counter()
         action()
         taken.append(time.perf_counter() - began)

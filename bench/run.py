@@ -111,7 +111,7 @@ def measure_small(spark: SparkSession, backlog: Backlog, repetitions: int, card:
 
     times = warm_up(scan_alone)
     card.tell("repetitions until the session was warm", times, str(times))
-    noop = interleaved({"scan alone": scan_alone}, max(repetitions, 5))
+    noop = interleaved({"scan alone": scan_alone}, repetitions)
     card.tell_rates(noop, entries, "M entries/s")
     alone = noop["scan alone"]
     ours, by_spark, plain = time_delta(spark, backlog, repetitions, card)
@@ -182,13 +182,13 @@ def measure_large(spark: SparkSession, backlog: Backlog, repetitions: int, card:
     ]
 
 
-def measure_audit(backlog: Backlog, card: Scorecard) -> None:
+def measure_audit(backlog: Backlog, repetitions: int, card: Scorecard) -> None:
     """The second audit of a folder that did not change."""
     out = DATA / "audit-out"
     shutil.rmtree(out, ignore_errors=True)
     over, rescans = math.nan, math.nan
     try:
-        audit = audit_twice(backlog.folder, out)
+        audit = audit_twice(backlog.folder, out, repetitions)
     except RuntimeError as error:  # must not cost the figures that took minutes to measure
         card.tell("second audit", None, f"could not be measured: {error}")
     else:
@@ -225,7 +225,7 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_fold(spark, backlog, size.repetitions, card)
     spark.stop()
     with generated("audit", size.audit) as backlog:
-        measure_audit(backlog, card)
+        measure_audit(backlog, size.repetitions, card)
 
 
 def arg_parser() -> argparse.ArgumentParser:
