@@ -24,10 +24,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pulsar_backlog.chunks.clients.events import LogEntry, Position
 from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.chunks.clients.open_in_log import OpenInLog
-from pulsar_backlog.chunks.clients.outcomes import InLog
+from pulsar_backlog.chunks.clients.outcomes import InLogFields
 from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, ClientSettings
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
-from pulsar_backlog.frames.model_rows import IN_LOG_COLUMNS, LOG_COLUMNS, MODEL_COLUMNS
+from pulsar_backlog.frames.model_rows import IN_LOG_COLUMNS, LOG_COLUMNS, packed, unpacked
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.times import time_of_ms
 from pulsar_backlog.tables import TABLES
@@ -71,7 +71,7 @@ def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataF
             for topic, stretches in groupby(_stretches(batches), key=lambda stretch: stretch[0]):
                 yield from _run_topic(topic, (rows for _topic, rows in stretches), known, arrow)
 
-    ordered = rows.select(*MODEL_COLUMNS).repartition(partitions, "topic")
+    ordered = packed(rows).repartition(partitions, "topic")
     ordered = ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
     return ordered.mapInArrow(quiet(run_partition), schema)
 
@@ -133,17 +133,18 @@ def _no_garbage_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _entries(stretch: pa.RecordBatch, last: Position) -> tuple[list[LogEntry], list[InLog]]:
+def _entries(stretch: pa.RecordBatch, last: Position) -> tuple[list[LogEntry], list[InLogFields]]:
     """The rows as objects; `last` is the position before them."""
-    ledger_ids, entry_ids, uuids, times, *others = (_values(stretch.column(name)) for name in LOG_COLUMNS)
+    found = unpacked(stretch.column("facts"))
+    found |= {name: _values(stretch.column(name)) for name in (*LOG_COLUMNS, *IN_LOG_COLUMNS) if name not in found}
+    ledger_ids, entry_ids, uuids, times, *others = (found[name] for name in LOG_COLUMNS)
     columns = [
         zip(ledger_ids, entry_ids, strict=True), _plain_before(stretch, last), uuids, zip(uuids, times, strict=True),
         *others, repeat(False, stretch.num_rows),
     ]  # fmt: skip
     # What `_make` does, without a call in Python for each row.
     entries = list(map(partial(tuple.__new__, LogEntry), zip(*columns, strict=True)))
-    found = zip(*(_values(stretch.column(name)) for name in IN_LOG_COLUMNS), strict=True)
-    return entries, list(map(partial(tuple.__new__, InLog), found))
+    return entries, list(zip(*(found[name] for name in IN_LOG_COLUMNS), strict=True))
 
 
 def _values(column: pa.Array) -> list[Any]:

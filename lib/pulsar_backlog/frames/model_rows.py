@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
+from pulsar_backlog.chunks.clients.events import PayloadFact
+from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES, Sureness
 from pulsar_backlog.frames.chunk_rows import is_chunk
+from pulsar_backlog.wire.entry import CHECKSUM_STATES
+from pulsar_backlog.wire.metadata import COMPRESSIONS
 
 LOG_COLUMNS = (
     "ledger_id", "entry_id", "uuid", "publish_time_ms", "stored_ms", "chunk_id", "num_chunks", "total_bytes",
@@ -18,6 +25,21 @@ IN_LOG_COLUMNS = ("copies", "whole", "in_flight", "sureness")
 """The fields of `chunks.clients.outcomes.InLog`, in its order."""
 
 MODEL_COLUMNS = ("topic", *LOG_COLUMNS, *IN_LOG_COLUMNS, "end_ms")
+
+UNKNOWN_CODEC = "UNKNOWN"
+"""Stands for every codec that has no name."""
+_CODECS = COMPRESSIONS[1:]
+_FEW_VALUES: dict[str, tuple[Any, ...]] = {
+    "batched": (False, True),
+    "checksum": CHECKSUM_STATES,
+    "codec": (None, *_CODECS, UNKNOWN_CODEC),
+    "payload": get_args(PayloadFact),
+    "whole": (False, True),
+    "in_flight": (False, True),
+    "sureness": get_args(Sureness),
+}
+"""Columns that hold one of few values. They go to the tasks as one number, because Spark takes its time to hand over
+every single column."""
 
 
 def model_rows(entries: DataFrame, publications: DataFrame) -> DataFrame:
@@ -45,6 +67,25 @@ def payload_fact() -> Column:
     )
 
 
+def packed(rows: DataFrame) -> DataFrame:
+    """Rows of `MODEL_COLUMNS` with the columns of few values as one number, `facts`; `unpacked` undoes it."""
+    facts: Column = f.lit(0)
+    for name, values in _FEW_VALUES.items():
+        place = f.when(f.col(name).eqNullSafe(values[0]), 0)
+        for at, value in enumerate(values[1:], start=1):
+            place = place.when(f.col(name) == value, at)
+        facts = facts * len(values) + place
+    kept = [name for name in MODEL_COLUMNS if name not in _FEW_VALUES]
+    return rows.select(*kept, facts.alias("facts"))
+
+
+def unpacked(facts: pa.Array) -> dict[str, list[Any]]:
+    """The columns that `packed` made one of."""
+    places = np.unravel_index(facts.to_numpy(), [len(values) for values in _FEW_VALUES.values()])
+    columns = zip(_FEW_VALUES.items(), places, strict=True)
+    return {name: np.array(values, dtype=object)[place].tolist() for (name, values), place in columns}
+
+
 def _log_rows(entries: DataFrame) -> DataFrame:
     tag = f.when(f.col("encryption_keys").isNotNull(), ENCRYPTION_TAG_BYTES).otherwise(0)
     stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.col("publish_time_ms"))
@@ -56,7 +97,9 @@ def _log_rows(entries: DataFrame) -> DataFrame:
         "slice_bytes": f.col("payload_length") - tag,
         "batched": f.col("num_messages_in_batch").isNotNull(),
         "checksum": f.col("checksum_state"),
-        "codec": f.when(f.col("compression") != "NONE", f.col("compression")),
+        "codec": f.when(f.col("compression").isin(*_CODECS), f.col("compression")).when(
+            f.col("compression") != COMPRESSIONS[0], UNKNOWN_CODEC
+        ),
         "uncompressed_bytes": f.col("uncompressed_size"),
     }
     columns = [named[name].alias(name) if name in named else f.col(name) for name in LOG_COLUMNS if name != "payload"]

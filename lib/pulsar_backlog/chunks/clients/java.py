@@ -53,17 +53,18 @@ class JavaClient:
         elif entry.chunk_id is None or not entry.uuid:
             raise BrokenClientError("reconnect_loop", entry, "a chunk without id or uuid")
         else:
-            self._receive_chunk(entry, entry.chunk_id, now_ms)
+            if self.next_timer_ms == NEVER and self._expiry_ms > 0:
+                self.next_timer_ms = now_ms + self._expiry_ms
+            context = self._open.get(entry.uuid)
+            if entry.chunk_id == 0:
+                context = self._begin_old(entry, context, now_ms) if self._old else self._begin(entry, context, now_ms)
+            if context is None or entry.chunk_id != len(context.chunks):
+                self._unexpected(entry, entry.chunk_id, context, now_ms)
+            else:
+                self._append(entry, entry.chunk_id, context)
 
-    def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
-        if self.next_timer_ms == NEVER and self._expiry_ms > 0:
-            self.next_timer_ms = now_ms + self._expiry_ms
-        context = self._open.get(entry.uuid)
-        if chunk_id == 0:
-            context = self._begin_old(entry, context, now_ms) if self._old else self._begin(entry, context, now_ms)
-        if context is None or chunk_id != len(context.chunks):
-            self._unexpected(entry, chunk_id, context, now_ms)
-            return
+    def _append(self, entry: LogEntry, chunk_id: int, context: Context) -> None:
+        """The next chunk of its context."""
         if chunk_id >= context.num_chunks:
             raise BrokenClientError("reconnect_loop", entry, "more chunks than the first one says")
         context.append(entry)
@@ -99,11 +100,11 @@ class JavaClient:
         """A chunk that is not the next one."""
         if not self._old and chunk_id + 1 == entry.num_chunks:
             self._inbox.keep_permit(entry)
-        if context is not None and not self._old and chunk_id < len(context.chunks):
-            if not context.holds(entry):
-                self._inbox.acknowledge((entry,), "duplicate")
-            return
         if context is not None:
+            if not self._old and chunk_id < len(context.chunks):
+                if not context.holds(entry):
+                    self._inbox.acknowledge((entry,), "duplicate")
+                return
             self.contexts.close(entry.uuid)
             self._inbox.leave(context.chunks, "given_up")
         if 0 < self._expiry_ms < now_ms - entry.publish_time_ms:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pulsar_backlog.chunks.clients.events import LogEntry
+from pulsar_backlog.chunks.clients.events import LogEntry, Publication
 
 
 class OpenInLog:
@@ -19,25 +19,27 @@ class OpenInLog:
 
     def __init__(self, expiry_ms: int) -> None:
         self._expiry_ms = expiry_ms
-        self._newest_ms: dict[tuple[str, int], int] = {}  # in order of the newest chunk
+        self._newest_ms: dict[Publication, int] = {}  # in order of the newest chunk
         self.peak = 0
 
     def pass_all(self, entries: Iterable[LogEntry]) -> None:
         """The next chunk entries of the log."""
         newest_ms = self._newest_ms
         for entry in entries:
-            chunk_id, num_chunks = entry.chunk_id, entry.num_chunks or 0
-            if chunk_id is None or num_chunks <= 1:
+            chunk_id, num_chunks = entry.chunk_id, entry.num_chunks
+            if chunk_id is None or num_chunks is None or num_chunks <= 1:
                 continue
             key = entry.publication
-            known = newest_ms.pop(key, None) is not None
-            if chunk_id + 1 < num_chunks and (known or chunk_id == 0):
+            known = newest_ms.pop(key, None)
+            if chunk_id + 1 >= num_chunks:
+                continue
+            if known is not None:
                 newest_ms[key] = entry.stored_ms
-                if not known:
-                    if entry.stored_ms - newest_ms[next(iter(newest_ms))] > self._expiry_ms:
-                        self._forget_old(entry.stored_ms)
-                    self.peak = max(self.peak, len(newest_ms))
+            elif chunk_id == 0:
+                self._begin(key, entry.stored_ms)
 
-    def _forget_old(self, now_ms: int) -> None:
+    def _begin(self, key: Publication, now_ms: int) -> None:
+        self._newest_ms[key] = now_ms
         while now_ms - self._newest_ms[oldest := next(iter(self._newest_ms))] > self._expiry_ms:
             del self._newest_ms[oldest]
+        self.peak = max(self.peak, len(self._newest_ms))

@@ -23,8 +23,12 @@ MAX_SETTLED = 50_000
 """Publications with holes that are kept for a connection that may come back."""
 
 
+InLogFields = tuple[int, bool, bool, Sureness]
+"""The fields of `InLog`, in its order, as they stand beside every chunk."""
+
+
 class InLog(NamedTuple):
-    """What the log holds of a publication, as the fold found it. A tuple, because one is made for each chunk.
+    """What the log holds of a publication, as the fold found it.
 
     Attributes:
         copies: stored entries that belong to it.
@@ -78,7 +82,7 @@ class Accounts:
     """The cursor of one model on one topic, publication by publication.
 
     Attributes:
-        is_known: whether a publication has an open account.
+        open: accounts that are not closed.
         acknowledgements: entries acknowledged.
         closed: accounts that will not change any more; whoever reads them empties the list.
     """
@@ -86,24 +90,23 @@ class Accounts:
     def __init__(self) -> None:
         self.acknowledgements = 0
         self.closed: list[Account] = []
-        self._open: dict[Publication, Account] = {}
-        self.is_known = self._open.__contains__
+        self.open: dict[Publication, Account] = {}
         self._settled: dict[Publication, None] = {}
 
     def announce(self, entry: LogEntry, in_log: InLog) -> None:
         """The first entry of a message that is not known comes next; this is what the log holds of the message."""
-        self._open[entry.publication] = Account(entry.publication, entry.position, in_log)
+        self.open[entry.publication] = Account(entry.publication, entry.position, in_log)
 
     def dispatch(self, entry: LogEntry) -> None:
         """See `Cursor`."""
-        account = self._open[entry.publication]
+        account = self.open[entry.publication]
         if entry.position not in account.unacknowledged:
             account.seen += 1
             account.unacknowledged[entry.position] = entry
 
     def block(self, entry: LogEntry) -> None:
         """See `Cursor`."""
-        account = self._open[entry.publication]
+        account = self.open[entry.publication]
         if entry.position not in account.unacknowledged:
             account.seen += 1
             account.blocked += 1
@@ -111,11 +114,11 @@ class Accounts:
 
     def unacknowledged(self) -> list[LogEntry]:
         """See `Cursor`."""
-        return sorted(entry for account in self._open.values() for entry in account.unacknowledged.values())
+        return sorted(entry for account in self.open.values() for entry in account.unacknowledged.values())
 
     def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
         """See `Inbox`."""
-        account = self._open.get(entries[0].publication)
+        account = self.open.get(entries[0].publication)
         if account is None or content != "right":
             self._deliver_parts(entries, content)
             return
@@ -128,7 +131,7 @@ class Accounts:
     def _deliver_parts(self, entries: Sequence[LogEntry], content: Content) -> None:
         counted: set[Publication] = set()  # parts of a mixture may alternate
         for entry in entries:
-            account = self._open.get(entry.publication)
+            account = self.open.get(entry.publication)
             if account is None:
                 continue
             if entry.publication not in counted:
@@ -141,7 +144,7 @@ class Accounts:
     def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
         """See `Inbox`."""
         for entry in entries:
-            account = self._open.get(entry.publication)
+            account = self.open.get(entry.publication)
             if account is None or account.unacknowledged.pop(entry.position, None) is None:
                 continue
             self.acknowledgements += 1
@@ -152,7 +155,7 @@ class Accounts:
     def leave(self, entries: Sequence[LogEntry], reason: HoleReason, *, tracked: bool = False) -> None:
         """See `Inbox`."""
         for entry in entries:
-            account = self._open.get(entry.publication)
+            account = self.open.get(entry.publication)
             if account is not None:
                 account.reasons[reason] = None
                 if account.seen == account.in_log.copies:
@@ -160,7 +163,7 @@ class Accounts:
 
     def keep_permit(self, entry: LogEntry) -> None:
         """See `Inbox`."""
-        account = self._open.get(entry.publication)
+        account = self.open.get(entry.publication)
         if account is not None:
             account.permits_kept += 1
 
@@ -170,16 +173,16 @@ class Accounts:
         if len(self._settled) > MAX_SETTLED:
             key = next(iter(self._settled))
             del self._settled[key]
-            self.closed.append(self._open.pop(key))
+            self.closed.append(self.open.pop(key))
 
     def finish(self) -> None:
         """The log is over: close everything."""
-        self.closed.extend(self._open.values())
-        self._open.clear()
+        self.closed.extend(self.open.values())
+        self.open.clear()
 
     def _close_if_done(self, account: Account) -> None:
         if not account.unacknowledged and account.seen == account.in_log.copies:
-            del self._open[account.publication]
+            del self.open[account.publication]
             self._settled.pop(account.publication, None)
             self.closed.append(account)
 

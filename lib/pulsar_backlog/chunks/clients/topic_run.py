@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pulsar_backlog.chunks.clients.events import LogEntry
-from pulsar_backlog.chunks.clients.outcomes import Account, Accounts, InLog, OutcomeWord, emptied, outcome_of
+from pulsar_backlog.chunks.clients.outcomes import (
+    Account,
+    Accounts,
+    InLog,
+    InLogFields,
+    OutcomeWord,
+    emptied,
+    outcome_of,
+)  # fmt: skip
 from pulsar_backlog.chunks.clients.reasons import how_sure, sureness_of_damage, why
 from pulsar_backlog.chunks.clients.session import Damage, Session
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, ClientSettings
@@ -90,14 +98,14 @@ class TopicRun:
         self._acked_unread = 0
         self._holes = 0
 
-    def offer_all(self, entries: Sequence[LogEntry], in_logs: Iterable[InLog]) -> None:
-        """The next chunk entries of the topic, in position order."""
-        is_known, announce, offer = self._accounts.is_known, self._accounts.announce, self._session.offer
+    def offer_all(self, entries: Sequence[LogEntry], in_logs: Iterable[InLogFields]) -> None:
+        """The next chunk entries of the topic, in position order, and what the log holds of the message of each."""
+        known, announce, offer = self._accounts.open, self._accounts.announce, self._session.offer
         start = self.settings.start
-        for entry, in_log in zip(entries, in_logs, strict=True):
+        for entry, fields in zip(entries, in_logs, strict=True):
             if start is None or entry.position >= start:
-                if not is_known(entry.publication):
-                    announce(entry, in_log)
+                if entry.publication not in known:
+                    announce(entry, InLog(*fields))
                 offer(entry)
 
     def finish(self) -> None:
