@@ -4,7 +4,9 @@
 
 The plain way is what one writes in an afternoon: every payload a row, grouped by uuid, collected, sorted, joined. Both
 ways give payload and SHA-256 of each message to Spark's noop sink, and their hashes are compared. The copy reads and
-writes the same bytes with two processes; next to it rebuilding writes each message as a file named by its hash.
+writes the same bytes with two processes; next to it rebuilding gives the messages to the noop sink, and writes each as
+a file named by its hash. New files are new memory first, and what that costs is the machine's affair: on a virtual one
+two processes that do nothing but write 4 GiB took between 2.6 and 6.8 s.
 """
 
 from __future__ import annotations
@@ -47,8 +49,11 @@ from pulsar_backlog.wire.entry import decode_entry
 CLUSTER = "bench"
 COPY_BYTES = 8 * 1024 * 1024
 GIVEN_BACK_SECONDS = 3
+INLINE_BYTES = 64 * 1024 * 1024
 REBUILD = Spec(2048, entry_bytes=1 << 20, ledgers=2, chunk_share=1.0, chunks=8)
 """Brokers take 5 MiB unless told otherwise, so real chunks are large ones."""
+COPY = replace(REBUILD, entries=2 * REBUILD.entries)
+"""Twice as much, for a copy needs no plan: a second before the first byte is read, whatever the size."""
 FOLD = Spec(1_000_000, entry_bytes=100, ledgers=2, chunk_share=1.0, chunks=10)
 
 
@@ -137,14 +142,30 @@ def copied(backlog: Backlog, target: Path, workers: ProcessPoolExecutor) -> None
 
 
 def measure_rebuild(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
-    """Ours against collect_list, into nothing; ours into files against a copy."""
+    """Ours against collect_list, into nothing."""
     out = backlog.folder / "out"
     audited(backlog, out)
-    inline = PayloadStore(str(backlog.folder / "to"), 64 * 1024 * 1024)
-    gigabytes = backlog.data_bytes / 1e9
+    inline = PayloadStore(str(backlog.folder / "to"), INLINE_BYTES)
     same = _hashes(rebuilt(spark, backlog, out, inline)) == _hashes(collected(spark, backlog))
     card.goals.append(Goal("rebuilt messages that differ from the plain way's", float(not same), "", at_most=0))
+    timings = interleaved(
+        {
+            "rebuild": lambda: to_nothing(rebuilt(spark, backlog, out, inline)),
+            "groupBy and collect_list": lambda: to_nothing(collected(spark, backlog)),
+        },
+        repetitions,
+    )
+    card.tell_rates(timings, backlog.data_bytes / 1e9, "GB/s")
+    plain = timings["groupBy and collect_list"], timings["rebuild"]
+    card.tell("rebuild, in core seconds", core_ratio(*plain), f"{core_ratio(*plain):.2f} x the plain way")
+    card.goals.append(Goal("rebuild, against groupBy and collect_list", median_ratio(*plain), "x", at_least=3))
 
+
+def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
+    """Every message into nothing, and into a file named by its hash, against a copy of the objects."""
+    out = backlog.folder / "out"
+    audited(backlog, out)
+    inline = PayloadStore(str(backlog.folder / "to"), INLINE_BYTES)
     files = replace(inline, inline_limit_bytes=0)
 
     def forget() -> None:
@@ -158,30 +179,23 @@ def measure_rebuild(spark: SparkSession, backlog: Backlog, repetitions: int, car
         os.sync()
         time.sleep(GIVEN_BACK_SECONDS)
 
-    timings = interleaved(
-        {
-            "rebuild": lambda: to_nothing(rebuilt(spark, backlog, out, inline)),
-            "groupBy and collect_list": lambda: to_nothing(collected(spark, backlog)),
-        },
-        repetitions,
-    )
     with ProcessPoolExecutor(2) as workers:
-        timings |= interleaved(
+        timings = interleaved(
             {
+                "rebuild into nothing": lambda: to_nothing(rebuilt(spark, backlog, out, inline)),
                 "rebuild into files": lambda: to_nothing(rebuilt(spark, backlog, out, files)),
                 "copy": lambda: copied(backlog, backlog.folder / "copy", workers),
             },
             repetitions,
             prepare=forget,
         )
-    card.tell_rates(timings, gigabytes, "GB/s")
-    plain = timings["groupBy and collect_list"], timings["rebuild"]
-    copy = timings["copy"], timings["rebuild into files"]
-    card.tell("rebuild, in core seconds", core_ratio(*plain), f"{core_ratio(*plain):.2f} x the plain way")
-    card.tell("rebuild into files, in core seconds", core_ratio(*copy), f"{core_ratio(*copy):.2f} x the copy")
+    card.tell_rates(timings, backlog.data_bytes / 1e9, "GB/s")
+    copy, rebuild, into_files = timings["copy"], timings["rebuild into nothing"], timings["rebuild into files"]
+    ratio = core_ratio(copy, into_files)
+    card.tell("rebuild into files, in core seconds", ratio, f"{ratio:.2f} x the copy")
     card.goals += [
-        Goal("rebuild, against groupBy and collect_list", median_ratio(*plain), "x", at_least=3),
-        Goal("rebuild into files, against a copy", median_ratio(*copy), "x", at_least=0.5),
+        Goal("rebuild, against a copy", median_ratio(copy, rebuild), "x", at_least=0.5),
+        Goal("rebuild into files, against a copy", median_ratio(copy, into_files), "x", at_least=0.5, portable=False),
     ]
 
 
@@ -223,6 +237,8 @@ def main(argv: list[str]) -> int:
     spark = start_session("bench")
     with generated("chunked messages", replace(REBUILD, entries=REBUILD.entries // part)) as backlog:
         measure_rebuild(spark, backlog, 3, card)
+    with generated("messages and a copy", replace(COPY, entries=COPY.entries // part)) as backlog:
+        measure_copy(spark, backlog, 3, card)
     with generated("chunk rows", replace(FOLD, entries=FOLD.entries // part)) as backlog:
         measure_fold(spark, backlog, 3, card)
     print(card.table())

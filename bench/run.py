@@ -18,7 +18,7 @@ from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio, warm_up
 from bench.models import measure_models
-from bench.rebuild import FOLD, REBUILD, measure_fold, measure_rebuild
+from bench.rebuild import COPY, FOLD, REBUILD, measure_copy, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
 from pulsar_backlog.storage.session import start_session
@@ -41,6 +41,7 @@ class Size:
     audit: Spec
     chunk_rows: int
     rebuild: Spec
+    copy: Spec
     fold: Spec
 
 
@@ -53,6 +54,7 @@ FULL = Size(
     audit=Spec(200_000, ledgers=4),
     chunk_rows=2_000_000,
     rebuild=REBUILD,
+    copy=COPY,
     fold=FOLD,
 )
 QUICK = Size(
@@ -64,6 +66,7 @@ QUICK = Size(
     audit=Spec(20_000, ledgers=2),
     chunk_rows=200_000,
     rebuild=replace(REBUILD, entries=REBUILD.entries // 10),
+    copy=replace(COPY, entries=COPY.entries // 10),
     fold=replace(FOLD, entries=FOLD.entries // 10),
 )
 
@@ -221,6 +224,8 @@ def measure(size: Size, card: Scorecard) -> None:
     measure_models(spark, size.chunk_rows, size.repetitions, card)
     with generated("chunked messages", size.rebuild) as backlog:
         measure_rebuild(spark, backlog, size.repetitions, card)
+    with generated("messages and a copy", size.copy) as backlog:
+        measure_copy(spark, backlog, size.repetitions, card)
     with generated("chunk rows", size.fold) as backlog:
         measure_fold(spark, backlog, size.repetitions, card)
     spark.stop()
