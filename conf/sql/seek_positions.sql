@@ -15,6 +15,24 @@ WITH further AS (
   )
 ),
 
+messages AS (
+  -- Clients join incomplete publications of one uuid where the chunk ids go on; the mixture is one message to them.
+  SELECT
+    *,
+    if(is_mixed, min(if(is_mixed, struct(first_ledger_id, first_entry_id), NULL)) OVER of_uuid,
+      struct(first_ledger_id, first_entry_id)) AS begins,
+    if(is_mixed, max(if(is_mixed, struct(last_ledger_id, last_entry_id), NULL)) OVER of_uuid,
+      struct(last_ledger_id, last_entry_id)) AS ends
+  FROM (
+    SELECT
+      *,
+      array_contains(flags, 'mixed_with_another_publication') AND state NOT IN ('whole', 'out_of_order') AS is_mixed
+    FROM chunked_messages
+    WHERE num_chunks > 1
+  )
+  WINDOW of_uuid AS (PARTITION BY cluster, topic, chunk_uuid)
+),
+
 placed AS (
   SELECT
     c.*,
@@ -23,18 +41,18 @@ placed AS (
     m.sureness,
     -- What is repeated before the message is complete makes no copy of its own.
     coalesce(a.first_chunk > struct(m.last_ledger_id, m.last_entry_id), FALSE) AS is_further_copy,
-    struct(m.first_ledger_id AS ledger_id, m.first_entry_id AS entry_id) AS message_first,
-    struct(m.last_ledger_id AS ledger_id, m.last_entry_id AS entry_id) AS message_last,
+    m.is_mixed,
+    struct(m.begins.first_ledger_id AS ledger_id, m.begins.first_entry_id AS entry_id) AS message_first,
+    struct(m.ends.last_ledger_id AS ledger_id, m.ends.last_entry_id AS entry_id) AS message_last,
     a.first_chunk,
     a.last_chunk
   FROM chunks AS c
-  INNER JOIN chunked_messages AS m
+  INNER JOIN messages AS m
     ON
       c.cluster = m.cluster
       AND c.topic = m.topic
       AND c.chunk_uuid = m.chunk_uuid
       AND c.publish_time_ms = m.publish_time_ms
-      AND m.num_chunks > 1
   LEFT JOIN further AS a
     ON c.cluster = a.cluster AND c.topic = a.topic AND c.ledger_id = a.ledger_id AND c.entry_id = a.entry_id
 )
@@ -47,7 +65,7 @@ SELECT
   coalesce(if(c.is_further_copy, c.first_chunk, c.message_first).entry_id, e.entry_id) AS seek_entry_id,
   if(c.is_further_copy, c.last_chunk, c.message_last).ledger_id AS message_ledger_id,
   if(c.is_further_copy, c.last_chunk, c.message_last).entry_id AS message_entry_id,
-  e.`index` - coalesce(e.num_messages_in_batch, 1) + 1 AS first_index,
+  try_subtract(e.`index`, coalesce(e.num_messages_in_batch, 1) - 1L) AS first_index,
   e.`index` AS last_index,
   e.num_messages_in_batch,
   e.publish_time,
@@ -58,6 +76,7 @@ SELECT
   e.num_chunks_from_msg AS num_chunks,
   c.role,
   coalesce(c.is_further_copy, FALSE) AS is_further_copy,
+  coalesce(c.is_mixed, FALSE) AS is_mixed,
   c.state,
   c.rebuildable,
   c.sureness,

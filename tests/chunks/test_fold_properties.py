@@ -91,7 +91,7 @@ def check_numbers(publication: Publication) -> None:
     flat = [edge for piece in publication.missing_bytes for edge in piece]
     assert flat == sorted(set(flat))
     assert all(0 <= edge <= publication.total_bytes for edge in flat)
-    assert publication.span_entries >= publication.copies
+    assert publication.span_entries >= publication.present_chunks
 
 
 def check_state(publication: Publication) -> None:

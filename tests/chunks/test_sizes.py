@@ -198,4 +198,6 @@ def test_span_and_ledgers() -> None:
     assert only(rows("0 1 2 3", start=5)).span_entries == 4
     assert only(rows("0 1 2 3")).span_ms == 3
     assert only(rows("0 1 2 3", broker_timestamp_ms=None)).span_ms == 0
+    again = only(rows("0 1 2 3 0 1 2 3"))
+    assert (again.span_entries, again.span_ms) == (4, 3)  # stored again later, it did not take longer
     assert only([row(0, 0, 2, broker_timestamp_ms=9), row(1, 1, 2, broker_timestamp_ms=5)]).span_ms == 0

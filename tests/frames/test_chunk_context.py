@@ -70,6 +70,10 @@ CASES: dict[str, Case] = {
     "C18 swapped": ([sent(2, 0, 2), sent(1, 3, 5), sent(3, 6, 8)], [stored(9, 9)]),
     "in order": ([sent(1, 0, 4), sent(2, 1, 5)], [stored(9, 9)]),
     "begun again after a restart": ([sent(8, 0, 2), sent(1, 3, 5), sent(2, 6, 8)], [stored(9, 9)]),
+    "begun again after a restart, and past the old number": (
+        [sent(5, 0, 2), *(sent(n, at, at + 2, publish_time_ms=NOON_MS + 1) for n, at in ((2, 3), (9, 6)))],
+        [stored(9, 9)],
+    ),
     "two producers": ([sent(2, 1, 4), sent(1, 0, 5, producer_name="q")], [stored(9, 9)]),
     "C27 orphan at the end": ([sent(1, 0, 1, "orphan_prefix")], [stored(1, 1), marker(2, TXN_COMMIT)]),
     "C27 headless at the end": ([sent(1, 0, 1, "headless")], [stored(1, 1)]),

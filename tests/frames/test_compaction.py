@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.frames import report_acks
 from pulsar_backlog.frames.compaction import compacted_stalls
+from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.subscription_findings import findings_of_stalls
 from pulsar_backlog.frames.subscription_rows import COMPACTION
 from pulsar_backlog.storage.delta import conform
 from pulsar_backlog.tables import TABLES
+from tests.frames.rows import table_frame
 
 TOPIC = "persistent://public/default/t"
 PUBLICATION = (
@@ -45,3 +49,21 @@ def test_only_what_compaction_reached_is_cut(spark: SparkSession, changed: dict[
     for stall in found:
         assert (stall["subscription"], stall["code"], stall["action"]) == (COMPACTION, "C28", "none")
         assert (stall["first_chunk_entry_id"], stall["last_entry_id"], stall["sureness"]) == (10, 12, "likely")
+
+
+def test_what_is_cut_is_a_finding_and_a_row_of_the_report(spark: SparkSession) -> None:
+    """Nothing of it is unacknowledged: it begins where its chunk 0 lies."""
+    cut = {
+        "topic": TOPIC, "subscription": COMPACTION, "chunk_uuid": "p-1", "kind": "compaction_truncation",
+        "code": "C28", "action": "none", "sureness": "likely", "unacked_positions": [],
+        "first_chunk_ledger_id": 7, "first_chunk_entry_id": 10,
+    }  # fmt: skip
+    stalls = table_frame(spark, "stalls", [cut])
+    (finding,) = findings_of_stalls(stalls, Origin("c", "analyze_subscriptions")).collect()
+    assert (finding["code"], finding["count"], list(finding["evidence"])) == ("C28", 1, ["7:10"])
+    compacted = {"topic": TOPIC, "subscription": COMPACTION, "limits": (1, 1, 1, 1, True)}
+    subscriptions = table_frame(spark, "subscriptions", [compacted])
+    (stands,) = report_acks.standing(subscriptions, stalls).collect()
+    assert (stands["stall_total"], stands["blocked_by"]) == (1, None)
+    chosen = report_acks.chosen_subscriptions(report_acks.standing(subscriptions, stalls), 5, 5)
+    assert [row["chunk_uuid"] for row in report_acks.stall_rows(stalls, chosen, 5).collect()] == ["p-1"]

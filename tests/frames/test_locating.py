@@ -57,8 +57,16 @@ def positions(spark: SparkSession) -> DataFrame:
     often = {"topic": "often", "chunk_uuid": "v", "ledger_id": 3}
     chunks = [*(chunk(2 + n, n) for n in range(3)), *(chunk(5 + n, n, **again) for n in range(2))]
     chunks += [chunk(at, n, **often | {"role": role}) for at, (n, role) in enumerate(OFTEN)]
+    # One publication has chunks 0 and 1, another under its uuid 2: clients join them.
+    mixed = {"topic": "mixed", "chunk_uuid": "w", "flags": ["mixed_with_another_publication"]}
+    for at, time in enumerate((NOON_MS, NOON_MS, NOON_MS + 9)):
+        entries.append(entry("mixed", 4, at, index=200 + at, uuid="w", chunk_id=at, num_chunks_from_msg=3))
+        chunks.append(chunk(at, at, topic="mixed", chunk_uuid="w", ledger_id=4, publish_time_ms=time))
     messages = [message(2, 4), message(5, 6, state="orphan_prefix", **again)]
     messages.append(message(1, 3, topic="often", chunk_uuid="v", first_ledger_id=3, last_ledger_id=3))
+    in_four = {"first_ledger_id": 4, "last_ledger_id": 4}
+    messages.append(message(0, 1, state="orphan_prefix", **mixed | in_four))
+    messages.append(message(2, 2, state="headless", publish_time_ms=NOON_MS + 9, **mixed | in_four))
     session = spark.newSession()
     for table, rows in (("entries", entries), ("chunks", chunks), ("chunked_messages", messages)):
         table_frame(session, table, rows).createOrReplaceTempView(table)
@@ -104,6 +112,12 @@ def test_an_id_names_the_very_copy_that_it_ends(positions: DataFrame, entry_id: 
     assert row["is_further_copy"] == (seek > 1)
 
 
+def test_a_mixture_begins_where_its_first_part_does(positions: DataFrame) -> None:
+    for entry_id in range(3):
+        (row,) = at_position(positions, 4, entry_id).collect()
+        assert (row["seek_entry_id"], row["message_entry_id"], row["is_mixed"]) == (0, 2, True)
+
+
 def test_an_entry_that_is_not_stored(positions: DataFrame) -> None:
     assert seeks(at_position(positions, 1, 8)) == []
 
@@ -135,7 +149,7 @@ def test_several_positions_at_once(positions: DataFrame) -> None:
 
 
 @pytest.mark.parametrize(
-    ("glob", "topics"), [(None, {"t", "other", "often"}), ("ot*", {"other"}), ("[!o]", {"t"}), ("t\n", set())]
+    ("glob", "topics"), [(None, {"t", "other", "often", "mixed"}), ("ot*", {"other"}), ("[!o]", {"t"}), ("t\n", set())]
 )
 def test_topics_by_glob(positions: DataFrame, glob: str | None, topics: set[str]) -> None:
     assert {row["topic"] for row in of_topics(positions, glob, None).collect()} == topics

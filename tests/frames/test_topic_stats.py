@@ -17,7 +17,7 @@ from tests.frames.rows import NOON_MS, at, entry, table_frame
 def sent(first: int, last: int, state: str = "whole", **given: Any) -> dict[str, Any]:
     """A publication of three chunks and 100 bytes in ledger 1, sent when its first chunk was stored."""
     place = {"first_ledger_id": 1, "first_entry_id": first, "last_ledger_id": 1, "last_entry_id": last}
-    times = {"publish_time_ms": NOON_MS + first, "span_ms": last - first}
+    times = {"publish_time_ms": NOON_MS + first, "publish_time": at(first), "span_ms": last - first}
     return {
         "state": state,
         "num_chunks": 3,
@@ -40,6 +40,8 @@ OPEN = {
     "one ends where the next begins": ([sent(0, 3), sent(3, 5)], 2),  # no log has that, but nothing may be negative
     "an orphan stays": ([sent(0, 1, "orphan_prefix"), sent(2, 4), sent(5, 7)], 2),
     "two orphans": ([sent(0, 1, "orphan_prefix"), sent(2, 3, "in_flight"), sent(5, 7)], 3),
+    "a gap is noticed": ([sent(0, 1, "gap"), sent(2, 4), sent(5, 7, "gap")], 1),
+    "no time": ([sent(0, 4, publish_time_ms=2**63 - 1, publish_time=None), sent(1, 5, publish_time=None)], 2),
     "headless opens nothing": ([sent(0, 1, "headless"), sent(2, 4)], 1),
     "one chunk opens nothing": ([sent(0, 0, num_chunks=1), sent(2, 4)], 1),
 }
@@ -63,6 +65,7 @@ def test_open_over_time_is_bounded_and_keeps_the_peak(opened: dict[str, Any]) ->
     assert len(points) <= 4
     assert max(point["open_messages"] for point in points) == 3
     assert [point["time"] for point in points] == sorted(point["time"] for point in points)
+    assert opened["no time"]["open_over_time"] == []
 
 
 def test_a_row_of_a_topic(spark: SparkSession) -> None:

@@ -18,7 +18,7 @@ def row(**given: Any) -> dict[str, Any]:
         "cluster": "c", "topic": "t", "ledger_id": 22, "entry_id": 3, "seek_ledger_id": 22, "seek_entry_id": 3,
         "message_ledger_id": None, "message_entry_id": None, "last_index": 3, "num_messages_in_batch": None,
         "publish_time": None, "broker_timestamp": None, "marker_type": None, "chunk_id": None, "num_chunks": None,
-        "state": None, "sureness": None, "is_further_copy": False,
+        "state": None, "sureness": None, "is_further_copy": False, "is_mixed": False,
     }  # fmt: skip
     return blank | given
 
@@ -42,6 +42,7 @@ THIRD = "22:3 is chunk 3 of 4, counted from 0"
         (CHUNK | {"is_further_copy": True}, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 1),
         (CHUNK | {"state": "orphan_prefix"}, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 1),
         (CHUNK | {"state": "headless"}, f"{THIRD}; the earliest chunk that is stored is 22:0", "22:0;22:3", 1),
+        (CHUNK | {"state": "headless", "is_mixed": True}, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 1),
     ],
 )  # fmt: skip
 def test_an_entry_in_words(given: dict[str, Any], words: str, message_id: str | None, notes: int) -> None:

@@ -130,6 +130,8 @@ def _publication(
     runs = sizes.missing_runs(parts.present, n)
     compression, uncompressed_size, encrypted = parts.fields[:3]
     standing = parts.picks or parts.firsts.values()
+    # What was stored again later does not make the message slower.
+    extent = sorted(parts.picks, key=lambda row: (row.ledger_id, row.entry_id)) or rows
     return Publication(
         chunk_uuid=rows[0].chunk_uuid,
         publish_time_ms=rows[0].publish_time_ms,
@@ -155,8 +157,8 @@ def _publication(
         uncompressed_bytes=uncompressed_size,
         compression=compression,
         encrypted=encrypted,
-        span_entries=span_entries(rows),
-        span_ms=span_ms(rows),
+        span_entries=span_entries(extent),
+        span_ms=span_ms(extent),
         ledgers=ledgers_of(rows),
         manifest=manifest_of(parts.picks) if rebuildable else (),
         decode_state=initial_decode_state(compression, encrypted, rebuildable),

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 MAX_ANSWERS = 1000
+MAX_INDEX = (1 << 63) - 1
 _ID_HELP = "message id: LEDGER:ENTRY[:PARTITION[:BATCH]], as a client prints it, or serialized in base64 or hex"
 _TABLES = ("entries", "chunks", "chunked_messages")
-_MILLISECONDS = re.compile(r"\d{10,16}", re.ASCII)
+_MILLISECONDS = re.compile(r"\d{12,16}", re.ASCII)
+"""From the year 1973 on: fewer digits are seconds, and those are not taken for a time in 1970."""
 _PARTITION = re.compile(r"-partition-(\d+)$", re.ASCII)
 
 
@@ -41,7 +43,7 @@ def locate(
     out: OutArgument,
     id_: Annotated[str | None, typer.Option("--id", help=_ID_HELP)] = None,
     uuid: Annotated[str | None, typer.Option(help="uuid of a chunked message")] = None,
-    index: Annotated[int | None, typer.Option(min=0, help="the broker's message index (PIP-70)")] = None,
+    index: Annotated[int | None, typer.Option(min=0, max=MAX_INDEX, help="the broker's message index (PIP-70)")] = None,
     time: Annotated[str | None, typer.Option(help="time, ISO 8601 (UTC) or milliseconds since 1970")] = None,
     topic: Annotated[str | None, typer.Option(help="only topics that match this glob")] = None,
     cluster: Annotated[str | None, typer.Option(help="only this cluster's tables")] = None,
@@ -118,7 +120,8 @@ def _of_time(text: str) -> Callable[[Positions], Iterator[Located]]:
         in_ms = _MILLISECONDS.fullmatch(text)
         instant = datetime.fromtimestamp(int(text) / 1000, UTC) if in_ms else parse_instant(text)
     except (ValueError, OverflowError, OSError):
-        raise UsageError(f"--time: {text!r} is not an ISO 8601 time such as 2026-11-21T10:00:00Z") from None
+        forms = "neither an ISO 8601 time such as 2026-11-21T10:00:00Z nor milliseconds since 1970"
+        raise UsageError(f"--time: {text!r} is {forms}") from None
     time_ms = round(instant.timestamp() * 1000)
 
     def answers(positions: Positions) -> Iterator[Located]:

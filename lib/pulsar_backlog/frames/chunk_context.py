@@ -79,16 +79,17 @@ def sequence_inversions(publications: DataFrame) -> DataFrame:
     """C18: a message whose last chunk is stored after that of a message its producer numbered later.
 
     A producer that was restarted begins its numbers again, which is no inversion: the two messages must overlap in the
-    log, or the numbers must go on from the higher one.
+    log, or the lower one must have been published no later, and the numbers go on from the higher one.
     """
     order = Window.partitionBy("topic", "producer_name").orderBy("last_ledger_id", "last_entry_id")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
-    top = f.struct("sequence_id", _place("last").alias("last"))
+    top = f.struct("sequence_id", _place("last").alias("last"), "publish_time_ms")
     whole = publications.filter(f.col("state") == "whole").select(
         "*", f.max(top).over(before).alias("top"), f.lead("sequence_id").over(order).alias("next_sequence_id")
     )
     overlaps = _place("first") < f.col("top.last")
     goes_on = f.col("next_sequence_id") > f.col("top.sequence_id")
+    goes_on &= f.col("publish_time_ms") <= f.col("top.publish_time_ms")
     lower = f.col("sequence_id") < f.col("top.sequence_id")
     inverted = whole.filter(lower & (overlaps | f.coalesce(goes_on, f.lit(False))))
     return _coded(inverted, "C18", f.lit("certain"), f.lit("the positions show the order"))

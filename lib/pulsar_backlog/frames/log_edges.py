@@ -105,17 +105,17 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
 def _unproven_seams(entries: DataFrame) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
     sound = f.col("checksum_state") != "mismatch"
-    messages = f.when(sound, f.coalesce("num_messages_in_batch", f.lit(1)))
+    others = f.when(sound, f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
     by_ledger = (
         entries.filter(f.col("topic").isNotNull())
         .groupBy("topic", "ledger_id")
         .agg(
-            f.min_by(f.col("index") - messages + 1, f.col("entry_id")).alias("first_index"),
+            f.min_by(f.try_subtract(f.col("index"), others), f.col("entry_id")).alias("first_index"),
             f.max_by("index", "entry_id").alias("last_index"),
         )
     )
     order = Window.partitionBy("topic").orderBy("ledger_id")
-    goes_on = f.coalesce(f.lead("first_index").over(order) == f.col("last_index") + 1, f.lit(False))
+    goes_on = f.coalesce(f.lead("first_index").over(order) == f.try_add("last_index", f.lit(1)), f.lit(False))
     unproven: dict[str, set[int]] = {}
     for row in by_ledger.select("topic", "ledger_id", goes_on.alias("goes_on")).filter(~f.col("goes_on")).collect():
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])

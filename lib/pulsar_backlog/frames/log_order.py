@@ -10,6 +10,9 @@ from pulsar_backlog.findings import MAX_EVIDENCE
 PUBLISH_TOLERANCE_MS = 1000
 """Steps back of publish times up to here are what several producers on one topic look like."""
 
+FARTHEST = 1 << 61
+"""No broker counts so far. Indexes beyond it count as this, so that their differences are numbers too."""
+
 STEPS = ("B01", "B02", "B03", "B04", "B06")
 """Codes of what one entry shows against those before it."""
 STEPS_TYPE = "array<struct<code:string,count:bigint,extent:bigint,entry_ids:array<bigint>>>"
@@ -49,8 +52,9 @@ def _in_brief(entries: DataFrame) -> DataFrame:
     broker_ms = f.unix_millis("broker_timestamp")
     publish_ms = f.when(sound & f.col("marker_type").isNull(), f.unix_millis("publish_time"))
     messages = f.when(sound, f.greatest(f.coalesce("num_messages_in_batch", f.lit(1)), f.lit(1)))
+    index = f.when(f.col("index").isNotNull(), f.greatest(f.least("index", f.lit(FARTHEST)), f.lit(-FARTHEST)))
     return entries.filter(f.col("topic").isNotNull()).select(
-        "topic", "ledger_id", "entry_id", "index", "has_broker_metadata", messages.alias("messages"),
+        "topic", "ledger_id", "entry_id", index.alias("index"), "has_broker_metadata", messages.alias("messages"),
         broker_ms.alias("broker_ms"), publish_ms.alias("publish_ms"),
         f.coalesce(broker_ms, publish_ms).alias("seek_ms"),
     )  # fmt: skip
@@ -93,10 +97,15 @@ def _with_numbers(rows: DataFrame) -> DataFrame:
     return rows.select("*", *(f.count(code).over(so_far).alias(f"number_{code}") for code in STEPS))
 
 
+def sum_of_steps(extent: Column) -> Column:
+    """The sum, as a bigint whatever is added up."""
+    return f.least(f.sum(extent.cast("decimal(38,0)")), f.lit(FARTHEST)).cast("bigint")
+
+
 def _step(code: str) -> Column:
     """How often, how far, and where first. Gaps add up; of times the farthest counts."""
     listed = f.when(f.col(code).isNotNull() & (f.col(f"number_{code}") <= MAX_EVIDENCE), f.col("entry_id"))
-    extent = f.sum(code) if code in ("B01", "B02") else f.max(code)
+    extent = sum_of_steps(f.col(code)) if code in ("B01", "B02") else f.max(code)
     return f.struct(
         f.lit(code).alias("code"),
         f.count(code).alias("count"),

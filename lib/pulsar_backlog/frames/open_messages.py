@@ -9,8 +9,10 @@ from pyspark.sql import functions as f
 def open_messages(publications: DataFrame, buckets: int) -> DataFrame:
     """One row per topic: `peak_open_messages`, `peak_open_bytes`, `open_over_time` (highest of each stretch of time).
 
-    A message is open from its first stored copy to its last one, an incomplete one to the end of the log. Its bytes
-    count whole from the start, because Java and C++ clients reserve them so.
+    A message is open from its first stored copy to its last one; one that lacks its end to the end of the log, but not
+    one that lacks a chunk before, which every client gives up where the next one comes. Its bytes
+    count whole from the start, because Java and C++ clients reserve them so. One whose publish time is no time counts
+    along the log only.
     """
     counted = _counted(_events(publications))
     span = Window.partitionBy("topic")
@@ -23,7 +25,8 @@ def open_messages(publications: DataFrame, buckets: int) -> DataFrame:
     of_bucket = timed.groupBy("topic", "bucket_ms").agg(
         f.max("open_messages").alias("open_messages"), f.max("open_bytes").alias("open_bytes")
     )
-    point = f.struct(f.timestamp_millis(f.col("bucket_ms").cast("bigint")).alias("time"), "open_messages", "open_bytes")
+    time = f.timestamp_millis(f.col("bucket_ms").cast("bigint"))
+    point = f.when(time.isNotNull(), f.struct(time.alias("time"), "open_messages", "open_bytes"))
     return of_bucket.groupBy("topic").agg(
         f.max("open_messages").alias("peak_open_messages"),
         f.max("open_bytes").alias("peak_open_bytes"),
@@ -35,11 +38,10 @@ def _events(publications: DataFrame) -> DataFrame:
     """A row where a message is opened, and one where it is done; in the log, opening comes before closing."""
     # One chunk opens nothing: its message is delivered at once.
     cut = publications.filter((f.col("num_chunks") > 1) & (f.col("state") != "headless"))
-    opened = _event(f.lit(1), f.col("first_ledger_id"), f.col("first_entry_id"), f.col("publish_time_ms"))
-    done = _event(
-        f.lit(-1), f.col("last_ledger_id"), f.col("last_entry_id"), f.col("publish_time_ms") + f.col("span_ms")
-    )
-    ends = f.when(f.col("state").isin("whole", "out_of_order", "malformed"), done)
+    sent_ms = f.unix_millis("publish_time")
+    opened = _event(f.lit(1), f.col("first_ledger_id"), f.col("first_entry_id"), sent_ms)
+    done = _event(f.lit(-1), f.col("last_ledger_id"), f.col("last_entry_id"), sent_ms + f.col("span_ms"))
+    ends = f.when(f.col("state").isin("whole", "out_of_order", "malformed", "gap"), done)
     events = cut.select("topic", f.explode(f.array_compact(f.array(opened, ends))).alias("event"))
     return events.select("topic", "event.*")
 

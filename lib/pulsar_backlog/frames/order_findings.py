@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, least_sure, subject
-from pulsar_backlog.frames.log_order import PUBLISH_TOLERANCE_MS, STEPS, STEPS_TYPE
+from pulsar_backlog.frames.log_order import PUBLISH_TOLERANCE_MS, STEPS, STEPS_TYPE, sum_of_steps
 
 CLOCK_TOLERANCE_MS = 60_000
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
@@ -145,7 +145,9 @@ def _per_topic(noticed: DataFrame) -> DataFrame:
         .groupBy("topic", "code")
         .agg(
             f.sum("count").alias("count"),
-            f.when(code == "B01", f.sum("extent")).otherwise(f.max_by("extent", f.abs("extent"))).alias("extent"),
+            f.when(code == "B01", sum_of_steps(f.col("extent")))
+            .otherwise(f.max_by("extent", f.abs("extent")))
+            .alias("extent"),
             least_sure().alias("least_sure"),
             f.array_sort(f.collect_list(f.struct("ledger_id", "entry_ids", text.alias("places")))).alias("found"),
         )

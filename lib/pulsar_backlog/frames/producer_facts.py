@@ -16,7 +16,8 @@ def producer_facts(entries: DataFrame) -> DataFrame:
     single = message & f.col("num_chunks_from_msg").isNull() & f.col("num_messages_in_batch").isNull()
     sound = f.col("checksum_state") != "mismatch"
     stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
-    first_index = f.col("index") - f.coalesce("num_messages_in_batch", f.lit(1)) + 1
+    # Null where a wrong count or index leaves the numbers there are.
+    first_index = f.try_subtract("index", f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
     header = f.struct(f.col("payload_offset").alias("bytes"), "ledger_id", "entry_id")
     # A full slice: those before the last are all as large as the producer may make them.
     slice_ = f.struct(f.col("payload_length").alias("bytes"), "length", "ledger_id", "entry_id")

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.frames.stall_join import first_place
+
 _MAX_LEDGER_ENTRIES = 1 << 40
 """More entries than this in one ledger is damaged metadata; then what was walked counts."""
 
@@ -19,7 +21,7 @@ _IDLE = ("wait", "none")
 
 def standing(subscriptions: DataFrame, stalls: DataFrame) -> DataFrame:
     """Subscriptions with how many chunk sets they have (`stall_total`), and the first that blocks (`blocked_by`)."""
-    first = f.col("unacked_positions")[0]
+    first = first_place()
     place = f.struct(
         first["ledger_id"].alias("ledger_id"), first["entry_id"].alias("entry_id"), "sureness", "advice", "action"
     )
@@ -68,11 +70,10 @@ def acks_counts(standing: DataFrame) -> DataFrame:
 
 def stall_rows(stalls: DataFrame, chosen: DataFrame, limit: int) -> DataFrame:
     """The first chunk sets of each chosen subscription: what blocks it, then what is to be done, then the rest."""
-    first = f.col("unacked_positions")[0]
     ranked = _of_chosen(stalls, chosen).select(
         "*",
         f.when(f.col("blocks_dispatch"), 0).when(~f.col("action").isin(*_IDLE), 1).otherwise(2).alias("rank"),
-        f.struct(first["ledger_id"], first["entry_id"]).alias("place"),
+        first_place().alias("place"),
     )
     of_one = Window.partitionBy("topic", "subscription").orderBy("rank", "place", "chunk_uuid", "publish_time_ms")
     numbered = ranked.withColumn("number", f.row_number().over(of_one)).filter(f.col("number") <= limit)
@@ -147,7 +148,7 @@ def _range_cells(ranges: DataFrame, spans: DataFrame) -> DataFrame:
 
 def _stall_cells(stalls: DataFrame, spans: DataFrame) -> DataFrame:
     told = stalls.filter(f.col("blocks_dispatch") | ~f.col("action").isin(*_IDLE))
-    first = f.col("unacked_positions")[0]
+    first = first_place()
     placed = told.select(
         "topic", "subscription", "blocks_dispatch", first["ledger_id"].alias("ledger_id"),
         first["entry_id"].alias("entry_id"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyroaring import BitMap
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -25,6 +25,17 @@ from pulsar_backlog.workers import quiet
 
 _VERDICT = ("state", "flags", "rebuildable", "sureness", "reason", "num_chunks")
 _OUT_ROWS = 2048
+
+
+def first_place() -> Column:
+    """Ledger and entry where the set of a row of `stalls` begins.
+
+    That of its first copy that is not acknowledged; of its chunk 0 where none is named, as where compaction cut it.
+    """
+    chunk_zero = f.struct(
+        f.col("first_chunk_ledger_id").alias("ledger_id"), f.col("first_chunk_entry_id").alias("entry_id")
+    )
+    return f.coalesce(f.get("unacked_positions", f.lit(0)), chunk_zero)
 
 
 def join_stalls(

@@ -11,6 +11,7 @@ from pulsar_backlog.cursors.stalls import CODES
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
 from pulsar_backlog.frames.ledger_lengths import Lengths
+from pulsar_backlog.frames.stall_join import first_place
 from pulsar_backlog.frames.subscription_rows import Analysed, span_entries
 
 OLD_HOLE_ENTRIES = 10_000
@@ -27,10 +28,10 @@ _COUNTED = {
 
 
 def findings_of_stalls(stalls: DataFrame, origin: Origin) -> DataFrame:
-    """One finding per topic and code; positions are the first unacknowledged ones."""
+    """One finding per topic and code; positions are where each set begins, see `first_place`."""
     kinds = f.array_append("also", f.col("kind"))
     codes = f.array_distinct(f.array_compact(f.transform(kinds, lambda kind: code_of(kind, _codes()))))
-    first = f.col("unacked_positions")[0]
+    first = first_place()
     coded = stalls.select(
         "topic", first["ledger_id"].alias("ledger_id"), first["entry_id"].alias("entry_id"), "sureness", "reason",
         f.explode(codes).alias("code"),

@@ -50,7 +50,7 @@ def topic_summary(tables: Frames) -> DataFrame:
     of_entries = _with_previous(messages).groupBy("topic").agg(
         f.count("*").alias("entries"),
         _count(is_chunk()).alias("chunk_entries"),
-        f.max(f.abs(f.col("publish_time_ms") - f.col("broker_ms"))).alias("max_publish_skew_ms"),
+        f.max(f.abs(f.unix_millis("publish_time") - f.col("broker_ms"))).alias("max_publish_skew_ms"),
         _count(f.col("index") <= f.col("index_before")).alias("index_backwards"),
         _count(f.col("broker_ms") < f.col("broker_ms_before")).alias("broker_time_backwards"),
         _count(f.col("publish_time_ms") < f.col("publish_ms_before")).alias("publish_time_backwards"),

@@ -120,7 +120,8 @@ def _words(row: Mapping[str, Any]) -> str:
         return f"{place} is a marker that the broker wrote for itself, not a message"
     if row["state"] is not None:
         of_it = f"chunk {row['chunk_id']} of {row['num_chunks']}, counted from 0"
-        begins = "the earliest chunk that is stored is" if row["state"] == "headless" else "its message begins at"
+        headless = row["state"] == "headless" and not row["is_mixed"]
+        begins = "the earliest chunk that is stored is" if headless else "its message begins at"
         return f"{place} is {of_it}; {begins} {_place(row, 'seek_')}"
     if (row["num_messages_in_batch"] or 0) > 1:
         return f"{place} is a batch of {row['num_messages_in_batch']} messages"
@@ -131,7 +132,9 @@ def _warnings(row: Mapping[str, Any]) -> Iterator[str]:
     state = row["state"]
     if row["is_further_copy"]:
         yield "it is stored whole before this too: clients deliver each copy"
-    if state in ("orphan_prefix", "headless", "gap"):
+    if row["is_mixed"]:
+        yield f"clients join chunks of two publications here and deliver the mixture from {_place(row, 'seek_')} on"
+    elif state in ("orphan_prefix", "headless", "gap"):
         yield f"the message is not whole ({state}, {row['sureness']}): no client delivers it"
     elif state == "in_flight":
         yield "the message may still be arriving"
