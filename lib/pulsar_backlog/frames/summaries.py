@@ -50,7 +50,7 @@ def topic_summary(tables: Frames) -> DataFrame:
     of_entries = _with_previous(messages).groupBy("topic").agg(
         f.count("*").alias("entries"),
         _count(is_chunk()).alias("chunk_entries"),
-        f.max(f.abs(f.unix_millis("publish_time") - f.col("broker_ms"))).alias("max_publish_skew_ms"),
+        f.max(f.abs(f.col("publish_ms") - f.col("broker_ms"))).alias("max_publish_skew_ms"),
         _count(f.col("index") <= f.col("index_before")).alias("index_backwards"),
         _count(f.col("broker_ms") < f.col("broker_ms_before")).alias("broker_time_backwards"),
         _count(f.col("publish_time_ms") < f.col("publish_ms_before")).alias("publish_time_backwards"),
@@ -111,11 +111,11 @@ def _with_previous(entries: DataFrame) -> DataFrame:
     The order is looked at within ledgers: a window over a topic would send all its entries to one task.
     """
     before = Window.partitionBy("ledger_id").orderBy("entry_id")
-    broker_ms = f.unix_millis("broker_timestamp")
+    broker_ms, publish_ms = f.unix_millis("broker_timestamp"), f.unix_millis("publish_time")
     timed = entries.select(
         "topic", "ledger_id", "entry_id", "index", "length", "publish_time_ms", "uuid", "chunk_id",
         "num_chunks_from_msg", "marker_type", broker_ms.alias("broker_ms"),
-        f.coalesce(broker_ms, f.unix_millis("publish_time")).alias("stored_ms"),
+        publish_ms.alias("publish_ms"), f.coalesce(broker_ms, publish_ms).alias("stored_ms"),
     )  # fmt: skip
     return timed.select(
         "*",
