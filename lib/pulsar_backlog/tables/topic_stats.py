@@ -40,7 +40,7 @@ TABLE = Table(
         Column("mean_message_bytes", "bigint", "Mean of the same."),
         Column("max_span_ms", "bigint", "Longest time from first to last stored chunk of a whole message, by the broker's clock; 0 where that was not recorded."),
         Column("max_span_entries", "bigint", "Most entries from first to last chunk of a whole message, both included."),
-        required("peak_open_messages", "bigint", "Most messages that a reader who never gives up one holds unfinished at once; incomplete ones stay open to the end."),
+        required("peak_open_messages", "bigint", "Most messages that a reader holds unfinished at once. One that lacks its end stays open to the end of the log; one that lacks a chunk before ends where the next one is stored, for every client gives it up there."),
         required("peak_open_bytes", "bigint", "Most bytes of the same at once, counted whole as Java and C++ clients reserve them."),
         required("open_over_time", OPEN_TYPE, f"The same by time of publishing: highest values of up to {MAX_BUCKETS} equal stretches, those without change left out."),
         Column("largest_header_bytes", "bigint", "Bytes before the payload of a chunk entry: broker metadata, checksum and metadata."),
