@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,24 @@ def test_placeholders_are_left_out_and_indexes_go_on(tmp_path: Path, schema: pa.
     assert [row["sequence_id"] for row in (first, last)] == [7, 9]  # the batch's, and its own
     assert first["verified"]
     assert last["verified"]
+
+
+@pytest.mark.parametrize("claim", [b"", number(9, 0)], ids=["absent", "zero"])
+def test_a_compressed_payload_that_claims_to_be_empty_and_is_not_is_given_out_as_it_is(
+    claim: bytes, tmp_path: Path, schema: pa.Schema
+) -> None:
+    packed, batch = zlib.compress(b"what was sent"), zlib.compress(member(b"one") + member(b"two"))
+    compressed = HEAD + number(8, 2) + claim
+    rows = exported([entry(compressed, packed), entry(compressed + number(11, 2), batch)], tmp_path, schema)
+    assert [row["payload"] for row in rows] == [b"what was sent", b"one", b"two"]
+    assert {(row["outcome"], row["verified"]) for row in rows} == {("wrong_size", False)}
+    assert rows[0]["reason"] == "it holds 13 bytes, its metadata says 0"
+
+
+@pytest.mark.parametrize(("codec", "stored"), [(1, "00"), (2, ""), (2, "789c030000000001"), (3, ""), (4, "00")])
+def test_an_empty_message_under_a_codec_is_verified(codec: int, stored: str, tmp_path: Path, schema: pa.Schema) -> None:
+    (only,) = exported([entry(HEAD + number(8, codec), bytes.fromhex(stored))], tmp_path, schema)
+    assert (only["payload"], only["outcome"], only["verified"]) == (b"", "exported", True)
 
 
 def test_null_is_not_empty(tmp_path: Path, schema: pa.Schema) -> None:

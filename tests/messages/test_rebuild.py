@@ -134,10 +134,13 @@ def test_sizes_that_lie_are_never_verified(tmp_path: Path) -> None:
         replace(message, total_bytes=message.total_bytes + 1),
         replace(message, uncompressed_size=(message.uncompressed_size or 0) - 1),
         replace(message, uncompressed_size=(message.uncompressed_size or 0) + 1),
+        replace(message, uncompressed_size=0),  # clients deliver an empty message
+        replace(message, uncompressed_size=None),
     ):
         result = rebuilt(lie, tmp_path)
         assert not result.verified
         assert result.payload is not None
+        assert result.payload.size_bytes == message.uncompressed_size
         assert "its metadata says" in result.reason
 
 

@@ -40,7 +40,10 @@ def open_payload(
 
 
 def size_doubt(actual_bytes: int, uncompressed_size: int | None, compression: str | None) -> str | None:
-    """What is wrong with the length of an opened payload, or None. An uncompressed one need not state any."""
+    """What is wrong with the length of an opened payload, or None.
+
+    An uncompressed one need not state any; a compressed one that states none or 0 must be empty.
+    """
     stated = uncompressed_size or (0 if compression not in (None, "NONE") else actual_bytes)
     return None if actual_bytes == stated else f"it holds {actual_bytes} bytes, its metadata says {stated}"
 
@@ -58,9 +61,6 @@ def opened_pieces(
     claim = uncompressed_size or 0
     if compression in (None, "NONE"):
         yield from slices
-    elif claim == 0:
-        for _ in slices:  # read and verified all the same
-            pass
     elif compression in ("LZ4", "SNAPPY") and max(claim, stored_bytes) > WHOLE_BYTES:
         yield from lz4_pieces(slices) if compression == "LZ4" else snappy_pieces(slices)
     else:

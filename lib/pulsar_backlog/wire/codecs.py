@@ -13,7 +13,9 @@ Here the payload is decoded for what it holds, and the lengths are compared afte
 Java never finishes a ZLIB stream: it ends on a sync flush (00 00 FF FF) without last block and Adler-32; C++
 and Go write whole streams. So a stream may lack its end, but must reach a flush or the claimed size; an
 Adler-32 that is there must agree. What follows a finished stream is left alone, as clients do.
-An empty payload is stored as LZ4 00, SNAPPY 00, ZLIB nothing, ZSTD a frame of 12 bytes.
+An empty payload is stored as LZ4 00, SNAPPY 00, ZLIB nothing, ZSTD a frame of 12 bytes; whatever the codec, nothing
+stored where nothing is claimed is empty. Clients call no codec where 0 bytes are claimed and deliver an empty message,
+which says nothing of what is stored: it is decoded here.
 
 Source: apache/pulsar pulsar-common/src/main/java/org/apache/pulsar/common/compression/CompressionCodec*.java
 at 492eb456; stored forms as Java 4.0.8, C++ (Python 3.13.0) and Go 0.19.0 clients wrote them.
@@ -78,21 +80,18 @@ class DecodeCheck:
 def decompress(codec: str, data: BytesLike, uncompressed_size: int, limit_bytes: int) -> bytes:
     """The payload before compression, of the length it really has: compare that with `uncompressed_size`.
 
-    Where `uncompressed_size` is 0 (or absent on the wire) no codec is called and the result is empty, as in
-    all clients. Memory is bounded by twice `limit_bytes` (ZSTD: and a window of at most 128 MiB) besides
-    `data`, whatever the lengths in the data say.
+    Memory is bounded by twice `limit_bytes` (ZSTD: and a window of at most 128 MiB) besides `data`, whatever
+    the lengths in the data say.
 
     Args:
         codec: `NONE`, `LZ4`, `ZLIB`, `ZSTD` or `SNAPPY`.
         data: the stored payload: joined if it was chunked, decrypted if it was encrypted.
-        uncompressed_size: the metadata's claim, bytes.
+        uncompressed_size: the metadata's claim, bytes; 0 where it makes none.
         limit_bytes: the largest result that is wanted.
 
     Raises:
         DecodeError: `payload_undecodable`, `payload_too_large`, `payload_codec_unknown`; none quotes payload.
     """
-    if codec != "NONE" and uncompressed_size == 0:
-        return b""
     pieces: list[BytesLike] = []
     length = 0
     for piece in decompressed_pieces(codec, [data], uncompressed_size, limit_bytes):
@@ -146,11 +145,11 @@ def decompressed_pieces(
     elif codec == "ZLIB":
         yield from _zlib_pieces(chunks, uncompressed_size)
     elif codec == "ZSTD":
-        yield from _zstd_pieces(chunks)
-    elif codec == "LZ4":
-        yield _lz4_block(b"".join(chunks), limit_bytes)
-    elif codec == "SNAPPY":
-        yield _snappy_block(b"".join(chunks), limit_bytes)
+        yield from _zstd_pieces(chunks, uncompressed_size)
+    elif codec in {"LZ4", "SNAPPY"}:
+        data = b"".join(chunks)
+        if data or uncompressed_size:
+            yield _lz4_block(data, limit_bytes) if codec == "LZ4" else _snappy_block(data, limit_bytes)
     else:
         raise DecodeError(
             CODE_UNKNOWN_CODEC,
@@ -183,13 +182,13 @@ def _zlib_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterato
         raise _undecodable("ZLIB", f"the stream is cut off after {produced} bytes of output")
 
 
-def _zstd_pieces(chunks: Iterable[BytesLike]) -> Iterator[bytes]:
+def _zstd_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterator[bytes]:
     source = _Source(chunks)
     # cramjam 2.14 wants whole frames and room for all they hold; pyarrow goes piece by piece, frame by frame.
     with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
         while piece := _read_zstd(stream, source):
             yield piece
-    if not source.consumed:
+    if uncompressed_size and not source.consumed:
         raise _undecodable("ZSTD", "no frame")
 
 
