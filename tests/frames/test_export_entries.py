@@ -66,6 +66,22 @@ def test_bytes_after_the_last_member_make_the_batch_doubtful(tmp_path: Path, sch
     assert "batch_trailing_bytes" in only["reason"]
 
 
+@pytest.mark.parametrize("count", [0, -1])
+@pytest.mark.parametrize("payload", [b"", member(b"one")], ids=["empty", "full"])
+def test_a_batch_of_no_messages_is_a_row_that_says_so(
+    count: int, payload: bytes, tmp_path: Path, schema: pa.Schema
+) -> None:
+    (only,) = exported([entry(HEAD + number(11, count), payload)], tmp_path, schema)
+    assert (only["batch_index"], only["batch_size"], only["outcome"]) == (-1, count, "undecodable")
+    assert only["reason"] == f"batch_bad_count: expected 1 or more, found {count}"
+    assert only["payload"] is None
+
+
+def test_a_broken_batch_of_placeholders_alone_is_a_row(tmp_path: Path, schema: pa.Schema) -> None:
+    (only,) = exported([entry(HEAD + number(11, 1), member(b"", number(4, 1)) + b"x")], tmp_path, schema)
+    assert (only["batch_index"], only["batch_size"], only["outcome"]) == (-1, 1, "undecodable")
+
+
 def test_placeholders_are_left_out_and_indexes_go_on(tmp_path: Path, schema: pa.Schema) -> None:
     batch = member(b"a") + member(b"", number(4, 1)) + member(b"c", number(8, 9))
     first, last = exported([entry(HEAD + number(11, 3), batch, broker=number(1, 5) + number(2, 41))], tmp_path, schema)

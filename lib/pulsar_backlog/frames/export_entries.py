@@ -203,15 +203,17 @@ class _Opener:
     def _split(self, at: int, outcome: Outcome, reason: str, payload: Any, entry: dict[str, Any]) -> None:
         size = entry["num_messages_in_batch"]
         members, fault = _members(payload, size)
+        kept = [member for member in members if not member.compacted_out]
         if fault is not None:
             # What stands before the fault is given out, but a broken frame makes all of the batch doubtful.
             reason = "; ".join(filter(None, (reason, fault.reason)))
-            if len(members) < size:
-                self.bare.add(at, fault.outcome, fault.reason, None, batch_index=len(members), batch_size=size)
-        for member in members:
-            if not member.compacted_out:
-                own = member_columns(member, entry, size)
-                self._add(self.members, at, outcome, reason, member.payload, member.null_value, own)
+            short = len(members) < size
+            if short or not kept:  # a batch of which no member can be given out is a row too
+                index = len(members) if short else -1
+                self.bare.add(at, fault.outcome, fault.reason, None, batch_index=index, batch_size=size)
+        for member in kept:
+            own = member_columns(member, entry, size)
+            self._add(self.members, at, outcome, reason, member.payload, member.null_value, own)
 
     def _add(
         self, rows: Rows, at: int, outcome: Outcome, reason: str, payload: Any, null: bool | None, own: dict[str, Any]

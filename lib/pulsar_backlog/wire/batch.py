@@ -78,12 +78,12 @@ def read_batch(data: bytes | memoryview, num_messages_in_batch: int) -> Iterator
         DecodeError: `batch_bad_count`, `batch_member_overruns`, `batch_member_undecodable` or
             `batch_trailing_bytes`, with the offset in `data`; none quotes keys or payload.
     """
-    if num_messages_in_batch < 0:
+    if num_messages_in_batch < 1:
         raise DecodeError(
             CODE_BAD_COUNT,
             offset=0,
             field="metadata.num_messages_in_batch",
-            expected="0 or more",
+            expected="1 or more",
             found=str(num_messages_in_batch),
         )
     view = memoryview(data)
