@@ -24,11 +24,10 @@ from pulsar_backlog.frames.export_entries import ExportContext
 from pulsar_backlog.frames.export_findings import COUNTED, findings_of_export
 from pulsar_backlog.frames.export_plan import (
     Filters,
-    has_key,
+    of_keys,
     pack,
     plan_chunked,
     plan_entries,
-    visible_messages,
     wanted_entries,
     with_transactions,
 )
@@ -74,14 +73,12 @@ def export(context: JobContext) -> JobResult:
     topics = wanted_topics(context)
     entries = of_topics(_mine(context, "entries"), topics)
     publications = of_topics(_mine(context, "chunked_messages"), topics)
-    all_messages = wanted_entries(with_transactions(entries), filters)
-    messages = visible_messages(all_messages, filters)
-    wanted = wanted_entries(publications, filters)
-    write_messages(context, exported(context, messages, wanted, filters, keys), slice_of(context, topics))
+    messages = with_transactions(entries)
+    write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))
     origin = Origin(context.cluster, JOB)
-    hidden = None if filters.all_transactions else all_messages
-    replace_findings(context, findings_of_export(written, wanted, hidden, origin))
+    hidden = None if filters.all_transactions else wanted_entries(messages, filters)
+    replace_findings(context, findings_of_export(written, wanted_entries(publications, filters), hidden, origin))
     summary = summary_of(context, written)
     print_export(summary, Console())
     return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes)
@@ -119,10 +116,7 @@ def exported(
     cores = context.spark.sparkContext.defaultParallelism
     singles = exported_entries(pack(plan_entries(messages, filters), cores), shared)
     chunked = exported_chunked(pack(plan_chunked(messages, publications, filters), cores), shared)
-    rows = singles.unionByName(chunked)
-    if filters.keys:
-        rows = rows.filter(has_key(filters.keys))
-    return rows.filter(f.col("state").isin(*filters.states)) if filters.states else rows
+    return of_keys(singles, filters).unionByName(chunked)
 
 
 def filters_of(options: Options) -> Filters:

@@ -88,6 +88,10 @@ CASES: dict[str, Case] = {
     ),
     "C30 half in one": ([sent(1, 0, 1, **TWO)], [in_transaction(0), stored(1, 1), marker(2, TXN_COMMIT)]),
     "committed": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1), marker(2, TXN_COMMIT)]),
+    "C30 committed by a damaged marker": (
+        [sent(1, 0, 1, **TWO)],
+        [in_transaction(0), in_transaction(1), marker(2, TXN_COMMIT) | {"checksum_state": "mismatch"}],
+    ),
     "C31 payload fills the limit": ([], [slices(LIMIT, LIMIT + 100), stored(1, 2)]),
     "payload and header fill the limit": ([], [slices(LIMIT - 54, LIMIT + 51), stored(1, 2)]),
     "a limit of the application's own": ([], [slices(20_000, 20_100), stored(1, 2)]),

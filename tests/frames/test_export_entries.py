@@ -39,10 +39,10 @@ def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema) -> list[d
     """The rows of entries that lie one after the other in an object."""
     data, rows = b"", []
     for entry_id, body in enumerate(bodies):
-        rows.append((5, entry_id, len(data), len(body), 0))
+        rows.append((5, entry_id, len(data), len(body), 0, 0))
         data += body
     (folder / "object").write_bytes(data)
-    names = ["ledger_id", "entry_id", "offset", "length", "txn_state"]
+    names = ["ledger_id", "entry_id", "offset", "length", "txn_state", "batched"]
     plan = pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
     context = ExportContext(
         "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000)

@@ -252,8 +252,12 @@ def test_filters_leave_only_what_was_asked_for(audited: tuple[Path, Path], tmp_p
     folder, out = audited
     run_export(folder, out, cluster="demo", key=("k1",), state=("whole", "batch"), to=tmp_path)
     rows = rows_of(tmp_path, "messages")
-    assert {row["partition_key"] for row in rows} == {"k1"}
+    opened = [row for row in rows if row["payload_bytes"] is not None]
+    assert {row["partition_key"] for row in opened} == {"k1"}
     assert {row["state"] for row in rows} == {"whole", "batch"}
+    # What is in a batch that no key opens, nobody knows.
+    shut = [row for row in rows if row["payload_bytes"] is None]
+    assert {(row["state"], row["outcome"]) for row in shut} >= {("batch", "no_key")}
     others = [row["entry_id"] for row in rows if not row["topic"].endswith("py-batch-lz4")]
     run_export(folder, out, cluster="demo", topic=("*/py-batch-lz4",), producer=("nobody",), to=tmp_path)
     # Another topic's export leaves the rows of the others alone, and replaces its own: with none here.

@@ -11,7 +11,8 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.chunk_rows import is_chunk
 from pulsar_backlog.frames.slice_limits import FRAME_PADDING_BYTES, fills_limit, limit_in_evidence
-from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
+from pulsar_backlog.frames.transactions import ends_transaction
+from pulsar_backlog.wire.markers import TXN_COMMIT
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def blocked_tails(publications: DataFrame, producers: DataFrame, seen_to_end: Co
 
 def hidden_by_transactions(publications: DataFrame, entries: DataFrame) -> DataFrame:
     """C30: chunks in a transaction that was aborted or has not ended, in more than one, or only some in one."""
-    marked = entries.filter(f.col("marker_type").isin(TXN_COMMIT, TXN_ABORT))
+    marked = entries.filter(ends_transaction())
     ended = marked.groupBy("topic", "txnid_most_bits", "txnid_least_bits").agg(
         f.max(f.col("marker_type") == TXN_COMMIT).alias("committed")
     )

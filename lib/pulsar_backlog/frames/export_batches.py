@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pulsar_backlog.frames.export_plan import TRANSACTIONS
+from pulsar_backlog.frames.export_plan import SINGLE_STATES, TRANSACTIONS
 from pulsar_backlog.messages.payloads import StoredPayload
 from pulsar_backlog.wire.batch import SingleMessage
 from pulsar_backlog.wire.rows import as_time
@@ -87,13 +87,13 @@ class Rows:
 
 
 def entry_columns(
-    decoded: pa.RecordBatch, places: dict[str, pa.Array], txn_state: Int64s, schema: pa.Schema
+    decoded: pa.RecordBatch, places: dict[str, pa.Array], txn_state: Int64s, batched: Int64s, schema: pa.Schema
 ) -> pa.RecordBatch:
     """What all messages of an entry share, as columns of `messages`; `places` are identity and location."""
     count = decoded.num_rows
     columns = dict(places)
     columns["batch_index"] = pa.array(np.full(count, -1, dtype=np.int32))
-    columns["state"] = pa.repeat(pa.scalar("single"), count)
+    columns["state"] = pa.array(SINGLE_STATES).take(pa.array(batched))
     columns["transaction"] = pa.array(TRANSACTIONS, pa.string()).take(pa.array(txn_state))
     columns["encryption_key_names"] = _key_names(decoded)
     for column in schema:
@@ -131,7 +131,6 @@ def member_columns(member: SingleMessage, entry: dict[str, Any], size: int) -> d
     return {
         "batch_index": member.batch_index,
         "batch_size": size,
-        "state": "batch",
         "sequence_id": entry["sequence_id"] if member.sequence_id is None else member.sequence_id,
         "index": None if index is None else index - size + 1 + member.batch_index,
         "event_time": as_time(member.event_time or None),

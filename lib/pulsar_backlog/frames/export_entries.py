@@ -49,25 +49,30 @@ class ExportContext:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Plan rows of one ledger that are read at once, ascending: arrays of equal length."""
+    """Plan rows of one ledger that are read at once, ascending: arrays of equal length.
+
+    `batched` is 1 where the scan read a batch count, else 0: all that is known of what cannot be read any more.
+    """
 
     ledger_id: int
     entry_id: Int64s
     offset: Int64s
     length: Int64s
     txn_state: Int64s
+    batched: Int64s
 
     def part(self, chosen: Any) -> Stretch:
         """Some of its rows."""
         return Stretch(
-            self.ledger_id, self.entry_id[chosen], self.offset[chosen], self.length[chosen], self.txn_state[chosen]
-        )
+            self.ledger_id, self.entry_id[chosen], self.offset[chosen], self.length[chosen], self.txn_state[chosen],
+            self.batched[chosen],
+        )  # fmt: skip
 
 
 def stretches(batch: pa.RecordBatch) -> Iterator[Stretch]:
     """Plan rows cut where the ledger changes, a gap is not worth reading, or a read would become too large."""
-    columns = ("ledger_id", "entry_id", "offset", "length", "txn_state")
-    ledger, entry, offset, length, state = (
+    columns = ("ledger_id", "entry_id", "offset", "length", "txn_state", "batched")
+    ledger, entry, offset, length, state, batched = (
         batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in columns
     )
     end = offset + length
@@ -77,7 +82,9 @@ def stretches(batch: pa.RecordBatch) -> Iterator[Stretch]:
         while start < last:
             stop = start + max(1, int(np.searchsorted(end[start:last], offset[start] + WINDOW_BYTES, side="right")))
             chosen = slice(start, stop)
-            yield Stretch(int(ledger[start]), entry[chosen], offset[chosen], length[chosen], state[chosen])
+            yield Stretch(
+                int(ledger[start]), entry[chosen], offset[chosen], length[chosen], state[chosen], batched[chosen]
+            )
             start = stop
 
 
@@ -147,7 +154,8 @@ def _messages(
     payload_offset = columns.column("payload_offset").to_numpy().astype(np.int64)
     start, end = stretch.offset - base + payload_offset, stretch.offset - base + stretch.length
     places = _places(stretch, stretch.offset + payload_offset, end - start, context, schema)
-    entries = entry_columns(columns, places, stretch.txn_state, schema)
+    batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
+    entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
     opener = _Opener(columns, entries, context, schema)
     view = buffer.data.toreadonly()
     for at, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
@@ -261,7 +269,7 @@ def _unread(
     """Rows of entries of which nothing but the place is known."""
     places = _places(stretch, stretch.offset, stretch.length, context, schema)
     nothing = pa.RecordBatch.from_pydict({"entry_id": pa.array(stretch.entry_id)})
-    rows = Rows(entry_columns(nothing, places, stretch.txn_state, schema), schema)
+    rows = Rows(entry_columns(nothing, places, stretch.txn_state, stretch.batched, schema), schema)
     for at in range(len(stretch.entry_id)):
         rows.add(at, outcome, reason, None)
     yield from rows.take()

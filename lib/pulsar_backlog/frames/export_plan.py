@@ -1,7 +1,11 @@
 """What to export, from metadata alone: which entries and chunk sets, where they lie, and which task reads them.
 
-A plan row of an entry is five numbers, and its metadata is read again with its payload. Of a chunk, a row of eight
-numbers is shuffled (72 bytes as Spark lays it out), and its place in the manifest (16 bytes).
+A plan row of an entry is six numbers, and its metadata is read again with its payload. Of a chunk, a row of eight
+numbers is shuffled (72 bytes as Spark lays it out; 80 where producers or keys are asked for), and its place in the
+manifest (16 bytes).
+
+Nothing that might be wanted is left out without a word: an entry whose checksum does not agree is wanted whatever it
+says of itself, and whoever asks for keys gets the batches that stay shut as well.
 """
 
 from __future__ import annotations
@@ -15,6 +19,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.chunk_rows import is_chunk
+from pulsar_backlog.frames.transactions import ends_transaction
+from pulsar_backlog.messages.outcomes import OPENED
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
 BIN_BYTES = 64 * 1024 * 1024
@@ -69,7 +75,7 @@ def with_transactions(entries: DataFrame) -> DataFrame:
     if inside.isEmpty():
         return outside
     markers = (
-        entries.filter(f.col("marker_type").isin(TXN_COMMIT, TXN_ABORT))
+        entries.filter(ends_transaction())
         .groupBy("topic", *_TXN)
         .agg(f.max_by("marker_type", place).alias("marker"), f.max(place).alias("marked_at"))
     )
@@ -85,33 +91,37 @@ def with_transactions(entries: DataFrame) -> DataFrame:
 
 
 def visible_messages(messages: DataFrame, filters: Filters) -> DataFrame:
-    """Without messages of aborted and open transactions, unless they are asked for."""
+    """Rows with `txn_state`, without aborted and open transactions unless they are asked for."""
     return messages if filters.all_transactions else messages.filter(f.col("txn_state").isin(NO_TRANSACTION, COMMITTED))
 
 
 def wanted_entries(entries: DataFrame, filters: Filters) -> DataFrame:
-    """Entries of wanted times and producers. Keys are looked at once payloads are open: a batch has many."""
-    wanted = entries
-    if filters.since is not None:
-        wanted = wanted.filter(f.col("publish_time") >= f.lit(filters.since))
-    if filters.until is not None:
-        wanted = wanted.filter(f.col("publish_time") < f.lit(filters.until))
-    if filters.producers:
-        wanted = wanted.filter(f.col("producer_name").isin(*filters.producers))
-    return wanted
+    """Entries, or chunked messages, of wanted times and producers."""
+    return entries.filter(_of_times(filters) & _of_producers(filters))
 
 
 def plan_entries(messages: DataFrame, filters: Filters) -> DataFrame:
-    """Plan rows of single messages and batches."""
-    bare = messages.filter(~is_chunk())
+    """Plan rows of single messages and batches. A batch has many keys: `of_keys` looks at them once it is open."""
+    batched = f.col("num_messages_in_batch").isNotNull()
+    wanted = _of_times(filters) & _of_producers(filters)
     if filters.keys:
-        bare = bare.filter(has_key(filters.keys) | f.col("num_messages_in_batch").isNotNull())
-    if not filters.wants_entries():
-        bare = bare.filter(f.lit(False))
-    return bare.select(
+        wanted &= has_key(filters.keys) | batched
+    if filters.states:
+        wanted &= f.when(batched, "batch").otherwise("single").isin(*filters.states)
+    asked = wanted | (f.col("checksum_state") == "mismatch") if filters.wants_entries() else f.lit(False)
+    return visible_messages(messages, filters).filter(~is_chunk() & asked).select(
         "ledger_id", "entry_id", "offset", "length", f.col("txn_state").cast("int").alias("txn_state"),
-        _bin(f.col("offset")).alias("bin"), f.col("length").cast("bigint").alias("bytes"),
+        batched.cast("int").alias("batched"), _bin(f.col("offset")).alias("bin"),
+        f.col("length").cast("bigint").alias("bytes"),
     )  # fmt: skip
+
+
+def of_keys(rows: DataFrame, filters: Filters) -> DataFrame:
+    """Rows of planned entries without batch members of other keys. What was not opened stays: nobody knows its keys."""
+    if not filters.keys:
+        return rows
+    member = (f.col("batch_index") >= 0) & f.col("outcome").isin(*OPENED)
+    return rows.filter(~member | has_key(filters.keys))
 
 
 def has_key(keys: tuple[str, ...]) -> Column:
@@ -122,21 +132,14 @@ def has_key(keys: tuple[str, ...]) -> Column:
 
 
 def plan_chunked(messages: DataFrame, publications: DataFrame, filters: Filters) -> DataFrame:
-    """Plan rows of chunked messages of which every chunk is stored: one row each, with all copies of its chunks."""
+    """Plan rows of chunked messages of which every chunk is stored: one row each, with all copies of its chunks.
+
+    A message is wanted if any of its copies is, and hidden if any copy's transaction hides it: never a part of one.
+    """
+    publications = publications.filter(_of_times(filters))
     if filters.states:
         publications = publications.filter(f.col("state").isin(*filters.states))
-    stored = messages.filter(is_chunk() & f.col("chunk_id").isNotNull() & (f.col("checksum_state") != "mismatch"))
-    if filters.keys:
-        stored = stored.filter(has_key(filters.keys))
-    chunk = f.struct("chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset")
-    copies = (
-        stored.select(
-            _publication_key(f.coalesce("uuid", f.lit(""))).alias("key"), "chunk_id", "ledger_id", "entry_id",
-            "offset", "length", "payload_offset", f.col("txn_state").cast("int").alias("txn_state"),
-        )
-        .groupBy("key")
-        .agg(f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state"))
-    )  # fmt: skip
+    copies = visible_messages(_copies(messages.filter(_of_times(filters)), filters), filters)
     contested = f.arrays_overlap("flags", f.array(f.lit("copies_differ"), f.lit("metadata_conflict")))
     contested = contested | (f.col("state") == "malformed")
     whole = publications.filter(exportable()).select(
@@ -151,6 +154,37 @@ def plan_chunked(messages: DataFrame, publications: DataFrame, filters: Filters)
         "encrypted", "contested", "picked_ledgers", "picked_entries", "copies", "txn_state", "bytes",
         first["ledger_id"].alias("ledger_id"), first["offset"].alias("offset"), _bin(first["offset"]).alias("bin"),
     )  # fmt: skip
+
+
+def _copies(messages: DataFrame, filters: Filters) -> DataFrame:
+    """All sound copies of each wanted publication's chunks, by its key, with `txn_state`: the one that hides most."""
+    stored = messages.filter(is_chunk() & f.col("chunk_id").isNotNull() & (f.col("checksum_state") != "mismatch"))
+    chunk = f.struct("chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset")
+    columns: list[Column | str] = [
+        _publication_key(f.coalesce("uuid", f.lit(""))).alias("key"), "chunk_id", "ledger_id", "entry_id",
+        "offset", "length", "payload_offset", f.col("txn_state").cast("int").alias("txn_state"),
+    ]  # fmt: skip
+    found = [f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state")]
+    if not filters.producers and not filters.keys:
+        return stored.select(*columns).groupBy("key").agg(*found)
+    wanted = _of_producers(filters)
+    if filters.keys:
+        wanted &= has_key(filters.keys)
+    asked = stored.select(*columns, wanted.alias("wanted")).groupBy("key")
+    return asked.agg(*found, f.bool_or("wanted").alias("wanted")).filter("wanted")
+
+
+def _of_times(filters: Filters) -> Column:
+    wanted = f.lit(True)
+    if filters.since is not None:
+        wanted &= f.col("publish_time") >= f.lit(filters.since)
+    if filters.until is not None:
+        wanted &= f.col("publish_time") < f.lit(filters.until)
+    return wanted
+
+
+def _of_producers(filters: Filters) -> Column:
+    return f.col("producer_name").isin(*filters.producers) if filters.producers else f.lit(True)
 
 
 def exportable() -> Column:

@@ -13,6 +13,9 @@ Outcome: TypeAlias = Literal[
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """`exported`: the payload is here; `wrong_size`: it is, but not as long as its metadata says; the others: it is not."""
 
+OPENED: tuple[Outcome, ...] = ("exported", "wrong_size")
+"""Outcomes of messages whose payload is here."""
+
 _OUTCOME_OF: dict[str, Outcome] = {
     encryption.CODE_NO_KEY: "no_key",
     encryption.CODE_UNDECRYPTABLE: "undecryptable",
