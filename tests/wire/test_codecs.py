@@ -3,6 +3,7 @@ import json
 import subprocess
 import sys
 import zlib
+from collections.abc import Iterable
 from pathlib import Path
 
 import cramjam
@@ -11,12 +12,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.wire.codecs import PIECE_BYTES, DecodeCheck, decoded_size_check, decompress
+from pulsar_backlog.wire.codecs import PIECE_BYTES, decompress
+from pulsar_backlog.wire.slices import WHOLE_BYTES, DecodeCheck, decoded_size_check
 from tests.wire import golden
 
 LIMIT = 1 << 24
 LIB = str(Path(__file__).parents[2] / "lib")
 CODECS = ("LZ4", "ZLIB", "ZSTD", "SNAPPY")
+
+
+def checked(codec: str, slices: Iterable[bytes], size: int, limit: int, stored: int = 0) -> DecodeCheck:
+    return decoded_size_check(codec, slices, size, stored, limit)
 
 
 def java_zlib(data: bytes) -> bytes:
@@ -101,7 +107,7 @@ def test_unbatched_messages_are_what_java_got(name):
     if not expected["null"]:
         assert hashlib.sha256(value).hexdigest() == expected["sha256"]
     size = entry.metadata.uncompressed_size or 0
-    assert decoded_size_check(codec, [payload], size, LIMIT) == DecodeCheck("ok", expected["size"], "")
+    assert checked(codec, [payload], size, LIMIT) == DecodeCheck("ok", expected["size"], "")
 
 
 @pytest.mark.parametrize("name", ["java-chunks-lz4", "java-chunks-zlib", "java-chunks-zstd", "raw-chunks-snappy"])
@@ -111,14 +117,14 @@ def test_healthy_slices_are_what_every_client_got(name):
     delivered = golden.FAMILIES[name]["delivered"]
     assert len(delivered) == 3
     assert {(len(value), hashlib.sha256(value).hexdigest())} == {tuple(d) for d in delivered.values()}
-    assert decoded_size_check(codec, slices, size, LIMIT) == DecodeCheck("ok", size, "")
+    assert checked(codec, slices, size, LIMIT) == DecodeCheck("ok", size, "")
 
 
 @pytest.mark.parametrize("name", ["bad-zstd", "garbage-lz4", "garbage-snappy", "garbage-zlib"])
 def test_what_no_client_could_decompress_is_a_fault(name):
     codec, slices, size = family(name)
     assert golden.FAMILIES[name]["delivered"] == {}
-    check = decoded_size_check(codec, slices, size, LIMIT)
+    check = checked(codec, slices, size, LIMIT)
     assert (check.state, check.actual_bytes) == ("fault", None)
     assert check.detail
     with pytest.raises(DecodeError) as caught:
@@ -135,7 +141,7 @@ def test_a_wrong_uncompressed_size_is_told_and_the_true_content_found(name):
     assert hashlib.sha256(value).hexdigest() == sent["sent_sha256"]
     assert size != sent["sent_size"] == len(value)
     detail = f"decompresses to {len(value)} bytes, not {size}"
-    assert decoded_size_check(codec, slices, size, LIMIT) == DecodeCheck("wrong_size", len(value), detail)
+    assert checked(codec, slices, size, LIMIT) == DecodeCheck("wrong_size", len(value), detail)
 
 
 def test_a_stream_of_the_jdk_that_never_ends():
@@ -154,7 +160,7 @@ def test_round_trip_in_any_slices(codec, unit, times, size):
     stored = encode(codec, data)
     assert decompress(codec, stored, len(data), LIMIT) == data
     assert decompress(codec, memoryview(b"-" + stored)[1:], len(data), LIMIT) == data
-    assert decoded_size_check(codec, iter(cut(stored, size)), len(data), LIMIT) == DecodeCheck("ok", len(data), "")
+    assert checked(codec, iter(cut(stored, size)), len(data), LIMIT) == DecodeCheck("ok", len(data), "")
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -171,26 +177,39 @@ def test_the_limit_is_the_last_size_that_is_decompressed(codec):
 @pytest.mark.parametrize("codec", ["LZ4", "SNAPPY"])
 def test_a_block_over_the_limit_is_not_checked(codec):
     data = b"pulsar" * 1000
-    check = decoded_size_check(codec, [encode(codec, data)], len(data), len(data) - 1)
+    check = checked(codec, [encode(codec, data)], len(data), len(data) - 1)
     assert (check.state, check.actual_bytes) == ("not_checked", None)
     assert "5999" in check.detail
+
+
+@pytest.mark.parametrize("codec", ["LZ4", "SNAPPY"])
+def test_a_large_block_is_checked_as_a_stream_is(codec):
+    data = b"pulsar" * 1000
+    for stored_bytes in (WHOLE_BYTES, WHOLE_BYTES + 1):
+        check = checked(codec, cut(encode(codec, data), 50), len(data), 100, stored=stored_bytes)
+        assert check.state == ("ok" if stored_bytes > WHOLE_BYTES else "not_checked")
+    assert checked(codec, [encode(codec, data)], WHOLE_BYTES + 1, 100).actual_bytes == len(data)
+    assert checked(codec, [encode(codec, data)[:-1]], WHOLE_BYTES + 1, 100).state == "fault"
+    ones = bytes(WHOLE_BYTES + 2)
+    detail = f"decompresses to more than {WHOLE_BYTES + 1} bytes, not {WHOLE_BYTES + 1}"
+    assert checked(codec, [encode(codec, ones)], WHOLE_BYTES + 1, 100) == DecodeCheck("wrong_size", None, detail)
 
 
 @pytest.mark.parametrize("codec", ["ZLIB", "ZSTD"])
 def test_a_stream_is_checked_over_the_limit_as_far_as_it_claims(codec):
     data = b"pulsar" * 1000
     stored = encode(codec, data)
-    assert decoded_size_check(codec, [stored], len(data), 100) == DecodeCheck("ok", len(data), "")
+    assert checked(codec, [stored], len(data), 100) == DecodeCheck("ok", len(data), "")
     detail = f"decompresses to more than {len(data) - 1} bytes, not {len(data) - 1}"
-    assert decoded_size_check(codec, [stored], len(data) - 1, 100) == DecodeCheck("wrong_size", None, detail)
-    assert decoded_size_check(codec, [stored], len(data) + 1, 100).actual_bytes == len(data)
+    assert checked(codec, [stored], len(data) - 1, 100) == DecodeCheck("wrong_size", None, detail)
+    assert checked(codec, [stored], len(data) + 1, 100).actual_bytes == len(data)
 
 
 @pytest.mark.parametrize("codec", CODECS)
 def test_claimed_size_zero_is_a_claim_like_any_other(codec):
     # Clients call no codec then and deliver nothing; the bytes are there all the same.
     assert decompress(codec, encode(codec, b"abc"), 0, LIMIT) == b"abc"
-    assert decoded_size_check(codec, [encode(codec, b"abc")], 0, LIMIT).actual_bytes == 3
+    assert checked(codec, [encode(codec, b"abc")], 0, LIMIT).actual_bytes == 3
     with pytest.raises(DecodeError, match="payload_undecodable"):
         decompress(codec, b"\xff not a stream", 0, LIMIT)
 
@@ -207,17 +226,17 @@ def test_claimed_size_zero_is_a_claim_like_any_other(codec):
 )
 def test_stored_forms_of_nothing(codec, stored):
     assert decompress(codec, bytes.fromhex(stored), 0, LIMIT) == b""
-    assert decoded_size_check(codec, [bytes.fromhex(stored)], 0, LIMIT) == DecodeCheck("ok", 0, "")
-    assert decoded_size_check(codec, [bytes.fromhex(stored)], 5, LIMIT).state in ("wrong_size", "fault")
+    assert checked(codec, [bytes.fromhex(stored)], 0, LIMIT) == DecodeCheck("ok", 0, "")
+    assert checked(codec, [bytes.fromhex(stored)], 5, LIMIT).state in ("wrong_size", "fault")
 
 
 def test_none_is_compared_only_where_a_size_is_claimed():
-    assert decoded_size_check("NONE", [b"ab", b"c"], 0, LIMIT) == DecodeCheck("ok", 3, "")
-    assert decoded_size_check("NONE", [b"ab", b"c"], 4, LIMIT).state == "wrong_size"
+    assert checked("NONE", [b"ab", b"c"], 0, LIMIT) == DecodeCheck("ok", 3, "")
+    assert checked("NONE", [b"ab", b"c"], 4, LIMIT).state == "wrong_size"
 
 
 def test_a_codec_of_a_newer_version():
-    check = decoded_size_check("UNKNOWN(7)", [b"abc"], 3, LIMIT)
+    check = checked("UNKNOWN(7)", [b"abc"], 3, LIMIT)
     assert check == DecodeCheck("not_checked", None, "codec UNKNOWN(7)")
     with pytest.raises(DecodeError, match="payload_codec_unknown"):
         decompress("UNKNOWN(7)", b"abc", 3, LIMIT)
@@ -232,12 +251,12 @@ def test_zlib_streams_that_end_and_that_do_not():
     assert decompress("ZLIB", whole, 500, LIMIT) == data
     assert decompress("ZLIB", whole[:-4], 500, LIMIT) == data  # ended, without Adler-32
     assert decompress("ZLIB", whole + b"rest", 500, LIMIT) == data  # clients stop at the end of the stream
-    assert decoded_size_check("ZLIB", [whole[:12]], 500, LIMIT).state == "fault"  # cut off in the middle
+    assert checked("ZLIB", [whole[:12]], 500, LIMIT).state == "fault"  # cut off in the middle
     java = java_zlib(data)
-    assert decoded_size_check("ZLIB", [java], 501, LIMIT).state == "wrong_size"  # ends cleanly, claim is wrong
-    assert decoded_size_check("ZLIB", cut(java, 1), 501, LIMIT).state == "wrong_size"
-    assert decoded_size_check("ZLIB", [java[:-1]], 501, LIMIT).state == "fault"
-    assert decoded_size_check("ZLIB", cut(java, 1), 500, LIMIT).state == "ok"
+    assert checked("ZLIB", [java], 501, LIMIT).state == "wrong_size"  # ends cleanly, claim is wrong
+    assert checked("ZLIB", cut(java, 1), 501, LIMIT).state == "wrong_size"
+    assert checked("ZLIB", [java[:-1]], 501, LIMIT).state == "fault"
+    assert checked("ZLIB", cut(java, 1), 500, LIMIT).state == "ok"
 
 
 def test_a_wrong_adler32_is_noticed():
@@ -251,7 +270,7 @@ def test_a_wrong_adler32_is_noticed():
 def test_zlib_output_around_the_piece_size(extra):
     data = bytes(2 * PIECE_BYTES + extra)
     for stored in (zlib.compress(data), java_zlib(data)):
-        assert decoded_size_check("ZLIB", [stored], len(data), 100) == DecodeCheck("ok", len(data), "")
+        assert checked("ZLIB", [stored], len(data), 100) == DecodeCheck("ok", len(data), "")
 
 
 def test_zstd_frames_one_after_another_without_content_size():
@@ -260,7 +279,7 @@ def test_zstd_frames_one_after_another_without_content_size():
     stored = bytes(compressor.finish()) + encode("ZSTD", b" and with")
     assert decompress("ZSTD", stored, 21, LIMIT) == b"without size and with"
     for broken in (b"", stored[:-1], stored + b"rest", b"rest" + stored):
-        assert decoded_size_check("ZSTD", [broken], 21, LIMIT).state == "fault"
+        assert checked("ZSTD", [broken], 21, LIMIT).state == "fault"
 
 
 def test_a_zstd_frame_with_a_wrong_content_checksum():
@@ -278,11 +297,11 @@ def test_an_lz4_block_with_its_size_before_it_is_a_fault():
     # What libraries write by default and no Pulsar client reads.
     with_size = bytes(cramjam.lz4.compress_block(b"hello" * 20))
     assert lz4_by_the_book(with_size) is None
-    assert decoded_size_check("LZ4", [with_size], 100, LIMIT).state == "fault"
+    assert checked("LZ4", [with_size], 100, LIMIT).state == "fault"
 
 
 def test_a_snappy_block_that_cannot_hold_what_it_says():
-    check = decoded_size_check("SNAPPY", [b"\xff\xff\xff\xff\x0f" + bytes(100)], 50, LIMIT)
+    check = checked("SNAPPY", [b"\xff\xff\xff\xff\x0f" + bytes(100)], 50, LIMIT)
     assert check == DecodeCheck("fault", None, "105 bytes that say they hold 4294967295")
 
 
@@ -291,7 +310,7 @@ def test_nothing_is_read_after_the_end_of_a_zlib_stream():
         yield zlib.compress(b"abc")
         raise AssertionError("not needed")
 
-    assert decoded_size_check("ZLIB", slices(), 3, LIMIT).state == "ok"
+    assert checked("ZLIB", slices(), 3, LIMIT).state == "ok"
 
 
 def test_a_failing_source_is_not_the_payloads_fault():
@@ -301,7 +320,7 @@ def test_a_failing_source_is_not_the_payloads_fault():
 
     for codec in CODECS:
         with pytest.raises(OSError, match="connection reset"):
-            decoded_size_check(codec, slices(encode(codec, b"abc")[:3]), 3, LIMIT)
+            checked(codec, slices(encode(codec, b"abc")[:3]), 3, LIMIT)
 
 
 # --- hostile bytes -------------------------------------------------------------------------------------------
@@ -317,7 +336,7 @@ def test_any_bytes_decode_or_raise_a_decode_error(codec, stored, claimed, limit)
         assert error.code in {"payload_undecodable", "payload_too_large"}
     else:
         assert len(value) <= limit
-    assert decoded_size_check(codec, [stored], min(claimed, 1 << 20), limit).state in {
+    assert checked(codec, [stored], min(claimed, 1 << 20), limit).state in {
         "ok", "fault", "wrong_size", "not_checked",
     }  # fmt: skip
 
@@ -326,13 +345,13 @@ def test_any_bytes_decode_or_raise_a_decode_error(codec, stored, claimed, limit)
 def test_every_prefix_and_flipped_bit_decodes_or_is_a_fault(codec):
     data = b"".join(b"line %d of a log\n" % i for i in range(12))
     stored = encode(codec, data)
-    whole = (decoded_size_check(codec, [stored[:n]], len(data), LIMIT) for n in range(len(stored)))
+    whole = (checked(codec, [stored[:n]], len(data), LIMIT) for n in range(len(stored)))
     # A ZLIB stream may lack its flush: all bytes are out before it.
     assert sum(check.state == "ok" for check in whole) <= (5 if codec == "ZLIB" else 0)
     for bit in range(8 * len(stored)):
         flipped = bytearray(stored)
         flipped[bit // 8] ^= 1 << bit % 8
-        check = decoded_size_check(codec, [flipped], len(data), LIMIT)
+        check = checked(codec, [flipped], len(data), LIMIT)
         assert check.state in {"ok", "fault", "wrong_size"}
 
 
@@ -354,7 +373,8 @@ def test_lz4_agrees_with_the_format_description(parts):
 
 MEMORY = """
 import json, resource, sys, zlib
-from pulsar_backlog.wire.codecs import decoded_size_check, decompress
+from pulsar_backlog.wire.codecs import decompress
+from pulsar_backlog.wire.slices import decoded_size_check
 from pulsar_backlog.errors import DecodeError
 
 def zstd_bomb(blocks):
@@ -377,8 +397,8 @@ for codec, bomb in bombs.items():
         decompress(codec, bomb, 0xFFFFFFFF, 16 << 20)
     except DecodeError as error:
         found[codec] = error.code
-    found[codec] += " " + decoded_size_check(codec, [bomb], 1000, 16 << 20).state
-found["honest"] = decoded_size_check("ZSTD", [zstd_bomb(4096)], 1 << 29, 16 << 20).state
+    found[codec] += " " + decoded_size_check(codec, [bomb], 1000, len(bomb), 16 << 20).state
+found["honest"] = decoded_size_check("ZSTD", [zstd_bomb(4096)], 1 << 29, 0, 16 << 20).state
 found["grown_mib"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
 print(json.dumps(found))
 """
@@ -395,3 +415,38 @@ def test_bombs_cost_no_more_than_the_limit_allows():
         "SNAPPY": "payload_undecodable fault",
         "honest": "ok",
     }
+
+
+LARGE = """
+import json, resource
+import numpy as np
+from pulsar_backlog.wire.slices import decoded_size_check
+
+mib, size = 1 << 20, 128 << 20
+heads = {  # literals alone, as of what does not compress
+    "LZ4": b"\\xf0" + b"\\xff" * ((size - 15) // 255) + bytes([(size - 15) % 255]),
+    "SNAPPY": bytes.fromhex("80808040") + bytes([63 << 2]) + (size - 1).to_bytes(4, "little"),
+}
+
+def slices(head, count):
+    yield head
+    for _ in range(count):
+        yield np.ones(mib, dtype=np.uint8).data
+
+def check(codec, head, count):
+    return decoded_size_check(codec, slices(head, count), size, len(head) + size, size).state
+
+for codec, head in heads.items():
+    check(codec, head, 1)  # compiles
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+found = {codec: check(codec, head, size // mib) for codec, head in heads.items()}
+found["grown_mib"] = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10
+print(json.dumps(found))
+"""
+
+
+def test_a_large_block_is_checked_without_being_held():
+    run = subprocess.run([sys.executable, "-c", LARGE], capture_output=True, check=True, env={"PYTHONPATH": LIB})
+    found = json.loads(run.stdout)
+    assert found.pop("grown_mib") < 10
+    assert found == {"LZ4": "ok", "SNAPPY": "ok"}

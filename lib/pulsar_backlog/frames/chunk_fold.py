@@ -22,12 +22,12 @@ from pulsar_backlog.frames.healthy_families import healthy, healthy_publications
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.wire.codecs import decoded_size_check
 from pulsar_backlog.wire.rows import as_time
+from pulsar_backlog.wire.slices import decoded_size_check
 from pulsar_backlog.workers import quiet
 
 DECODE_LIMIT_BYTES = 128 * 1024 * 1024
-"""A message that decompresses to more is not checked with codecs that need it whole (LZ4, Snappy)."""
+"""Output that is followed of a message that claims less."""
 
 _chunk_fields = itemgetter(*(field.name for field in fields(ChunkRow)))
 _OUT_BATCH = 2048
@@ -136,7 +136,8 @@ def _publication_rows(topic: str, family: list[dict[str, Any]], context: FoldCon
 def check_payload(publication: Publication, context: FoldContext) -> Publication:
     """The publication with what decompressing its joined payload showed; reads the stored bytes, keeps none.
 
-    Only what can be rebuilt, is compressed and is not encrypted is read.
+    One chunk is held at a time, or a message of up to 8 MiB. Only what can be rebuilt, is compressed and is not
+    encrypted is read.
     """
     if publication.decode_state != "not_checked" or not publication.manifest:
         return publication
@@ -148,6 +149,7 @@ def check_payload(publication: Publication, context: FoldContext) -> Publication
                 for _chunk_id, ledger_id, _entry_id, offset, length in publication.manifest
             ),
             publication.uncompressed_bytes or 0,
+            sum(length for *_place, length in publication.manifest),
             DECODE_LIMIT_BYTES,
         )
     except SourceError as error:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from pulsar_backlog.wire.codecs import decompress, decompressed_pieces
+from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.encryption import KeyRing
 from pulsar_backlog.wire.metadata import EncryptionKey
-from pulsar_backlog.wire.raw_blocks import lz4_pieces, snappy_pieces
+from pulsar_backlog.wire.slices import opened_slices
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 
-WHOLE_BYTES = 8 * 1024 * 1024
-"""Raw blocks up to this size, stored and opened, are decompressed whole: several times as fast as piece by piece."""
 SURPLUS_BYTES = 64 * 1024 * 1024
 """Output that is kept of a payload that claims to be smaller: what is more may be a bomb."""
 
@@ -51,17 +49,10 @@ def size_doubt(actual_bytes: int, uncompressed_size: int | None, compression: st
 def opened_pieces(
     compression: str | None, slices: Iterable[BytesLike], uncompressed_size: int | None, stored_bytes: int
 ) -> Iterator[BytesLike]:
-    """The payload of a joined message piece by piece; each is good until the next is asked for.
-
-    Nothing is held but one slice, a piece, and the codec's history (64 KiB; ZSTD: a window of at most 128 MiB).
+    """The payload of a joined message piece by piece; each is good until the next is asked for. See `opened_slices`.
 
     Raises:
         DecodeError: it cannot be decompressed; `payload_too_large` for a Snappy block that needs to be held whole.
     """
     claim = uncompressed_size or 0
-    if compression in (None, "NONE"):
-        yield from slices
-    elif compression in ("LZ4", "SNAPPY") and max(claim, stored_bytes) > WHOLE_BYTES:
-        yield from lz4_pieces(slices) if compression == "LZ4" else snappy_pieces(slices)
-    else:
-        yield from decompressed_pieces(compression or "", slices, claim, max(claim, SURPLUS_BYTES))
+    return opened_slices(compression or "NONE", slices, claim, stored_bytes, max(claim, SURPLUS_BYTES))

@@ -1,4 +1,4 @@
-"""Decompress a payload, or only verify that it decompresses, without trusting a single length in it.
+"""Decompress a payload without trusting a single length in it; `slices` does so with one that comes in slices.
 
     name    stored as                                     length before compression
     NONE    the bytes                                     that of the bytes
@@ -26,8 +26,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import cramjam
 import numpy as np
@@ -58,24 +57,6 @@ CODE_UNDECODABLE = "payload_undecodable"
 CODE_TOO_LARGE = "payload_too_large"
 CODE_UNKNOWN_CODEC = "payload_codec_unknown"
 
-DecodeState: TypeAlias = Literal["ok", "fault", "wrong_size", "not_checked"]
-
-
-@dataclass(frozen=True, slots=True)
-class DecodeCheck:
-    """What decompressing a payload showed.
-
-    Attributes:
-        state: `ok`; `fault` (it does not decompress); `wrong_size` (it does, but not to the size claimed);
-            `not_checked` (more than may be decompressed here, or a codec of a newer version).
-        actual_bytes: bytes it decompresses to, or None where that was not found out.
-        detail: the reason in words, empty when `ok`.
-    """
-
-    state: DecodeState
-    actual_bytes: int | None
-    detail: str
-
 
 def decompress(codec: str, data: BytesLike, uncompressed_size: int, limit_bytes: int) -> bytes:
     """The payload before compression, of the length it really has: compare that with `uncompressed_size`.
@@ -102,44 +83,13 @@ def decompress(codec: str, data: BytesLike, uncompressed_size: int, limit_bytes:
     return b"".join(pieces)
 
 
-def decoded_size_check(
-    codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int
-) -> DecodeCheck:
-    """Verify a payload from its slices in order, keeping no output where the codec streams.
-
-    ZLIB and ZSTD hold one slice and about a megabyte (ZSTD: and a window of at most 128 MiB) and are followed
-    up to `limit_bytes` or the claimed size, whichever is more. LZ4 and SNAPPY hold all slices, and output up
-    to `limit_bytes`. A payload of claimed size 0 is `ok` only if it does decompress to nothing, and for NONE a
-    claim other than 0 is compared, though clients look in neither case.
-    """
-    if codec == "NONE":
-        actual = sum(len(chunk) for chunk in chunks)
-        return _compared(actual, uncompressed_size or actual)
-    streams = codec in {"ZLIB", "ZSTD"}
-    bound = max(limit_bytes, uncompressed_size) if streams else limit_bytes
-    actual = 0
-    try:
-        for piece in decompressed_pieces(codec, chunks, uncompressed_size, limit_bytes):
-            actual += len(piece)
-            if actual > bound:
-                detail = f"decompresses to more than {bound} bytes, not {uncompressed_size}"
-                return DecodeCheck("wrong_size", None, detail)
-    except DecodeError as error:
-        state: DecodeState = "fault" if error.code == CODE_UNDECODABLE else "not_checked"
-        return DecodeCheck(state, None, error.found)
-    return _compared(actual, uncompressed_size)
-
-
-def _compared(actual: int, claimed: int) -> DecodeCheck:
-    if actual == claimed:
-        return DecodeCheck("ok", actual, "")
-    return DecodeCheck("wrong_size", actual, f"decompresses to {actual} bytes, not {claimed}")
-
-
 def decompressed_pieces(
     codec: str, chunks: Iterable[BytesLike], uncompressed_size: int, limit_bytes: int
 ) -> Iterator[BytesLike]:
-    """The output piece by piece, none larger than `PIECE_BYTES` (streams) or `limit_bytes` (blocks)."""
+    """The output piece by piece, none larger than `PIECE_BYTES` (streams) or `limit_bytes` (blocks).
+
+    LZ4 and SNAPPY hold all slices.
+    """
     if codec == "NONE":
         yield from chunks
     elif codec == "ZLIB":
