@@ -195,6 +195,7 @@ def test_the_short_way_and_the_long_way_agree(
             ledger_id=7 if own.entry_id < cut else 8,
             payload_length=(tail if own.chunk_id == n - 1 else size) + tag,
             total_bytes=size * (n - 1) + tail,
+            uncompressed_size=size * (n - 1) + tail,
             encrypted=encrypted,
         )
         for own in rows(" ".join(map(str, range(n))), n)

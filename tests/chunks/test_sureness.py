@@ -124,3 +124,25 @@ def test_all_doubts_are_told_and_the_heaviest_decides() -> None:
     publication = only(rows("1? 2 3"), has_rejects=True, begins_at_start=False)
     assert publication.sureness == "cannot_tell"
     assert publication.reason.count(";") == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "sureness"),
+    [
+        ({"uncompressed_size": 3499}, "likely"),
+        ({"uncompressed_size": 3501, "compression": "NONE"}, "likely"),
+        ({"uncompressed_size": 3500}, "certain"),
+        ({"uncompressed_size": 0}, "certain"),
+        ({"uncompressed_size": None}, "certain"),
+        ({"uncompressed_size": 3501, "compression": "ZSTD"}, "certain"),  # the decoder finds out
+        ({"uncompressed_size": 3500, "encrypted": True, "total_bytes": 3500 - 64}, "likely"),  # without the tags
+        ({"uncompressed_size": 3500 - 64, "encrypted": True, "total_bytes": 3500 - 64}, "certain"),
+    ],
+)
+def test_an_uncompressed_message_that_states_another_size_is_not_certain(
+    changes: dict[str, Any], sureness: str
+) -> None:
+    publication = only(rows("0 1 2 3", **changes))
+    # No client looks at it: they deliver the message, which no flag denies.
+    assert (publication.state, publication.flags, publication.rebuildable) == ("whole", (), True)
+    assert (publication.sureness, "uncompressed size" in publication.reason) == (sureness, sureness == "likely")

@@ -55,13 +55,15 @@ def family(number: int, rng: random.Random) -> list[dict[str, Any]]:
     n, size, encrypted = rng.randint(1, 6), rng.randint(1, 200), rng.random() < 0.3
     last = rng.choice((rng.randint(1, size), size, size, 0, size + 3))  # the last two are cut as no producer cuts
     tag = 16 if encrypted else 0
+    stated = rng.choice((None, 0, size * (n - 1) + last, size * (n - 1) + last, 7))  # the last may lie
     return [
         {
             "topic": rng.choice("tu") if i == 0 else "", "chunk_uuid": f"p-{number}", "ledger_id": 3,
             "entry_id": number * 100 + i, "publish_time_ms": 1_000_000 + number, "chunk_id": i, "num_chunks": n,
             "total_bytes": size * (n - 1) + last, "payload_offset": i, "payload_crc32c": i,
             "payload_length": (size if i < n - 1 else last) + tag, "checksum_state": "valid", "producer_name": "p",
-            "sequence_id": number, "compression": "ZSTD" if encrypted else None, "uncompressed_size": 99,
+            "sequence_id": number, "compression": "ZSTD" if encrypted else None,
+            "uncompressed_size": 99 if encrypted else stated,
             "encrypted": encrypted, "num_messages_in_batch": None, "metadata_digest": 42,
             "broker_timestamp_ms": 1_000_010 + i, "producer_last_ledger_id": 3, "producer_last_entry_id": 99_999,
         }

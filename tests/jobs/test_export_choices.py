@@ -1,4 +1,4 @@
-"""What filters and transactions leave out of an export, and what they must not: hand-made topics with odd entries."""
+"""What filters and transactions leave out of an export, and what they must not: topics made by hand."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ TOPICS: dict[str, list[bytes]] = {
     "damaged-marker": [
         entry(head(0, transaction(1)), b"committed"), marker(TXN_COMMIT, 1), damaged(marker(TXN_ABORT, 1)),
     ],
+    "size-lies": [chunk(0, b"a" * 10, number(9, 99)), chunk(1, b"b" * 10, number(9, 99))],
     "two-producers": [chunk(0, b"a" * 10, KEY_K), chunk(1, b"b" * 10, KEY_L, producer=b"q")],
 }  # fmt: skip
 LEDGERS = {name: number_ for number_, name in enumerate(TOPICS, 1)}
@@ -169,3 +170,15 @@ def test_a_message_is_wanted_as_a_whole_where_any_of_its_chunks_is(
 def test_a_message_none_of_whose_chunks_is_wanted_is_left_out(audited: tuple[Path, Path], tmp_path: Path) -> None:
     assert exported(*audited, tmp_path, "two-producers", producer=("nobody",))[1] == {}
     assert exported(*audited, tmp_path, "two-producers", key=("K",), producer=("q",))[1] == {}
+
+
+def test_audit_and_export_agree_on_an_uncompressed_message_that_states_another_size(
+    audited: tuple[Path, Path], tmp_path: Path
+) -> None:
+    verdicts = {row["topic"].rsplit("/", 1)[1]: row for row in rows_of(audited[1], "chunked_messages")}
+    verdict = verdicts["size-lies"]
+    assert (verdict["state"], verdict["rebuildable"], verdict["sureness"]) == ("whole", True, "likely")
+    assert "uncompressed size" in verdict["reason"]
+    done, found = exported(*audited, tmp_path, "size-lies")
+    assert words(found, "outcome", "verified", "payload") == {(1, -1): ("wrong_size", False, b"a" * 10 + b"b" * 10)}
+    assert exported_codes(done) == {"X05"}

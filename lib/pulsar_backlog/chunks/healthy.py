@@ -12,7 +12,7 @@ from operator import attrgetter
 from pulsar_backlog.chunks.extent import ledgers_of, manifest_of, roles_from, span_entries, span_ms
 from pulsar_backlog.chunks.publication import initial_decode_state
 from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, Publication, codec
-from pulsar_backlog.chunks.sizes import slice_bytes
+from pulsar_backlog.chunks.sizes import slice_bytes, uncompressed_size_lies
 from pulsar_backlog.chunks.sureness import CERTAIN_REASON
 
 _SHARED = attrgetter(
@@ -43,15 +43,17 @@ def is_healthy(ordered: Sequence[ChunkRow]) -> bool:
     for chunk_id, row in enumerate(ordered):
         if row.chunk_id != chunk_id or _SHARED(row) != shared:
             return False
-    return _cut_evenly(ordered)
+    return _sizes_agree(ordered)
 
 
-def _cut_evenly(ordered: Sequence[ChunkRow]) -> bool:
+def _sizes_agree(ordered: Sequence[ChunkRow]) -> bool:
     lengths = list(map(_LENGTH, ordered))
     size, last, inner = slice_bytes(ordered[0]), slice_bytes(ordered[-1]), len(ordered) - 1
     if lengths[:inner] != lengths[:1] * inner or not 0 < last <= size:
         return False
-    return ordered[0].total_bytes == size * inner + last
+    total = size * inner + last
+    first = ordered[0]
+    return first.total_bytes == total and not uncompressed_size_lies(codec(first), first.uncompressed_size, total)
 
 
 def fold_healthy(ordered: Sequence[ChunkRow]) -> FamilyFold:

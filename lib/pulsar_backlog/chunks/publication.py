@@ -57,6 +57,8 @@ def fold_publication(
         metadata_conflict=parts.conflict,
         copies_differ="copies_differ" in flags,
         total_contradicted=bool(parts.picks) and _joined_bytes(parts) != parts.total,
+        uncompressed_size_lies=bool(parts.picks)
+        and sizes.uncompressed_size_lies(*parts.fields[:2], _joined_bytes(parts)),
         damaged_siblings=family.damaged_siblings,
         may_arrive=may_arrive and not parts.picks,
     )

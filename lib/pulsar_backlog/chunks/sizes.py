@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES, MAX_LISTED, ChunkRow
+from pulsar_backlog.wire.codecs import stated_bytes
 
 
 def slice_bytes(row: ChunkRow) -> int:
@@ -83,6 +84,14 @@ def judge_sizes(slices: Mapping[int, int], n: int, total: int) -> Sizes:
     elif uniform and slices and n > 1 and total > 0:
         fault = True  # only the last slice is stored, and no equal cut of the rest exists
     return Sizes(length, fault, total <= 0 or _contradicts(slices, n, total, length))
+
+
+def uncompressed_size_lies(codec: str | None, uncompressed_size: int | None, joined_bytes: int) -> bool:
+    """Whether an uncompressed message states another length than its joined chunks have.
+
+    Of a compressed one the decoder finds out.
+    """
+    return codec is None and stated_bytes(codec, uncompressed_size, joined_bytes) != joined_bytes
 
 
 def _contradicts(slices: Mapping[int, int], n: int, total: int, length: int | None) -> bool:

@@ -42,6 +42,7 @@ class Facts:
         metadata_conflict: whether its chunks contradict each other.
         copies_differ: whether copies of one chunk differ.
         total_contradicted: whether all chunks are stored and their bytes are not the recorded total.
+        uncompressed_size_lies: whether all chunks are stored, uncompressed, and `uncompressed_size` is another.
         damaged_siblings: whether the uuid has damaged entries outside this publication.
         may_arrive: whether chunks are missing that may still come.
     """
@@ -55,6 +56,7 @@ class Facts:
     metadata_conflict: bool
     copies_differ: bool
     total_contradicted: bool
+    uncompressed_size_lies: bool
     damaged_siblings: bool
     may_arrive: bool
 
@@ -84,6 +86,11 @@ def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
         yield "likely", "its chunks contradict each other"
     if facts.total_contradicted:
         yield "likely", "every chunk is stored, but the recorded total contradicts their bytes"
+    if facts.uncompressed_size_lies:
+        yield (
+            "likely",
+            "every chunk is stored, but the recorded uncompressed size, which no client looks at, is another",
+        )
 
 
 def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:

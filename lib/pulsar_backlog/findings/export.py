@@ -58,7 +58,7 @@ KINDS = (
         "warning",
         "Payloads are not as long as their metadata says; they are exported as they are, and not verified.",
         "A faulty producer.",
-        "Compare them with what the application expects; clients pad, cut or refuse them.",
+        "Compare them with what the application expects; clients pad, cut or refuse them, and deliver what is not compressed as it is.",
         SQL_MESSAGES,
         _COMMANDS,
     ),

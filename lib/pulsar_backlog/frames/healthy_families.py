@@ -83,7 +83,10 @@ def healthy(families: Families) -> Mask:
     sound &= ~inner | (length == np.repeat(length[first], count))
     family = np.logical_and.reduceat(sound, first)
     family &= (length[last] > 0) & (length[last] <= length[first])
-    family &= _numbers(rows, "total_bytes", -1)[first] == length[first] * (count - 1) + length[last]
+    total = length[first] * (count - 1) + length[last]
+    family &= _numbers(rows, "total_bytes", -1)[first] == total
+    compressed, stated = _mask(pc.is_valid(_codec(rows)))[first], _numbers(rows, "uncompressed_size", 0)[first]
+    family &= compressed | (stated == 0) | (stated == total)
     time_ms = _numbers(rows, "publish_time_ms", -1)[first]
     family &= (time_ms >= 0) & (time_ms < END_OF_TIME_MS)
     family &= _mask(pc.not_equal(rows.column("chunk_uuid"), ""))[first]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from pulsar_backlog.wire.codecs import decompress
+from pulsar_backlog.wire.codecs import decompress, stated_bytes
 from pulsar_backlog.wire.encryption import KeyRing
 from pulsar_backlog.wire.metadata import EncryptionKey
 from pulsar_backlog.wire.slices import opened_slices
@@ -38,11 +38,8 @@ def open_payload(
 
 
 def size_doubt(actual_bytes: int, uncompressed_size: int | None, compression: str | None) -> str | None:
-    """What is wrong with the length of an opened payload, or None.
-
-    An uncompressed one need not state any; a compressed one that states none or 0 must be empty.
-    """
-    stated = uncompressed_size or (0 if compression not in (None, "NONE") else actual_bytes)
+    """What is wrong with the length of an opened payload, or None."""
+    stated = stated_bytes(compression, uncompressed_size, actual_bytes)
     return None if actual_bytes == stated else f"it holds {actual_bytes} bytes, its metadata says {stated}"
 
 

@@ -58,6 +58,17 @@ CODE_TOO_LARGE = "payload_too_large"
 CODE_UNKNOWN_CODEC = "payload_codec_unknown"
 
 
+def stated_bytes(codec: str | None, uncompressed_size: int | None, actual_bytes: int) -> int:
+    """What the metadata says a payload of `actual_bytes` holds before compression.
+
+    A compressed one that states nothing is said to be empty. An uncompressed one need not state anything; what it does
+    state no client looks at, but a lie makes it doubtful that these are the bytes that were sent.
+    """
+    if codec in (None, "NONE"):
+        return uncompressed_size or actual_bytes
+    return uncompressed_size or 0
+
+
 def decompress(codec: str, data: BytesLike, uncompressed_size: int, limit_bytes: int) -> bytes:
     """The payload before compression, of the length it really has: compare that with `uncompressed_size`.
 

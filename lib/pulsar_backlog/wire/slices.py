@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.wire.codecs import CODE_UNDECODABLE, BytesLike, decompressed_pieces
+from pulsar_backlog.wire.codecs import CODE_UNDECODABLE, BytesLike, decompressed_pieces, stated_bytes
 from pulsar_backlog.wire.raw_blocks import lz4_pieces, snappy_pieces
 
 WHOLE_BYTES = 8 * 1024 * 1024
@@ -74,7 +74,7 @@ def decoded_size_check(
     """
     if codec == "NONE":
         actual = sum(map(len, slices))
-        return _compared(actual, uncompressed_size or actual)
+        return _compared(actual, stated_bytes(codec, uncompressed_size, actual))
     bound = max(limit_bytes, uncompressed_size)
     actual = 0
     try:

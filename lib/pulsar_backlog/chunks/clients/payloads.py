@@ -89,6 +89,15 @@ def content_of(chunks: Sequence[LogEntry], outcome: Outcome) -> Content:
 
 
 def _joined(chunks: Sequence[LogEntry]) -> Outcome:
-    """Nobody looks at the length of a payload that is not compressed."""
+    """Nobody looks at the length of a payload that is not compressed.
+
+    It shows whether bytes are missing, unless all chunks are there and add up to their total: then nothing says whether
+    the length lies or the bytes do.
+    """
     claim = chunks[-1].uncompressed_bytes
-    return "short" if claim and sum(chunk.slice_bytes for chunk in chunks) < claim else "right"
+    joined = sum(chunk.slice_bytes for chunk in chunks)
+    if not claim or claim == joined:
+        return "right"
+    if is_one_message(chunks) and joined == chunks[-1].total_bytes:
+        return "unknown"
+    return "short" if joined < claim else "right"
