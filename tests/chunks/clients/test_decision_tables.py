@@ -69,7 +69,6 @@ def test_unusable_chunks(profile: Profile, live: bool, given: dict[str, Any], ex
 def test_oldest_is_evicted(profile: Profile) -> None:
     entries = log("A0 B0 A1 A2 B1 B2")
     session, journal = consume(entries, settings(profile, max_pending=1, live=True))
-    # Go takes the next chunk of the evicted uuid for a reason to forget that it was evicted
     assert delivered(journal) == [[1, 4, 5]]
     assert session.contexts.peak_open == (2 if profile in ("J-OLD", "G-OLD", "G-NEW") else 1)
 
@@ -96,6 +95,13 @@ def test_go_evicts_only_once() -> None:
     """The evicted uuid stays at the head of the queue."""
     entries = log("A0 B0 C0 D0 B1 B2 C1 C2 D1 D2")
     assert delivered(consume(entries, settings("G-NEW", max_pending=1))[1]) == [[1, 4, 5], [2, 6, 7], [3, 8, 9]]
+
+
+def test_new_go_leaves_an_evicted_uuid_in_the_queue_when_a_headless_chunk_of_it_comes() -> None:
+    """The limit is 1, and A was evicted. G-OLD takes A1 for a reason to forget A, so B is evicted when C begins."""
+    entries = log("A0 B0 A1 C0 B1 B2 C1 C2")
+    for profile, expected in (("G-OLD", [[3, 6, 7]]), ("G-NEW", [[1, 4, 5], [3, 6, 7]])):
+        assert delivered(consume(entries, settings(profile, max_pending=1))[1]) == expected  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@
     gap, or nothing open                  drops all, leaves the chunk         drops all; acks the chunk with auto-ack
     its own count reached                 delivers
 
-Eviction takes the context at the head of the queue but leaves its uuid there, so that nothing more is evicted until a
-chunk of that uuid comes. Every context has a timer of its own that finds it by uuid and so may hit a later one. A
+Eviction takes the context at the head of the queue but leaves its uuid there, so that nothing more is evicted while it
+stands there: in G-OLD until a chunk of it comes, in G-NEW until it was begun again and is whole, dropped or expired. Every context has a timer of its own that finds it by uuid and so may hit a later one. A
 dropped last chunk keeps its permit in G-NEW. Entries without a checksum are refused. Batch counts on chunks are not
 seen until the whole is read.
 
@@ -103,7 +103,8 @@ class GoClient:
             if not context.holds(entry):
                 self._inbox.acknowledge((entry,), "duplicate")
             return
-        self._forget(entry.uuid)
+        if self._old or context is not None:
+            self._forget(entry.uuid)
         if context is not None:
             self._inbox.leave(context.chunks, "given_up")
         if self._auto_ack and not self._old:
