@@ -205,3 +205,31 @@ def test_markers_are_for_the_broker() -> None:
 def test_mixed_content_is_named() -> None:
     _session, journal = consume(log("A0 a1 a2"), settings("J-NEW"))
     assert [delivery.content for delivery in journal.deliveries] == ["mixed"]
+
+
+@pytest.mark.parametrize("claim", [None, 0])
+@pytest.mark.parametrize(
+    ("profile", "codec", "expected"),
+    [
+        # what is delivered, what is acknowledged, what happens to the client
+        ("J-NEW", "LZ4", (["short"], "###", None)),
+        ("J-NEW", "ZLIB", (["short"], "###", None)),
+        ("J-NEW", "ZSTD", (["short"], "###", None)),
+        ("J-NEW", "SNAPPY", ([], "...", "reconnect_loop")),
+        ("C-OLD", "LZ4", ([], "..#", None)),
+        ("C-OLD", "ZLIB", ([], "..#", None)),
+        ("C-OLD", "ZSTD", ([], "..#", None)),
+        ("C-OLD", "SNAPPY", ([], "...", "process_death")),
+        ("G-NEW", "LZ4", (["short"], "###", None)),
+        ("G-NEW", "SNAPPY", (["short"], "###", None)),
+        ("SQL", "ZSTD", (["short"], "###", None)),
+        ("SQL", "SNAPPY", ([], "...", "query_failure")),
+    ],
+)
+def test_a_codec_without_an_uncompressed_size(
+    profile: Profile, codec: str, claim: int | None, expected: tuple[list[str], str, str | None]
+) -> None:
+    entries = log("A0 A1 A2", codec=codec, uncompressed_bytes=claim)
+    session, journal = consume(entries, settings(profile))
+    kind = session.damage.kind if session.damage else None
+    assert ([d.content for d in journal.deliveries], acked(journal, entries), kind) == expected

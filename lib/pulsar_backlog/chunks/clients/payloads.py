@@ -11,9 +11,11 @@
                    snappy   reconnect loop    process dies      right
                    zstd     reconnect loop    last chunk acked  right
                    zlib     short             short             short
+    none, or 0     snappy   reconnect loop    process dies      short
+                   others   short             last chunk acked  short
 
-Seen with real clients (Java 4.0.8, Python 3.13.0, Go 0.19.0), but for lz4 with a claim too small and zlib with one too
-large in C++ and Go, which follow from the clients' code: CompressionCodec*.java of apache/pulsar,
+Without a claim Java's message is empty, and Go's holds the bytes as they were stored. All of it was seen with real
+clients (Java 4.0.8, Python 3.13.0, Go 0.19.0); their code: CompressionCodec*.java of apache/pulsar,
 lib/CompressionCodec*.cc of apache/pulsar-client-cpp, pulsar/internal/compression of apache/pulsar-client-go.
 Pulsar SQL decompresses with Java's codecs; where those throw the query fails.
 """
@@ -29,7 +31,10 @@ from pulsar_backlog.chunks.clients.settings import Family
 Outcome = Literal["right", "short", "padded", "unknown", "refused", "throws", "dies"]
 """`refused`: the client notices and acknowledges the last chunk only. The first four are delivered."""
 
-_JAVA: dict[tuple[PayloadFact, str], Outcome] = {
+Fact = PayloadFact | Literal["no_claim"]
+"""`no_claim`: a codec is named, and `uncompressed_size` is 0 or absent."""
+
+_JAVA: dict[tuple[Fact, str], Outcome] = {
     ("garbage", "ZLIB"): "refused",
     ("garbage", "LZ4"): "throws",
     ("garbage", "SNAPPY"): "throws",
@@ -42,22 +47,31 @@ _JAVA: dict[tuple[PayloadFact, str], Outcome] = {
     ("claim_too_small", "SNAPPY"): "throws",
     ("claim_too_small", "ZSTD"): "throws",
     ("claim_too_small", "ZLIB"): "short",
+    ("no_claim", "LZ4"): "short",
+    ("no_claim", "SNAPPY"): "throws",
+    ("no_claim", "ZSTD"): "short",
+    ("no_claim", "ZLIB"): "short",
 }
-_CPP: dict[tuple[PayloadFact, str], Outcome] = {
+_CPP: dict[tuple[Fact, str], Outcome] = {
     ("claim_too_large", "SNAPPY"): "padded",
     ("claim_too_large", "ZLIB"): "padded",
     ("claim_too_small", "SNAPPY"): "dies",
     ("claim_too_small", "ZLIB"): "short",
+    ("no_claim", "SNAPPY"): "dies",
 }
-_GO: dict[tuple[PayloadFact, str], Outcome] = {
+_GO: dict[tuple[Fact, str], Outcome] = {
     ("claim_too_large", "LZ4"): "padded",
     ("claim_too_large", "SNAPPY"): "right",
     ("claim_too_large", "ZSTD"): "right",
     ("claim_too_small", "SNAPPY"): "right",
     ("claim_too_small", "ZSTD"): "right",
     ("claim_too_small", "ZLIB"): "short",
+    ("no_claim", "LZ4"): "short",
+    ("no_claim", "SNAPPY"): "short",
+    ("no_claim", "ZSTD"): "short",
+    ("no_claim", "ZLIB"): "short",
 }
-_TABLES: dict[Family, dict[tuple[PayloadFact, str], Outcome]] = {"java": _JAVA, "sql": _JAVA, "cpp": _CPP, "go": _GO}
+_TABLES: dict[Family, dict[tuple[Fact, str], Outcome]] = {"java": _JAVA, "sql": _JAVA, "cpp": _CPP, "go": _GO}
 
 
 def decompressed(family: Family, chunks: Sequence[LogEntry]) -> Outcome:
@@ -65,9 +79,11 @@ def decompressed(family: Family, chunks: Sequence[LogEntry]) -> Outcome:
     last = chunks[-1]
     if last.codec is None:
         return _joined(chunks)
+    fact: Fact = "garbage"
     if not last.uncompressed_bytes:
-        return "short"  # no client calls a codec for a claim of 0 bytes: the message is empty
-    fact = last.payload if is_one_message(chunks) else "garbage"
+        fact = "no_claim"
+    elif is_one_message(chunks):
+        fact = last.payload
     if fact == "fits":
         return "right"
     if fact == "unknown":
