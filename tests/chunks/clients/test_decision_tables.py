@@ -175,6 +175,14 @@ def test_old_java_gets_past_what_breaks_it() -> None:
     assert (session.damage, delivered(journal), acked(journal, entries)) == (None, [[3]], "####")
 
 
+def test_a_reconnecting_java_client_skips_what_it_has_just_acknowledged() -> None:
+    """In the second round B0 pushes out what A had: A0 is acknowledged, does not begin A again, and the loop ends."""
+    entries = log("B0 A0 A1:2500 A2 H0 H1 H2 .")
+    given = settings("J-NEW", max_pending=2, auto_ack=True, live=True)
+    session, journal = consume(entries, given)
+    assert (session.damage, delivered(journal)) == (None, [[4, 5, 6], [7]])
+
+
 def test_cpp_goes_by_the_first_count() -> None:
     entries = log("A0 A1 A2/5 A3/5 A4/5 .", n=3)
     assert delivered(consume(entries, settings("C-OLD"))[1]) == [[0, 1, 2], [5]]

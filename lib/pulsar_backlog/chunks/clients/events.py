@@ -135,6 +135,9 @@ class Cursor(Inbox, Protocol):
     def unacknowledged(self) -> list[LogEntry]:
         """What was dispatched and is not acknowledged, in order."""
 
+    def is_unacknowledged(self, entry: LogEntry) -> bool:
+        """Whether this entry is among them."""
+
 
 NEVER = 1 << 62
 """A time that does not come, in milliseconds."""

@@ -56,6 +56,10 @@ class Journal:
         """See `Cursor`."""
         return [self._dispatched[at] for at in sorted(self._dispatched)]
 
+    def is_unacknowledged(self, entry: LogEntry) -> bool:
+        """See `Cursor`."""
+        return entry.position in self._dispatched
+
     def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
         """See `Inbox`."""
         self.deliveries.append(Delivery(tuple(entry.position for entry in entries), content))

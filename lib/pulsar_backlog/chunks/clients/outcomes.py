@@ -116,6 +116,11 @@ class Accounts:
         """See `Cursor`."""
         return sorted(entry for account in self.open.values() for entry in account.unacknowledged.values())
 
+    def is_unacknowledged(self, entry: LogEntry) -> bool:
+        """See `Cursor`."""
+        account = self.open.get(entry.publication)
+        return account is not None and entry.position in account.unacknowledged
+
     def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
         """See `Inbox`."""
         account = self.open.get(entries[0].publication)

@@ -193,11 +193,16 @@ class Session:
             idle_rounds = 0 if self._cursor.acknowledgements > before else idle_rounds + 1
 
     def _redeliver_all(self) -> bool:
-        """The client gets everything again that is not acknowledged; false where the log breaks it."""
+        """The client gets everything again that is not acknowledged; false where the log breaks it.
+
+        It skips what it has acknowledged in this very round: such an acknowledgement waits to be sent, and is known.
+        """
         self._permits = Permits(self._settings.receiver_queue)
         for entry in self._cursor.unacknowledged():
+            self._permits.pass_messages(1)
+            if not self._cursor.is_unacknowledged(entry):
+                continue
             try:
-                self._permits.pass_messages(1)
                 self._client.receive(entry, self._now_ms)
             except BrokenClientError:
                 return False
