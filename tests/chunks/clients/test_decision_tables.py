@@ -183,6 +183,24 @@ def test_a_reconnecting_java_client_skips_what_it_has_just_acknowledged() -> Non
     assert (session.damage, delivered(journal)) == (None, [[4, 5, 6], [7]])
 
 
+@pytest.mark.parametrize(
+    ("text", "profile", "given", "expected"),
+    [
+        # the chunk of 2,500 bytes does not fit, and is acknowledged with the others when they are pushed out
+        ("B0 A0 A1:2500 A2 .", "J-NEW", {"max_pending": 2, "auto_ack": True}, ".##.#"),
+        ("A0 A1:2500 A2 .", "J-OLD", {"max_pending": 1, "auto_ack": True}, "##.#"),
+        # or when the copy of chunk 0 that was pushed out before comes again and begins the message anew
+        ("A0 B0 A0 A1:2500 .", "J-NEW", {"max_pending": 1}, "..###"),
+    ],
+)
+def test_java_notes_the_id_of_a_chunk_that_does_not_fit(
+    text: str, profile: Profile, given: dict[str, Any], expected: str
+) -> None:
+    entries = log(text)
+    session, journal = consume(entries, settings(profile, live=True, **given))
+    assert (session.damage, acked(journal, entries)) == (None, expected)
+
+
 def test_cpp_goes_by_the_first_count() -> None:
     entries = log("A0 A1 A2/5 A3/5 A4/5 .", n=3)
     assert delivered(consume(entries, settings("C-OLD"))[1]) == [[0, 1, 2], [5]]

@@ -14,9 +14,10 @@ class Context:
         chunks: in order of their ids from 0, which is the order of arrival.
         stored_bytes: sum of their slices.
         touched_ms: when the expiry counts from: the first chunk (Java, Go) or the newest (C++).
+        overflow: the chunk that did not fit, where the client noted its id and not its bytes (Java).
     """
 
-    __slots__ = ("chunks", "num_chunks", "stored_bytes", "total_bytes", "touched_ms")
+    __slots__ = ("chunks", "num_chunks", "overflow", "stored_bytes", "total_bytes", "touched_ms")
 
     def __init__(self, head: LogEntry, now_ms: int) -> None:
         self.num_chunks = head.num_chunks or 0
@@ -24,10 +25,16 @@ class Context:
         self.chunks: list[LogEntry] = []
         self.stored_bytes = 0
         self.touched_ms = now_ms
+        self.overflow: LogEntry | None = None
+
+    @property
+    def noted(self) -> list[LogEntry]:
+        """All whose ids are noted: what the client acknowledges when it ends the message itself."""
+        return self.chunks if self.overflow is None else [*self.chunks, self.overflow]
 
     def holds(self, entry: LogEntry) -> bool:
         """Whether this very entry was taken before: it is a redelivery."""
-        return entry in self.chunks
+        return entry in self.chunks or entry == self.overflow
 
     def append(self, entry: LogEntry) -> None:
         """Take the next chunk."""

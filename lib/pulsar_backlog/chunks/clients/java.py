@@ -13,7 +13,8 @@
 The number of pending messages is a counter that goes up with every chunk 0 and does not come down where a context is
 dropped or begun anew, so that messages are evicted too early in time (apache/pulsar#26688). Uuids of complete messages
 stay in the queue and keep what comes after them from expiring (#26676). A dropped last chunk keeps its permit in J-NEW
-(#26675). An exception on the way closes the connection, and everything comes again.
+(#26675). An exception on the way closes the connection, and everything comes again. The id of a chunk that does not
+fit is noted before that, so it is acknowledged with the others when the message is evicted, expires or begins anew.
 
 Source: ConsumerImpl.messageReceived and processMessageChunk of apache/pulsar, 4.0 and 2.10.
 """
@@ -67,10 +68,10 @@ class JavaClient:
         """The next chunk of its context."""
         if chunk_id >= context.num_chunks:
             raise BrokenClientError("reconnect_loop", entry, "more chunks than the first one says")
-        context.append(entry)
-        if context.stored_bytes > context.total_bytes:
-            context.chunks.pop()  # its id is kept, but it is not counted as received
+        if context.stored_bytes + entry.slice_bytes > context.total_bytes:
+            context.overflow = entry  # its id is noted before its bytes are written
             raise BrokenClientError("reconnect_loop", entry, "more bytes than the first chunk says")
+        context.append(entry)
         if chunk_id + 1 == entry.num_chunks:
             self._complete(entry, context)
 
@@ -78,7 +79,7 @@ class JavaClient:
         """J-NEW: a new chunk 0 replaces what was there, and may push out the oldest."""
         if context is not None:
             if not context.holds(entry):
-                self._inbox.acknowledge(context.chunks, "restarted")
+                self._inbox.acknowledge(context.noted, "restarted")
             self.contexts.close(entry.uuid)
         self._counter += 1
         if self._limit is not None and self._counter > self._limit:
@@ -137,9 +138,9 @@ class JavaClient:
         context = self.contexts.close(uuid)
         self._counter -= 1
         if self._auto_ack:
-            self._inbox.acknowledge(context.chunks, "evicted")
+            self._inbox.acknowledge(context.noted, "evicted")
         else:
-            self._inbox.leave(context.chunks, "evicted", tracked=True)
+            self._inbox.leave(context.noted, "evicted", tracked=True)
 
     def run_timers(self, now_ms: int) -> None:
         """The expiry task: once in E, from the first chunk on, and only as far as the head of the queue is open."""
@@ -156,4 +157,4 @@ class JavaClient:
             self._queue.pop_head()
             self.contexts.close(uuid)
             self._counter -= 1
-            self._inbox.acknowledge(context.chunks, "expired")
+            self._inbox.acknowledge(context.noted, "expired")
