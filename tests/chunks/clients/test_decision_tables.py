@@ -104,6 +104,15 @@ def test_new_go_leaves_an_evicted_uuid_in_the_queue_when_a_headless_chunk_of_it_
         assert delivered(consume(entries, settings(profile, max_pending=1))[1]) == expected  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("profile", ["G-OLD", "G-NEW"])
+def test_go_takes_a_first_chunk_before_it_evicts(profile: Profile) -> None:
+    """A was evicted and stands at the head of the queue, so A begun anew is the next to go: with its chunk 0."""
+    entries = log("A0 B0 A0 C0 B1 B2")
+    _session, journal = consume(entries, settings(profile, max_pending=1, auto_ack=True))
+    assert delivered(journal) == [[1, 4, 5]]
+    assert journal.acknowledged[entries[2].position] == "evicted"
+
+
 @pytest.mark.parametrize(
     ("profile", "hold_ms", "expected"),
     [
@@ -176,11 +185,11 @@ def test_old_java_gets_past_what_breaks_it() -> None:
 
 
 def test_a_reconnecting_java_client_skips_what_it_has_just_acknowledged() -> None:
-    """In the second round B0 pushes out what A had: A0 is acknowledged, does not begin A again, and the loop ends."""
-    entries = log("B0 A0 A1:2500 A2 H0 H1 H2 .")
-    given = settings("J-NEW", max_pending=2, auto_ack=True, live=True)
-    session, journal = consume(entries, given)
-    assert (session.damage, delivered(journal)) == (None, [[4, 5, 6], [7]])
+    """B0 pushes out what A had, A0 among it. Were A0 taken again it would push out B, which is whole."""
+    entries = log("B0 A0 A1 A2:1500 B1 B2 H0 H1 H2 .")
+    session, journal = consume(entries, settings("J-NEW", max_pending=2, auto_ack=True, live=True))
+    assert (session.damage, delivered(journal)) == (None, [[0, 4, 5], [6, 7, 8], [9]])
+    assert acked(journal, entries) == "##########"
 
 
 @pytest.mark.parametrize(

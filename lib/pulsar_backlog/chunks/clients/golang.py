@@ -11,9 +11,9 @@
     its own count reached                 delivers
 
 Eviction takes the context at the head of the queue but leaves its uuid there, so that nothing more is evicted while it
-stands there: in G-OLD until a chunk of it comes, in G-NEW until it was begun again and is whole, dropped or expired. Every context has a timer of its own that finds it by uuid and so may hit a later one. A
-dropped last chunk keeps its permit in G-NEW. Entries without a checksum are refused. Batch counts on chunks are not
-seen until the whole is read.
+stands there: in G-OLD until a chunk of it comes, in G-NEW until it was begun again and is whole, dropped or expired.
+Every context has a timer of its own that finds it by uuid and so may hit a later one. A dropped last chunk keeps its
+permit in G-NEW. Entries without a checksum are refused. Batch counts on chunks are not seen until the whole is read.
 
 Source: partitionConsumer.MessageReceived, processMessageChunk and chunkedMsgCtxMap of apache/pulsar-client-go, 0.14;
 pull request 1464 (0.19).
@@ -56,22 +56,28 @@ class GoClient:
             self._inbox.acknowledge((entry,), "damaged")
         elif (entry.num_chunks or 0) <= 1:
             self._inbox.deliver((entry,), "right")
+        elif entry.chunk_id:
+            self._append(entry, entry.chunk_id, self._open.get(entry.uuid))
         else:
-            self._receive_chunk(entry, entry.chunk_id or 0, now_ms)
+            self._receive_first(entry, now_ms)
 
-    def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
+    def _receive_first(self, entry: LogEntry, now_ms: int) -> None:
+        """Chunk 0; what is one too many by then goes when it was taken, for a goroutine of its own evicts."""
         context = self._open.get(entry.uuid)
-        if chunk_id == 0:
-            if context is not None and not self._old:
-                if not context.holds(entry):
-                    self._inbox.acknowledge(context.chunks, "restarted")
-                self._forget(entry.uuid)
-                context = None
-            if context is None:
-                context = self._begin(entry, now_ms)
-            if self._limit is not None and len(self._queue) > self._limit:
-                self._evict()
-                context = self._open.get(entry.uuid)
+        if context is not None and not self._old:
+            if not context.holds(entry):
+                self._inbox.acknowledge(context.chunks, "restarted")
+            self._forget(entry.uuid)
+            context = None
+        if context is None:
+            context = self._begin(entry, now_ms)
+        too_many = self._limit is not None and len(self._queue) > self._limit
+        self._append(entry, 0, context)
+        if too_many:
+            self._evict()
+
+    def _append(self, entry: LogEntry, chunk_id: int, context: Context | None) -> None:
+        """A chunk, if it is the next one of its context."""
         if context is None or chunk_id != len(context.chunks):
             self._unexpected(entry, chunk_id, context)
             return
