@@ -268,3 +268,12 @@ def test_a_codec_without_an_uncompressed_size(
     session, journal = consume(entries, settings(profile))
     kind = session.damage.kind if session.damage else None
     assert ([d.content for d in journal.deliveries], acked(journal, entries), kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"), [("J-OLD", "###"), ("J-NEW", "###"), ("C-OLD", "..#"), ("G-NEW", "###")]
+)
+def test_java_and_go_keep_what_they_cannot_decompress_until_it_expires(profile: Profile, expected: str) -> None:
+    entries = log("A0 A1 A2", codec="ZLIB", payload="garbage")
+    assert acked(consume(entries, settings(profile), 1_000)[1], entries) == "..#"
+    assert acked(consume(entries, settings(profile), 130_000)[1], entries) == expected

@@ -119,11 +119,7 @@ class JavaClient:
             raise BrokenClientError("reconnect_loop", entry, "the payload does not decompress as the metadata says")
         if outcome == "refused":
             self._inbox.acknowledge((entry,), "undecodable")
-            if self._old:
-                self._counter -= 1
-                self.contexts.close(entry.uuid)
-                self._inbox.leave(context.chunks[:-1], "undecodable")
-            return  # J-NEW keeps the context until it expires or begins anew
+            return  # the context stays until it is evicted, expires, is dropped or begins anew
         self.contexts.close(entry.uuid)
         if context.num_chunks > len(context.chunks):
             raise BrokenClientError("reconnect_loop", entry, "fewer chunks than the first one says")
