@@ -9,7 +9,7 @@ import pytest
 from pulsar_backlog.chunks.clients.settings import Profile
 from tests.chunks.clients.logs import acked, consume, delivered, log, settings
 
-OLD: tuple[Profile, ...] = ("J-OLD", "C-OLD", "C-300", "G-OLD", "SQL")
+OLD: tuple[Profile, ...] = ("J-OLD", "C-OLD", "C-330", "C-300", "G-OLD", "SQL")
 NEW: tuple[Profile, ...] = ("J-NEW", "C-NEW", "G-NEW")
 ALL = OLD + NEW
 
@@ -65,7 +65,7 @@ def test_unusable_chunks(profile: Profile, live: bool, given: dict[str, Any], ex
     assert acked(consume(entries, settings(profile, live=live, **given))[1], entries) == expected
 
 
-@pytest.mark.parametrize("profile", ["J-OLD", "J-NEW", "C-OLD", "C-300", "C-NEW", "G-OLD", "G-NEW"])
+@pytest.mark.parametrize("profile", ["J-OLD", "J-NEW", "C-OLD", "C-330", "C-300", "C-NEW", "G-OLD", "G-NEW"])
 def test_oldest_is_evicted(profile: Profile) -> None:
     entries = log("A0 B0 A1 A2 B1 B2")
     session, journal = consume(entries, settings(profile, max_pending=1, live=True))
@@ -75,7 +75,14 @@ def test_oldest_is_evicted(profile: Profile) -> None:
 
 @pytest.mark.parametrize(
     ("profile", "expected"),
-    [("J-NEW", "##..##"), ("C-OLD", "##..##"), ("C-300", ".#..##"), ("C-NEW", "##..##"), ("G-OLD", "##..##")],
+    [
+        ("J-NEW", "##..##"),
+        ("C-OLD", "##..##"),
+        ("C-330", "#....#"),
+        ("C-300", ".#...#"),
+        ("C-NEW", "##..##"),
+        ("G-OLD", "##..##"),
+    ],
 )
 def test_auto_ack_loses_what_is_evicted(profile: Profile, expected: str) -> None:
     """C++ 3.0 acknowledges the incoming chunk in its place."""
@@ -166,7 +173,7 @@ def test_go_timer_of_a_finished_message_kills_a_later_one() -> None:
     ],
 )
 def test_lies(text: str, damages: dict[str, str], go_delivers: list[list[int]]) -> None:
-    families: dict[Profile, Profile] = {"C-300": "C-OLD", "C-NEW": "C-OLD", "G-OLD": "G-NEW"}
+    families: dict[Profile, Profile] = {"C-300": "C-OLD", "C-330": "C-OLD", "C-NEW": "C-OLD", "G-OLD": "G-NEW"}
     for profile in ALL:
         session, journal = consume(log(text), settings(profile))
         kind = session.damage.kind if session.damage else None
@@ -277,3 +284,10 @@ def test_java_and_go_keep_what_they_cannot_decompress_until_it_expires(profile: 
     entries = log("A0 A1 A2", codec="ZLIB", payload="garbage")
     assert acked(consume(entries, settings(profile), 1_000)[1], entries) == "..#"
     assert acked(consume(entries, settings(profile), 130_000)[1], entries) == expected
+
+
+def test_an_acknowledgement_of_old_cpp_reaches_the_last_chunk_only() -> None:
+    entries = log("A0 A1 A2 . B0 B1 B2")
+    for profile, expected in (("C-300", "..##..#"), ("C-330", "..##..#"), ("C-OLD", "#######"), ("C-NEW", "#######")):
+        _session, journal = consume(entries, settings(profile))  # type: ignore[arg-type]
+        assert (delivered(journal), acked(journal, entries)) == ([[0, 1, 2], [3], [4, 5, 6]], expected)

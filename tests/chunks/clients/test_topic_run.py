@@ -115,6 +115,14 @@ def test_words(text: str, profile: Profile, more: dict[str, Any], letter: str, w
     assert outcome(text, profile, **more)[letter].outcome == word
 
 
+def test_what_old_cpp_delivers_and_does_not_acknowledge_is_a_hole() -> None:
+    row = outcome("A0 A1 A2 B0 B1 B2", "C-330")["A"]
+    assert (row.outcome, row.deliveries, row.holes) == ("delivered", 1, 2)
+    assert row.reason == "the application's acknowledgement reaches only the last chunk of a message"
+    again = outcome("A0 A1 A2 B0 B1 B2", "C-330", reconnect_after=((1, 5),))["A"]
+    assert (again.outcome, again.deliveries, again.holes) == ("delivered", 1, 0)  # begun again, and expired
+
+
 def test_what_is_in_flight_waits() -> None:
     run = TopicRun("m", settings("C-OLD"), 0)
     run.offer_all(log("A0"), [InLog(1, whole=False, in_flight=True, sureness="likely")])

@@ -1,6 +1,6 @@
-"""The C++ client and what is built on it (Python, Node): profiles C-300, C-OLD and C-NEW.
+"""The C++ client and what is built on it (Python, Node): profiles C-300, C-330, C-OLD and C-NEW.
 
-    chunk                                 C-300, C-OLD                        C-NEW
+    chunk                                 C-300, C-330, C-OLD                 C-NEW
     0, nothing open                       opens                               opens
     0, open with other entries            drops all, chunk 0 too              acks the old ones, opens anew
     0, open with this very entry          drops all, chunk 0 too              opens anew
@@ -12,9 +12,11 @@
 
 The oldest context is evicted before a new one would be one too many. C-300 then acknowledges the incoming chunk
 instead of the evicted ones (apache/pulsar-client-cpp#104), and never expires anything. The expiry counts from the
-newest chunk, and looks once in E. More bytes than chunk 0 says are written past the end of the buffer.
+newest chunk, and looks once in E. More bytes than chunk 0 says are written past the end of the buffer. In C-300 and
+C-330 the id of a chunked message knows its first and last chunk only, so that the application's acknowledgement
+reaches the last one and leaves the others (#320).
 
-Source: ConsumerImpl::processMessageChunk of apache/pulsar-client-cpp, 3.0, 4.0, and pull request 587.
+Source: ConsumerImpl::processMessageChunk of apache/pulsar-client-cpp, 3.0, 4.0, and pull requests 321 and 587.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ class CppClient:
         self._limit = settings.pending_limit
         self._auto_ack = settings.auto_ack
         self._acks_incoming = settings.profile == "C-300"
+        self._acks_last_only = settings.profile in ("C-300", "C-330")
         self._expiry_ms = settings.expiry_ms
         self._expires = settings.expiry_ms > 0 and settings.profile != "C-300"
         self._new = settings.profile == "C-NEW"
@@ -103,7 +106,10 @@ class CppClient:
             self._inbox.acknowledge((entry,), "undecodable")
             self._inbox.leave(context.chunks[:-1], "undecodable")
         else:
-            self._inbox.deliver(context.chunks, content_of(context.chunks, outcome))
+            content = content_of(context.chunks, outcome)
+            self._inbox.deliver(context.chunks, content, acks_last_only=self._acks_last_only)
+            if self._acks_last_only:
+                self._inbox.leave(context.chunks[:-1], "delivered")
 
     def _evict(self, incoming: LogEntry) -> None:
         """Give up the oldest context."""

@@ -28,8 +28,9 @@ AckReason = Literal[
 ]
 """Why an entry is acknowledged though nothing of it was delivered."""
 
-HoleReason = Literal["gap", "headless", "out_of_place", "evicted", "undecodable", "given_up", "dispatched"]
-"""Why an entry stays unacknowledged; `given_up` are the chunks of a context that was dropped."""
+HoleReason = Literal["gap", "headless", "out_of_place", "evicted", "undecodable", "given_up", "delivered", "dispatched"]
+"""Why an entry stays unacknowledged; `given_up` are the chunks of a context that was dropped, `delivered` those of a
+message of which the application's acknowledgement reaches only the last chunk."""
 
 DamageKind = Literal["reconnect_loop", "process_death", "panic", "query_failure", "permit_stall", "dispatch_stall"]
 """What a log does to a client besides losing messages; everything behind it is blocked."""
@@ -85,8 +86,8 @@ class LogEntry(NamedTuple):
 class Inbox(Protocol):
     """What a client tells: the only way a state machine acts on the world."""
 
-    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
-        """The application gets one message made of these entries, and acknowledges them all."""
+    def deliver(self, entries: Sequence[LogEntry], content: Content, *, acks_last_only: bool = False) -> None:
+        """The application gets one message made of these entries and acknowledges it: all, or only the last of them."""
 
     def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
         """The client acknowledges entries of which nothing was delivered."""

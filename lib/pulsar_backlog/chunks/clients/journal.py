@@ -60,10 +60,10 @@ class Journal:
         """See `Cursor`."""
         return entry.position in self._dispatched
 
-    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
+    def deliver(self, entries: Sequence[LogEntry], content: Content, *, acks_last_only: bool = False) -> None:
         """See `Inbox`."""
         self.deliveries.append(Delivery(tuple(entry.position for entry in entries), content))
-        self._close(entries, "delivered")
+        self._close(entries[-1:] if acks_last_only else entries, "delivered")
 
     def acknowledge(self, entries: Sequence[LogEntry], reason: AckReason) -> None:
         """See `Inbox`."""

@@ -121,11 +121,11 @@ class Accounts:
         account = self.open.get(entry.publication)
         return account is not None and entry.position in account.unacknowledged
 
-    def deliver(self, entries: Sequence[LogEntry], content: Content) -> None:
+    def deliver(self, entries: Sequence[LogEntry], content: Content, *, acks_last_only: bool = False) -> None:
         """See `Inbox`."""
         account = self.open.get(entries[0].publication)
-        if account is None or content != "right":
-            self._deliver_parts(entries, content)
+        if account is None or content != "right" or acks_last_only:
+            self._deliver_parts(entries, content, entries[-1:] if acks_last_only else entries)
             return
         account.right += 1  # the usual case: all of one publication
         for entry in entries:
@@ -133,15 +133,14 @@ class Accounts:
                 self.acknowledgements += 1
         self._close_if_done(account)
 
-    def _deliver_parts(self, entries: Sequence[LogEntry], content: Content) -> None:
-        counted: set[Publication] = set()  # parts of a mixture may alternate
-        for entry in entries:
+    def _deliver_parts(self, entries: Sequence[LogEntry], content: Content, acked: Sequence[LogEntry]) -> None:
+        for publication in dict.fromkeys(entry.publication for entry in entries):  # parts of a mixture may alternate
+            if publication in self.open:
+                _count_delivery(self.open[publication], content)
+        for entry in acked:
             account = self.open.get(entry.publication)
             if account is None:
                 continue
-            if entry.publication not in counted:
-                _count_delivery(account, content)
-                counted.add(entry.publication)
             if account.unacknowledged.pop(entry.position, None) is not None:
                 self.acknowledgements += 1
                 self._close_if_done(account)

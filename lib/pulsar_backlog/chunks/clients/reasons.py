@@ -24,6 +24,7 @@ _WORDS: dict[AckReason | HoleReason, str] = {
     "gap": "a chunk came too early",
     "out_of_place": "a chunk came again, and the client dropped the message",
     "given_up": "the client dropped the chunks it had",
+    "delivered": "the application's acknowledgement reaches only the last chunk of a message",
     "dispatched": "",
     "marker": "",
 }

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pulsar_backlog.chunks.clients.events import Position
 
-Profile = Literal["J-OLD", "J-NEW", "C-300", "C-OLD", "C-NEW", "G-OLD", "G-NEW", "SQL"]
+Profile = Literal["J-OLD", "J-NEW", "C-300", "C-330", "C-OLD", "C-NEW", "G-OLD", "G-NEW", "SQL"]
 Family = Literal["java", "cpp", "go", "sql"]
 SubscriptionType = Literal["Exclusive", "Shared"]
 
@@ -15,7 +15,8 @@ BUILDS: dict[Profile, str] = {
     "J-OLD": "Java 2.6 to 2.10.5, 2.11.0 to 2.11.2, 3.0.0 and 3.0.1",
     "J-NEW": "Java 2.10.6 and later 2.10, 2.11.3, 3.0.2 and later",
     "C-300": "C++ 3.0",
-    "C-OLD": "C++ 3.1 to 4.2 and every build on it: Python client 3.0 to 3.13, Node client 1.9 and later",
+    "C-330": "C++ 3.1 to 3.3 and every build on it: Python client 3.0 to 3.3, Node client 1.9",
+    "C-OLD": "C++ 3.4 to 4.2 and every build on it: Python client 3.4 to 3.13, Node client 1.10 and later",
     "C-NEW": "C++ after pull requests 587 and 604 (2026), in no release yet",
     "G-OLD": "Go 0.10 to 0.18",
     "G-NEW": "Go 0.19 and later",
@@ -24,8 +25,8 @@ BUILDS: dict[Profile, str] = {
 """Releases that behave like each profile."""
 
 FAMILIES: dict[Profile, Family] = {
-    "J-OLD": "java", "J-NEW": "java", "C-300": "cpp", "C-OLD": "cpp", "C-NEW": "cpp",
-    "G-OLD": "go", "G-NEW": "go", "SQL": "sql",
+    "J-OLD": "java", "J-NEW": "java", "C-300": "cpp", "C-330": "cpp", "C-OLD": "cpp",
+    "C-NEW": "cpp", "G-OLD": "go", "G-NEW": "go", "SQL": "sql",
 }  # fmt: skip
 
 DEFAULT_MAX_PENDING: dict[Family, int] = {"java": 10, "cpp": 10, "go": 100, "sql": 0}
