@@ -17,6 +17,7 @@ from pulsar_backlog.frames.export_plan import assign_tasks
 from pulsar_backlog.frames.schemas import arrow_schema
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.tables import TABLES
 from tests.wire.encode import entry, number, run
@@ -125,6 +126,18 @@ def test_null_is_not_empty(tmp_path: Path, schema: pa.Schema) -> None:
     assert (null["payload"], null["payload_bytes"], null["payload_sha256"], null["verified"]) == (None, 0, None, True)
     assert (empty["payload"], empty["payload_bytes"], empty["verified"]) == (b"", 0, True)
     assert (inner["payload"], inner["null_value"], inner["verified"]) == (None, True, True)
+
+
+def test_null_that_holds_bytes_is_given_out_and_not_verified(tmp_path: Path, schema: pa.Schema) -> None:
+    entries = [entry(HEAD + number(25, 1), b"kept"), entry(HEAD + number(11, 1), member(b"kept", number(9, 1)))]
+    for row in exported(entries, tmp_path, schema):
+        assert (row["payload"], row["null_value"], row["outcome"], row["verified"]) == (
+            b"kept",
+            True,
+            "exported",
+            False,
+        )
+        assert row["reason"] == NULL_WITH_BYTES
 
 
 def test_what_cannot_be_vouched_for_says_why(tmp_path: Path, schema: pa.Schema) -> None:

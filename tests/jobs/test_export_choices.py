@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 from tests.auditing import Audited, data_object, rows_of, run_job_of, run_one
 from tests.ledgers.encoding import offload
@@ -66,6 +67,7 @@ TOPICS: dict[str, list[bytes]] = {
         entry(head(0, transaction(1)), b"committed"), marker(TXN_COMMIT, 1), damaged(marker(TXN_ABORT, 1)),
     ],
     "size-lies": [chunk(0, b"a" * 10, number(9, 99)), chunk(1, b"b" * 10, number(9, 99))],
+    "null-with-bytes": [chunk(0, b"a" * 10, number(25, 1)), chunk(1, b"b" * 10, number(25, 1))],
     "two-producers": [chunk(0, b"a" * 10, KEY_K), chunk(1, b"b" * 10, KEY_L, producer=b"q")],
 }  # fmt: skip
 LEDGERS = {name: number_ for number_, name in enumerate(TOPICS, 1)}
@@ -151,6 +153,12 @@ def test_a_message_of_which_an_aborted_transaction_holds_a_part_is_hidden_as_a_w
         (1, -1): ("exported", "aborted", b"a" * 10 + b"b" * 10)
     }
     assert "contradict each other" in found[1, -1]["reason"]  # no client sends one message in two transactions
+
+
+def test_a_chunked_null_that_holds_bytes_is_not_verified(audited: tuple[Path, Path], tmp_path: Path) -> None:
+    _, found = exported(*audited, tmp_path, "null-with-bytes")
+    (row,) = found.values()
+    assert (row["payload"], row["verified"], row["reason"]) == (b"a" * 10 + b"b" * 10, False, NULL_WITH_BYTES)
 
 
 @pytest.mark.parametrize("topic", ["half-committed", "damaged-marker"])

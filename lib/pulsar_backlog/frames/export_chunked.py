@@ -11,6 +11,7 @@ import pyarrow as pa
 from pulsar_backlog.frames.export_batches import BATCH_BYTES
 from pulsar_backlog.frames.export_entries import ExportContext
 from pulsar_backlog.frames.export_plan import TRANSACTIONS
+from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
 from pulsar_backlog.messages.ranges import Range, RangeReader
 from pulsar_backlog.messages.rebuild import ChunkedMessage, Copy, Rebuilt, rebuild_message
 from pulsar_backlog.wire.rows import as_time, wire_row
@@ -111,10 +112,12 @@ def _row(item: Planned, rebuilt: Rebuilt, context: ExportContext) -> dict[str, A
     message, payload = item.message, rebuilt.payload
     used = rebuilt.used or tuple(copies[0] for copies in message.copies if copies)
     first, last = used[0], used[-1]
-    reason = "; ".join(filter(None, (rebuilt.reason, _CONTESTED if item.contested else "")))
     row = wire_row(rebuilt.last) if rebuilt.last is not None else {}
     keys = row.pop("encryption_keys", None)
-    null = bool(row.get("null_value")) and payload is not None
+    marked_null = bool(row.get("null_value")) and payload is not None
+    null = marked_null and not (payload and payload.size_bytes)
+    doubts = (rebuilt.reason, _CONTESTED if item.contested else "", NULL_WITH_BYTES if marked_null and not null else "")
+    reason = "; ".join(filter(None, doubts))
     return row | {
         "cluster": context.cluster,
         "topic": context.places[last.ledger_id][0],

@@ -15,7 +15,7 @@ from pulsar_backlog.frames.export_batches import Rows, as_list, entry_columns, m
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.opening import open_payload, size_doubt
-from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, unexportable
+from pulsar_backlog.messages.outcomes import NO_CHECKSUM, NULL_WITH_BYTES, Outcome, Unexportable, unexportable
 from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
 from pulsar_backlog.messages.ranges import GAP_BYTES, WINDOW_BYTES
 from pulsar_backlog.wire.batch import SingleMessage, read_batch
@@ -226,11 +226,12 @@ class _Opener:
     def _add(
         self, rows: Rows, at: int, outcome: Outcome, reason: str, payload: Any, null: bool | None, own: dict[str, Any]
     ) -> None:
+        if null and not len(payload):
+            rows.add(at, outcome, reason, _NULL_VALUE, **own | {"payload_sha256": None})
+            return
         if null:
-            kept = _NULL_VALUE
-            rows.add(at, outcome, reason, kept, **own | {"payload_sha256": None})
-        else:
-            rows.add(at, outcome, reason, self._store.keep(payload), **own)
+            reason = "; ".join(filter(None, (reason, NULL_WITH_BYTES)))
+        rows.add(at, outcome, reason, self._store.keep(payload), **own)
 
 
 def _members(payload: Any, size: int) -> tuple[list[SingleMessage], Unexportable | None]:

@@ -29,6 +29,7 @@ _OUTCOME_OF: dict[str, Outcome] = {
 }
 
 NO_CHECKSUM = "stored without a checksum, so damage could not be noticed"
+NULL_WITH_BYTES = "marked as null, yet it holds bytes, which clients do not show"
 
 
 class Unexportable(Exception):  # noqa: N818 - it names what the message is
