@@ -184,6 +184,13 @@ def test_lies(text: str, damages: dict[str, str], go_delivers: list[list[int]]) 
         assert (kind is None) == (log(text)[-1].position in journal.acknowledged), profile
 
 
+def test_go_panics_at_a_negative_total() -> None:
+    for profile in ("G-OLD", "G-NEW"):
+        session, _journal = consume(log("A0 A1 A2 .", total_bytes=-5), settings(profile))  # type: ignore[arg-type]
+        assert session.damage is not None
+        assert (session.damage.kind, session.damage.position) == ("panic", (1, 0))
+
+
 def test_old_java_gets_past_what_breaks_it() -> None:
     """Contexts survive the reconnect, and a chunk 0 that comes again is dropped with its context."""
     entries = log("A0 A1:1500 A2 .")

@@ -13,7 +13,8 @@
 Eviction takes the context at the head of the queue but leaves its uuid there, so that nothing more is evicted while it
 stands there: in G-OLD until a chunk of it comes, in G-NEW until it was begun again and is whole, dropped or expired.
 Every context has a timer of its own that finds it by uuid and so may hit a later one. A dropped last chunk keeps its
-permit in G-NEW. Entries without a checksum are refused. Batch counts on chunks are not seen until the whole is read.
+permit in G-NEW. Entries without a checksum are refused. Batch counts on chunks are not seen until the whole is read. A
+negative total size panics.
 
 Source: partitionConsumer.MessageReceived, processMessageChunk and chunkedMsgCtxMap of apache/pulsar-client-go, 0.14;
 pull request 1464 (0.19).
@@ -88,6 +89,8 @@ class GoClient:
             self._complete(entry, context)
 
     def _begin(self, entry: LogEntry, now_ms: int) -> Context:
+        if entry.total_bytes < 0:
+            raise BrokenClientError("panic", entry, "no buffer has a negative size")
         context = self.contexts.open(entry, now_ms)
         self._queue.append(entry.uuid)
         self._timers.append((now_ms + self._expiry_ms, entry.uuid))
