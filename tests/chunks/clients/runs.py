@@ -1,4 +1,7 @@
-"""Real runs of real clients, and the same run played by a model. See tests/data/clients/PROVENANCE.md."""
+"""Real runs of real clients, and the same run played by a model.
+
+See PROVENANCE.md in tests/data/clients and tests/data/client_runs.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from pulsar_backlog.chunks.clients.session import Session
 from pulsar_backlog.chunks.clients.settings import ClientSettings
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
+MORE_DATA = Path(__file__).parents[2] / "data" / "client_runs"
 HOLD_AFTER_LOSS_MS = 20_000
 """How long a run is played whose client died, so that it never said when it ended."""
 
@@ -33,25 +37,27 @@ class Run:
     acked_before: frozenset[int]
     facts: dict[str, Any]
 
-    @property
-    def settings(self) -> ClientSettings:
-        """The settings of the run."""
+    def settings(self, until_ms: int) -> ClientSettings:
+        """The settings of the run up to a time; a connection lost later is not among them."""
         facts = self.facts
+        lost = facts.get("reconnect_ms") is not None and until_ms >= facts["reconnect_ms"]
         return ClientSettings(
             profile=facts["profile"],
             max_pending=facts["max_pending"],
             auto_ack=facts["auto_ack"],
             expiry_ms=facts["expiry_ms"],
             receiver_queue=facts["queue"],
-            subscription=facts["type"],
+            ack_timeout_ms=facts.get("ack_timeout_ms"),
+            subscription="Shared" if facts["type"] == "Shared" else "Exclusive",
             live=facts["live"],
+            reconnect_after=(self.entries[-1].position,) if lost else (),
         )
 
 
-def load_runs() -> list[Run]:
+def load_runs(folder: Path = DATA) -> list[Run]:
     """All recorded runs, a second pass with what the first one acknowledged."""
     runs = []
-    for path in sorted(DATA.glob("*.json")):
+    for path in sorted(folder.glob("*.json")):
         if path.stem == "not_predicted":
             continue
         log = json.loads(path.read_text())
@@ -88,7 +94,7 @@ def play(run: Run, until_ms: int | None) -> Played:
     journal = Journal()
     connected = run.facts["subscribed_ms"] or run.entries[-1].stored_ms + 60_000
     until_ms = until_ms or connected + HOLD_AFTER_LOSS_MS
-    session = Session(run.settings, journal, connected)
+    session = Session(run.settings(until_ms), journal, connected)
     for entry in run.entries:
         if entry.position[1] not in run.acked_before:
             session.offer(entry)
