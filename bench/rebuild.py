@@ -12,10 +12,8 @@ two processes that do nothing but write 4 GiB took between 2.6 and 6.8 s.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -48,7 +46,6 @@ from pulsar_backlog.wire.entry import decode_entry
 
 CLUSTER = "bench"
 COPY_BYTES = 8 * 1024 * 1024
-GIVEN_BACK_SECONDS = 3
 INLINE_BYTES = 64 * 1024 * 1024
 REBUILD = Spec(2048, entry_bytes=1 << 20, ledgers=2, chunk_share=1.0, chunks=8)
 """Brokers take 5 MiB unless told otherwise, so real chunks are large ones."""
@@ -168,16 +165,18 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     inline = PayloadStore(str(backlog.folder / "to"), INLINE_BYTES)
     files = replace(inline, inline_limit_bytes=0)
 
-    def forget() -> None:
-        """Whoever writes files next finds none, no bytes of others on their way to the disk, and no warm memory.
+    def prepare(workers: ProcessPoolExecutor) -> None:
+        """Every side finds no files, no bytes of others on their way to the disk, and as much memory at hand.
 
-        A virtual machine gives free memory back to its host after two seconds, and to get it again costs more than
-        the copy itself: whoever came first after files were deleted would look three times as fast.
+        A virtual machine gives free memory back to its host, a part every two seconds, and to get it again costs more
+        than the copy itself: who writes where files were just deleted is up to three times as fast as who waited. So
+        before each side as many bytes are written and deleted.
         """
-        for name in ("to", "copy"):
-            shutil.rmtree(backlog.folder / name, ignore_errors=True)
-        os.sync()
-        time.sleep(GIVEN_BACK_SECONDS)
+        folders = backlog.folder / "to", backlog.folder / "copy"
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        copied(backlog, folders[1], workers)
+        shutil.rmtree(folders[1])
 
     with ProcessPoolExecutor(2) as workers:
         timings = interleaved(
@@ -187,7 +186,7 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
                 "copy": lambda: copied(backlog, backlog.folder / "copy", workers),
             },
             repetitions,
-            prepare=forget,
+            prepare=lambda: prepare(workers),
         )
     card.tell_rates(timings, backlog.data_bytes / 1e9, "GB/s")
     copy, rebuild, into_files = timings["copy"], timings["rebuild into nothing"], timings["rebuild into files"]
