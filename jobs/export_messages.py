@@ -3,8 +3,8 @@
 Reads: `entries`, `chunked_messages`, `ledgers`; the byte ranges of what is exported; private keys where given.
 Writes: `messages` (a table, a Parquet folder, or JSON lines beside files), payload files, and its `findings`.
 Guarantees: what is marked verified was read again whole, its checksums, sizes and decompression agree, and its row
-names exactly the entries it was made of. No payload is shuffled. A topic's rows in the table are those of its last
-export.
+names exactly the entries it was made of. No payload is shuffled. A topic's rows in the table, and its findings, are
+those of its last export.
 """
 
 from __future__ import annotations
@@ -78,13 +78,15 @@ def export(context: JobContext) -> JobResult:
     written = read_messages(context).filter(slice_of(context, topics))
     origin = Origin(context.cluster, JOB)
     hidden = None if filters.all_transactions else wanted_entries(messages, filters)
-    replace_findings(context, findings_of_export(written, wanted_entries(publications, filters), hidden, origin))
-    summary = summary_of(context, written)
+    findings = findings_of_export(written, wanted_entries(publications, filters), hidden, origin)
+    replace_findings(context, findings, topics=topics)
+    summary = summary_of(context, written, topics)
     print_export(summary, Console())
-    return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes)
+    rows = {"messages": summary.messages}
+    return JobResult(digest, rows=rows, bytes_read=summary.payload_bytes, topics=topics)
 
 
-def summary_of(context: JobContext, written: DataFrame) -> ExportSummary:
+def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None) -> ExportSummary:
     """What was written and found, in numbers."""
     totals = written.agg(
         f.count("*").alias("messages"),
@@ -92,7 +94,7 @@ def summary_of(context: JobContext, written: DataFrame) -> ExportSummary:
         f.coalesce(f.sum("payload_bytes"), f.lit(0)).alias("payload_bytes"),
     ).first()
     counts = totals.asDict() if totals else {"messages": 0, "verified": 0, "payload_bytes": 0}
-    mine = _mine(context, "findings").filter(f.col("job") == JOB)
+    mine = of_topics(_mine(context, "findings"), topics).filter(f.col("job") == JOB)
     found = mine.groupBy("code").agg(f.sum("count").alias("count")).collect()
     return ExportSummary(
         **counts,

@@ -99,8 +99,10 @@ def words(found: Found, *columns: str) -> dict[tuple[int, int], tuple[Any, ...]]
     return {place: tuple(row[name] for name in columns) for place, row in found.items()}
 
 
-def exported_codes(done: Audited) -> set[str]:
-    return {row["code"] for row in done.rows("findings") if row["job"] == "export_messages"}
+def exported_codes(done: Audited, topic: str) -> set[str]:
+    """What exports found in a topic."""
+    found = [row for row in done.rows("findings") if row["job"] == "export_messages"]
+    return {row["code"] for row in found if row["topic"].endswith(f"/{topic}")}
 
 
 def test_a_key_leaves_out_no_message_whose_key_cannot_be_known(audited: tuple[Path, Path], tmp_path: Path) -> None:
@@ -112,7 +114,7 @@ def test_a_key_leaves_out_no_message_whose_key_cannot_be_known(audited: tuple[Pa
         (4, 0): ("exported", "batch", 2),
         (5, -1): ("corrupt", "single", None),
     }
-    assert exported_codes(done) == {"X02", "X04", "X06"}
+    assert exported_codes(done, "keys") == {"X02", "X04", "X06"}
 
 
 def test_a_key_does_not_hide_that_the_object_is_gone(audited: tuple[Path, Path], tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_a_key_does_not_hide_that_the_object_is_gone(audited: tuple[Path, Path],
         (4, -1): ("unreadable", "batch"),
         (5, -1): ("unreadable", "single"),
     }
-    assert (done.exit_code, exported_codes(done)) == (4, {"X07"})
+    assert (done.exit_code, exported_codes(done, "keys")) == (4, {"X07"})
 
 
 @pytest.mark.parametrize(("state", "entries"), [("batch", {0, 1, 4, 5}), ("single", {2, 3, 5}), ("whole", set())])
@@ -147,7 +149,7 @@ def test_a_message_of_which_an_aborted_transaction_holds_a_part_is_hidden_as_a_w
     audited: tuple[Path, Path], tmp_path: Path
 ) -> None:
     done, found = exported(*audited, tmp_path / "usual", "half-aborted")
-    assert (found, exported_codes(done)) == ({}, {"X08"})
+    assert (found, exported_codes(done, "half-aborted")) == ({}, {"X08"})
     _, found = exported(*audited, tmp_path / "all", "half-aborted", transactions="all")
     assert words(found, "outcome", "transaction", "payload") == {
         (1, -1): ("exported", "aborted", b"a" * 10 + b"b" * 10)
@@ -189,4 +191,15 @@ def test_audit_and_export_agree_on_an_uncompressed_message_that_states_another_s
     assert "uncompressed size" in verdict["reason"]
     done, found = exported(*audited, tmp_path, "size-lies")
     assert words(found, "outcome", "verified", "payload") == {(1, -1): ("wrong_size", False, b"a" * 10 + b"b" * 10)}
-    assert exported_codes(done) == {"X05"}
+    assert exported_codes(done, "size-lies") == {"X05"}
+
+
+def test_an_export_speaks_of_its_own_topics_only(audited: tuple[Path, Path], tmp_path: Path) -> None:
+    source = tmp_path / "objects"
+    shutil.copytree(audited[0], source)
+    data_object(source, LEDGERS["keys"]).unlink()
+    done, _ = exported(source, audited[1], tmp_path / "to", "keys")
+    assert (done.exit_code, exported_codes(done, "keys")) == (4, {"X07"})
+    done, _ = exported(source, audited[1], tmp_path / "to", "half-committed", transactions="all")
+    assert (done.exit_code, exported_codes(done, "half-committed")) == (0, {"X09"})
+    assert exported_codes(done, "keys") == {"X07"}  # nobody looked there again

@@ -19,9 +19,23 @@ def findings_frame(context: JobContext, findings: Iterable[Finding]) -> DataFram
     return context.spark.createDataFrame(rows, schema_of(TABLES["findings"]))
 
 
-def replace_findings(context: JobContext, findings: DataFrame, left_out: Collection[int] = ()) -> None:
-    """Replace what this job found in this cluster before, but for what it found about ledgers that were left out."""
+def replace_findings(
+    context: JobContext,
+    findings: DataFrame,
+    left_out: Collection[int] = (),
+    topics: Collection[str] | None = None,
+) -> None:
+    """Replace what this job found in this cluster before.
+
+    Args:
+        context: whose findings.
+        findings: what it found now.
+        left_out: ledgers that were not looked at; what was found about them stays.
+        topics: topics that were looked at; what was found about others stays. None for all.
+    """
     mine = (f.col("cluster") == context.cluster) & (f.col("job") == context.job)
     if left_out:
         mine &= f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(*left_out)
+    if topics is not None:
+        mine &= f.col("topic").isin(*topics)
     replace_slice(findings, context.out, TABLES["findings"], mine)

@@ -14,7 +14,7 @@ import sys
 import time
 import traceback
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -68,6 +68,7 @@ class JobResult:
         rows: rows written, by table.
         bytes_read: bytes read from the source.
         judges_all: whether the exit code is that of all jobs' findings; so the last job of a pipeline speaks for it.
+        topics: topics whose findings ask for the exit code; None for all.
     """
 
     fingerprint: str
@@ -75,6 +76,7 @@ class JobResult:
     rows: dict[str, int] = field(default_factory=dict)
     bytes_read: int = 0
     judges_all: bool = False
+    topics: Collection[str] | None = None
 
 
 Body = Callable[[JobContext], JobResult]
@@ -93,7 +95,7 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
         if not result.changed:
             return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
         whose = None if result.judges_all else job
-        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose)
+        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose, result.topics)
         _record(context, result, time.monotonic() - began, code)
         return code
     except UsageError as error:
@@ -153,11 +155,20 @@ def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
     return None if last is None else str(last["source"])
 
 
-def exit_code(spark: SparkSession, out: str, cluster: str, fail_on: str | None, job: str | None = None) -> int:
-    """The exit code that the findings of one job, or of all, ask for."""
+def exit_code(
+    spark: SparkSession,
+    out: str,
+    cluster: str,
+    fail_on: str | None,
+    job: str | None = None,
+    topics: Collection[str] | None = None,
+) -> int:
+    """The exit code that the findings of one job, or of all, ask for; those about some topics, or all."""
     findings = read_table(spark, out, TABLES["findings"]).filter(f.col("cluster") == cluster)
     if job is not None:
         findings = findings.filter(f.col("job") == job)
+    if topics is not None:
+        findings = findings.filter(f.col("topic").isin(*topics))
     bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []
     counts = findings.agg(
         f.count(f.when(f.col("incomplete"), 1)).alias("incomplete"),
