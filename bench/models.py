@@ -13,7 +13,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from bench.measuring import interleaved
+from bench.measuring import interleaved, warm_up
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import to_nothing
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS
@@ -25,6 +25,8 @@ MODELS = tuple(f"{model}:receiver_queue=1000000" for model in DEFAULT_MODELS)
 TOPICS = 2
 PARTITIONS = 8
 """As in pipelines.yaml; the two topics fall into different ones."""
+WARM_PART = 20
+"""The session is warm when a twentieth of the rows takes no less time any more."""
 PRODUCERS = 4
 CHUNKS = 5
 SLICE_BYTES = 65_000
@@ -72,13 +74,15 @@ def _is_broken(message: Column, producer: Column) -> Column:
 
 def measure_models(spark: SparkSession, rows: int, repetitions: int, card: Scorecard) -> None:
     """Each default model alone, from rows in memory to outcomes that nobody keeps."""
+    sample = chunk_rows(spark, rows // WARM_PART).persist(StorageLevel.MEMORY_ONLY)
+    warm_up(lambda: to_nothing(run_models(sample, ModelContext(MODELS, {}), PARTITIONS)))
+    sample.unpersist()
     stored = chunk_rows(spark, rows).persist(StorageLevel.MEMORY_ONLY)
     count = stored.count()
 
-    def run(*models: str) -> None:
-        to_nothing(run_models(stored, ModelContext(models, {}), PARTITIONS))
+    def run(model: str) -> None:
+        to_nothing(run_models(stored, ModelContext((model,), {}), PARTITIONS))
 
-    run(*MODELS)
     timings = interleaved({f"{model.partition(':')[0]} model": partial(run, model) for model in MODELS}, repetitions)
     card.tell_rates(timings, count / 1e6, "M chunk rows/s")
     for name, timing in timings.items():
