@@ -172,19 +172,21 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     out = backlog.folder / "out"
     audited(backlog, out)
     files = PayloadStore(str(backlog.folder / "to"), 0)
-    folders = backlog.folder / "to", backlog.folder / "copy"
+    copy_folder = backlog.folder / "copy"
+
+    def clear() -> None:
+        for folder in (backlog.folder / "to", copy_folder):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def rested() -> None:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
+        clear()
         os.sync()
         time.sleep(REST_SECONDS)
 
     def busy() -> None:
-        for folder in folders:
-            shutil.rmtree(folder, ignore_errors=True)
-        copied(backlog, folders[1], workers)
-        shutil.rmtree(folders[1])
+        clear()
+        copied(backlog, copy_folder, workers)
+        clear()
 
     ratios = {}
     with ProcessPoolExecutor(2) as workers:
@@ -192,7 +194,7 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
             timings = interleaved(
                 {
                     f"rebuild into files, {state}": lambda: to_nothing(rebuilt(spark, backlog, out, files)),
-                    f"copy, {state}": lambda: copied(backlog, folders[1], workers),
+                    f"copy, {state}": lambda: copied(backlog, copy_folder, workers),
                 },
                 repetitions,
                 prepare=prepare,
@@ -201,8 +203,8 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
             rebuild, copy = timings.values()
             ratios[state] = median_ratio(copy, rebuild)
             card.tell(f"rebuild against a copy, {state}", ratios[state], f"{ratios[state]:.2f} x the copy")
-    goal = Goal("rebuild into files, against a copy", ratios["rested"], "x", at_least=0.5, portable=False)
-    card.goals.append(goal)
+    name = "rebuild into files, against a copy"
+    card.goals.append(Goal(name, ratios["rested"], "x", at_least=0.5, portable=False))
 
 
 def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
