@@ -42,6 +42,9 @@ _DOOR_DDL = ", ".join([
     f"forecast struct<{', '.join(f'{c.name}:{c.type}' for c in _FORECAST)}>",
 ])  # fmt: skip
 
+ROWS_AT_A_TIME = 2_000
+"""Rows that are objects at one time: few enough for the cache of a core, where 10,000 take a tenth longer."""
+
 
 @dataclass(frozen=True)
 class ModelContext:
@@ -110,11 +113,12 @@ def _run_topic(
         if not runs:
             end_ms = stretch.column("end_ms")[0].as_py()
             runs = [TopicRun(name, _settings(name, topic, context), end_ms) for name in context.models]
-        entries, in_logs = _entries(stretch, last)
-        last = entries[-1].position
-        open_in_log.pass_all(entries)
-        for run in runs:
-            run.offer_all(entries, in_logs)
+        for start in range(0, stretch.num_rows, ROWS_AT_A_TIME):
+            entries, in_logs = _entries(stretch.slice(start, ROWS_AT_A_TIME), last)
+            last = entries[-1].position
+            open_in_log.pass_all(entries)
+            for run in runs:
+                run.offer_all(entries, in_logs)
         for run in runs:
             yield from _outcome_batches(topic, run, arrow)
     for run in runs:
