@@ -44,6 +44,7 @@ LOCAL_SETTINGS: dict[str, str] = {
     ),
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "pulsar_backlog.spark_daemon",
     "spark.sql.shuffle.partitions": "4",
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",

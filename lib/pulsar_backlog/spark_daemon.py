@@ -1,0 +1,31 @@
+"""Spark's Python daemon, whose workers end without a word when Spark lets them go.
+
+Spark closes the connection of a worker that had no task for a minute. PySpark's worker takes that for a failure, which
+it can report to nobody, and a stack trace comes to the terminal in the middle of a job that is well.
+
+Source: PythonWorkerFactory.scala, daemon.py and worker.py of apache/spark, 4.1.
+"""
+
+from __future__ import annotations
+
+import sys
+from io import BufferedReader
+from typing import BinaryIO
+
+from pyspark import daemon, worker
+
+
+def run_task(infile: BufferedReader, outfile: BinaryIO) -> None:
+    """Run the next task, as `pyspark.worker.main` does, once there is one.
+
+    Raises:
+        SystemExit: Spark has closed the connection.
+    """
+    if not infile.peek(1):
+        sys.exit(1)  # with 0 the daemon would go on waiting for a task
+    worker.main(infile, outfile)
+
+
+if __name__ == "__main__":
+    daemon.worker_main = run_task
+    daemon.manager()  # type: ignore[no-untyped-call]
