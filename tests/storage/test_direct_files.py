@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
@@ -19,7 +19,16 @@ from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
-from pulsar_backlog.storage.delta import direct_write, make_table, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.storage.delta import (
+    direct_write,
+    make_table,
+    read_table,
+    replace_slice,
+    schema_of,
+    table_path,
+    table_version,
+)  # fmt: skip
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 
@@ -167,6 +176,23 @@ def test_a_slice_can_be_replaced_again_and_again(spark: SparkSession, tmp_path: 
     assert [(row["run_id"], row["seconds"], row["rows"]) for row in rows] == [
         ("1", 3.5, {"entries": 3}), ("2", 2.5, {"entries": 3}),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("checksums", [True, False])
+def test_a_log_knows_whether_its_table_holds_files(spark: SparkSession, tmp_path: Path, checksums: bool) -> None:
+    def has_files() -> bool:
+        if not checksums:  # as in a table that another writer made
+            for path in Path(table_path(str(tmp_path), RUNS), "_delta_log").glob("*.crc"):
+                path.unlink()
+            cast(Any, spark._jvm).org.apache.spark.sql.delta.DeltaLog.clearCache()
+        return TableLog(spark, table_path(str(tmp_path), RUNS)).has_files
+
+    make_table(spark, str(tmp_path), RUNS)
+    assert not has_files()
+    replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, everything())
+    assert has_files()
+    replace_slice(rows_of_runs(spark).limit(0), str(tmp_path), RUNS, everything())
+    assert not has_files()
 
 
 def test_a_row_outside_the_slice_is_refused(spark: SparkSession, tmp_path: Path) -> None:

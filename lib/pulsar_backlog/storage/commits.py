@@ -43,8 +43,9 @@ class TableLog:
 
     @property
     def has_files(self) -> bool:
-        """Whether the table held any file."""
-        return bool(self._snapshot.numOfFiles())
+        """Whether the table held any file. The checksum of its version tells at once; the state takes Spark jobs."""
+        checksum = self._snapshot.checksumOpt()
+        return bool(checksum.get().numFiles() if checksum.isDefined() else self._snapshot.numOfFiles())
 
     @property
     def schema(self) -> StructType:
