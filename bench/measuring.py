@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import statistics
@@ -19,7 +20,10 @@ WARM_AT_LEAST, WARM_AT_MOST = 8, 16
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds of each repetition of one thing, by the clock and of all cores together (this process and below)."""
+    """Seconds of each repetition of one thing, by the clock and of all cores together (this process and below).
+
+    The latter are nan where a process ended meanwhile that was there before.
+    """
 
     seconds: tuple[float, ...]
     cpu_seconds: tuple[float, ...]
@@ -36,8 +40,9 @@ class Timing:
 
     def words(self) -> str:
         """Such as `4.10 s (spread 3%, 7.9 core-s)`."""
-        cpu = statistics.median(self.cpu_seconds)
-        return f"{self.median:.2f} s (spread {self.spread:.0%}, {cpu:.1f} core-s)"
+        known = not math.isnan(sum(self.cpu_seconds))
+        cpu = f", {statistics.median(self.cpu_seconds):.1f} core-s" if known else ""
+        return f"{self.median:.2f} s (spread {self.spread:.0%}{cpu})"
 
 
 def interleaved(
@@ -51,9 +56,9 @@ def interleaved(
     for _ in range(repetitions):
         for name, action in actions.items():
             prepare()
-            began, cpu_began = time.perf_counter(), tree_cpu_seconds()
+            began, before = time.perf_counter(), _tree_ticks()
             action()
-            taken[name].append((time.perf_counter() - began, tree_cpu_seconds() - cpu_began))
+            taken[name].append((time.perf_counter() - began, _core_seconds(before, _tree_ticks())))
     return {name: Timing(*zip(*pairs, strict=True)) for name, pairs in taken.items()}
 
 
@@ -77,11 +82,17 @@ def core_ratio(above: Timing, below: Timing) -> float:
     return statistics.median(a / b for a, b in zip(above.cpu_seconds, below.cpu_seconds, strict=True))
 
 
-def tree_cpu_seconds() -> float:
-    """Core seconds that this process and everything below it have used, ended children included."""
+def _tree_ticks() -> dict[int, int]:
+    """What this process and each below it has used, with the children that it waited for."""
     processes = _processes()
-    ticks = sum(processes[pid].cpu_ticks for pid in (os.getpid(), *_below(os.getpid(), processes)))
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return {pid: processes[pid].cpu_ticks for pid in (os.getpid(), *_below(os.getpid(), processes))}
+
+
+def _core_seconds(before: dict[int, int], after: dict[int, int]) -> float:
+    """What was used in between; nan where a process has gone, for Spark's daemon does not wait for its workers."""
+    if not before.keys() <= after.keys():
+        return math.nan
+    return (sum(after.values()) - sum(before.values())) / os.sysconf("SC_CLK_TCK")
 
 
 class WorkerMemory:
