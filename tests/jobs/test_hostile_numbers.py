@@ -16,8 +16,10 @@ NOON_MS = 1_795_262_400_000
 LARGEST = 2**63 - 1
 
 
-def chunks(publish_time: int = NOON_MS, indexes: Iterable[int] = (0, 1), total: int = 20) -> list[bytes]:
-    """A message of two chunks of ten bytes."""
+def chunks(
+    publish_time: int = NOON_MS, indexes: Iterable[int] = (0, 1), total: int = 20, *, broker: bool = True
+) -> list[bytes]:
+    """A message of two chunks of ten bytes, with what the broker knows of them or without."""
     return [
         entry(
             b"".join((
@@ -25,7 +27,7 @@ def chunks(publish_time: int = NOON_MS, indexes: Iterable[int] = (0, 1), total: 
                 number(29, chunk_id),
             )),
             b"0123456789",
-            broker=number(1, NOON_MS + chunk_id) + number(2, index),
+            broker=number(1, NOON_MS + chunk_id) + number(2, index) if broker else None,
         )
         for chunk_id, index in enumerate(indexes)
     ]  # fmt: skip
@@ -37,6 +39,8 @@ TOPICS: dict[str, list[bytes]] = {
     "nanoseconds": chunks(NOON_MS * 1_000_000),
     "the-last-time": chunks(LARGEST),
     "the-last-times": [*chunks(LARGEST), *chunks(LARGEST - 1, (2, 3))],
+    # a headless chunk is asked for again and again, by a clock that stands at the end of time
+    "the-end-of-time": [chunks(broker=False)[1], *chunks(LARGEST, broker=False)],
     "index-beyond": chunks(indexes=(0, 2**63)),
     "indexes-far-apart": [*chunks(indexes=(LARGEST, 2**63)), *chunks(NOON_MS + 9, indexes=(LARGEST, 0))],
     "a-wrong-total": chunks(total=2**31 - 1),
@@ -72,7 +76,7 @@ def test_each_is_told(audited: Audited) -> None:
     told: dict[str, set[str]] = {}
     for row in audited.rows("findings", "code", "topic"):
         told.setdefault(str(row["topic"]).rpartition("/")[2], set()).add(row["code"])
-    for topic in ("microseconds", "nanoseconds", "the-last-time", "the-last-times"):
+    for topic in ("microseconds", "nanoseconds", "the-last-time", "the-last-times", "the-end-of-time"):
         assert "E04" in told[topic], (topic, told)
     assert "B02" in told["index-beyond"], told
     assert "B02" in told["indexes-far-apart"], told

@@ -186,3 +186,13 @@ def test_a_stall_among_plain_messages_is_seen_at_the_next_chunk() -> None:
     damage = run.forecast().damage
     assert damage is not None
     assert (damage.kind, damage.position) == ("permit_stall", (1, 53))
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("profile", get_args(Profile))
+def test_the_end_of_time_comes(profile: Profile, live: bool) -> None:
+    """Chunks without a broker's time are stored when their producer says, which may be the last time there is."""
+    entries = log("B1 A0 A1 A2 B2", stored_ms=2**63 - 1)
+    run, found = run_topic(entries, settings(profile, live=live, ack_timeout_ms=30_000))
+    assert {row.chunk_uuid for row in found} == {"A", "B"}
+    assert run.forecast().publications.total() == 2

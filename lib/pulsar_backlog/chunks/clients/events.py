@@ -140,5 +140,5 @@ class Cursor(Inbox, Protocol):
         """Whether this entry is among them."""
 
 
-NEVER = 1 << 62
-"""A time that does not come, in milliseconds."""
+NEVER = 1 << 80
+"""A time that does not come, in milliseconds: later than what 64 bits say, and all that is added to it."""
