@@ -12,7 +12,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
@@ -22,6 +21,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.client_findings import findings_of_models
 from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.kept import keeping
 from pulsar_backlog.frames.model_rows import model_rows
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
@@ -51,18 +51,20 @@ def model(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    run = run_models(
-        model_rows(_mine(context, "entries"), publications),
-        ModelContext(models, _ledger_topics(context, models)),
-        partitions,
-    ).persist(StorageLevel.MEMORY_AND_DISK)
-    outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-    mine = f.col("cluster") == context.cluster
-    replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
-    replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
-    replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
-    rows = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
-    run.unpersist()
+    with keeping() as keep:
+        run = keep(
+            run_models(
+                model_rows(_mine(context, "entries"), publications),
+                ModelContext(models, _ledger_topics(context, models)),
+                partitions,
+            )
+        )
+        outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
+        mine = f.col("cluster") == context.cluster
+        replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
+        replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
+        replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
+        rows = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
     return JobResult(digest, rows=rows)
 
 

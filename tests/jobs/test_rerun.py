@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -34,10 +34,13 @@ def out(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path / "out"
 
 
-def test_a_second_audit_does_nothing_and_a_third_sees_what_changed(out: Path, tmp_path: Path) -> None:
+def test_a_second_audit_does_nothing_and_a_third_sees_what_changed(
+    spark: SparkSession, out: Path, tmp_path: Path
+) -> None:
     source = copy_ledgers(tmp_path / "objects", [267, 292])  # healthy ones
     first = run_audit(source, out)
     assert first.exit_code == 0
+    assert cast(Any, spark)._jsparkSession.sharedState().cacheManager().isEmpty()  # nothing answers for a later audit
     before = versions(out)
     again = run_audit(source, out)
     assert again.exit_code == 99
@@ -53,6 +56,7 @@ def test_a_second_audit_does_nothing_and_a_third_sees_what_changed(out: Path, tm
     assert changed.exit_code == 1
     (finding,) = [row for row in changed.rows("findings") if row["code"] == "S17"]
     assert (finding["ledger_id"], finding["subject"]) == (292, "ledger:292")
+    assert "S17" in {told["code"] for told in changed.result["findings"]["by_code"]}
     (scan_run, *_) = sorted(
         (r for r in changed.rows("runs") if r["job"] == "scan_entries"), key=lambda r: r["started"], reverse=True
     )

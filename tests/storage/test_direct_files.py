@@ -195,6 +195,15 @@ def test_a_log_knows_whether_its_table_holds_files(spark: SparkSession, tmp_path
     assert not has_files()
 
 
+def test_what_is_cached_of_a_table_does_not_outlive_a_write(spark: SparkSession, tmp_path: Path) -> None:
+    replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, everything())
+    cached = read_table(spark, str(tmp_path), RUNS).cache()
+    assert cached.count() == 1
+    replace_slice(rows_of_runs(spark, run_id="2"), str(tmp_path), RUNS, f.col("run_id") == "2")
+    assert read_table(spark, str(tmp_path), RUNS).count() == 2
+    cached.unpersist()
+
+
 def test_a_row_outside_the_slice_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="a row lies outside its slice"):
         replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, f.col("run_id") == "2")

@@ -31,6 +31,7 @@ class TableLog:
     """Delta's log of the table in one folder."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark, self._path = spark, path
         self._jvm = cast(Any, spark._jvm)
         self._none = self._jvm.scala.Option.empty()
         self._log = self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
@@ -70,6 +71,7 @@ class TableLog:
         append = self._jvm.org.apache.spark.sql.SaveMode.Append
         operation = getattr(delta, "DeltaOperations$Write")(append, *[self._none] * 8)
         transaction.commit(self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq(), operation)
+        self._spark.catalog.refreshByPath(self._path)  # as Spark's writer does: what is cached of the table is old now
 
 
 def _metadata_action(table: Table, schema: StructType) -> str:
