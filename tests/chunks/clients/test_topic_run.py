@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks.clients import outcomes
-from pulsar_backlog.chunks.clients.events import LogEntry
+from pulsar_backlog.chunks.clients.events import LogEntry, PayloadFact
 from pulsar_backlog.chunks.clients.journal import Journal
 from pulsar_backlog.chunks.clients.outcomes import InLog
 from pulsar_backlog.chunks.clients.session import Session
@@ -196,3 +196,37 @@ def test_the_end_of_time_comes(profile: Profile, live: bool) -> None:
     run, found = run_topic(entries, settings(profile, live=live, ack_timeout_ms=30_000))
     assert {row.chunk_uuid for row in found} == {"A", "B"}
     assert run.forecast().publications.total() == 2
+
+
+ANY = st.sampled_from([0, 1, 2, 3, -1, 2**31 - 1, -(2**31)])
+ANY_LONG = st.sampled_from([0, 1, 1_000_000, 1_000_001, 1_100_000, -1, 2**63 - 1, -(2**63)])
+HOSTILE_ENTRY = st.tuples(
+    st.sampled_from(["", "A", "B"]), ANY_LONG, ANY_LONG, st.none() | ANY, st.none() | ANY, ANY_LONG, ANY, st.booleans(),
+    st.sampled_from(["valid", "valid", "mismatch", "absent"]),
+    st.sampled_from([None, None, "LZ4", "SNAPPY", "UNKNOWN"]), st.none() | ANY_LONG,
+    st.sampled_from(get_args(PayloadFact)),
+)  # fmt: skip
+HOSTILE_SETTINGS = st.builds(
+    ClientSettings, st.sampled_from(get_args(Profile)), live=st.booleans(), auto_ack=st.booleans(),
+    subscription=st.sampled_from(["Exclusive", "Shared"]), max_pending=st.sampled_from([0, 1, 2]),
+    expiry_ms=st.sampled_from([0, 1000]), ack_timeout_ms=st.sampled_from([None, 1000]),
+    receiver_queue=st.sampled_from([1, 3, 1000]),
+)  # fmt: skip
+
+
+@given(st.lists(HOSTILE_ENTRY, min_size=1, max_size=12), HOSTILE_SETTINGS)
+def test_whatever_the_metadata_say_every_publication_gets_one_outcome(
+    metadata: list[tuple[Any, ...]], given_settings: ClientSettings
+) -> None:
+    entries = [
+        LogEntry((1, at), 0, uuid, (uuid, publish_ms), *others, False)
+        for at, (uuid, publish_ms, *others) in enumerate(metadata)
+    ]
+    copies = Counter(entry.publication for entry in entries)
+    run = TopicRun("m", given_settings, max(entry.stored_ms for entry in entries))
+    run.offer_all(entries, [InLog(copies[entry.publication], False, False, "certain") for entry in entries])
+    run.finish()
+    found = list(run.outcomes())
+    assert sorted((row.chunk_uuid, row.publish_time_ms) for row in found) == sorted(copies)
+    for row in found:
+        assert row.acked_unread + row.holes + row.blocked_entries <= copies[row.chunk_uuid, row.publish_time_ms]
