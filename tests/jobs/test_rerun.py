@@ -38,6 +38,7 @@ def test_a_second_audit_does_nothing_and_a_third_sees_what_changed(
     spark: SparkSession, out: Path, tmp_path: Path
 ) -> None:
     source = copy_ledgers(tmp_path / "objects", [267, 292])  # healthy ones
+    spark.catalog.clearCache()  # of other tests
     first = run_audit(source, out)
     assert first.exit_code == 0
     assert cast(Any, spark)._jsparkSession.sharedState().cacheManager().isEmpty()  # nothing answers for a later audit
