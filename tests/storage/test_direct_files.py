@@ -28,7 +28,7 @@ from pulsar_backlog.storage.delta import (
     schema_of,
     table_path,
     table_version,
-)  # fmt: skip
+)
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 
