@@ -28,7 +28,6 @@ from pulsar_backlog.frames.ack_join import SUM, join_acks
 from pulsar_backlog.frames.compaction import compacted_stalls
 from pulsar_backlog.frames.cursor_sightings import CursorViews, cursor_views
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.kept import keeping
 from pulsar_backlog.frames.stall_join import join_stalls
 from pulsar_backlog.frames.subscription_findings import (
     findings_of_batches,
@@ -92,25 +91,22 @@ def _write(
     readers = by_topic((one.topic, join) for one, join in known if one.kind == "subscription")
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     log_ends = _log_ends(entries)
-    with keeping() as keep:
-        joined = keep(join_acks(entries, by_topic((one.topic, join) for one, join in known), partitions))
-        stalls = join_stalls(publications, chunks, readers, log_ends, context.cluster, partitions)
-        compacted = compacted_stalls(publications, entries, _horizons(subscriptions), context.cluster)
-        stalls = keep(stalls.unionByName(compacted))
-        said = [
-            said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions
-        ]
-        mine = f.col("cluster") == context.cluster
-        ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
-        rows = subscription_rows(context.spark, said, joined, stalls, chunks, publications)
-        replace_slice(rows, out, TABLES["subscriptions"], mine)
-        replace_slice(ranges.select(*TABLES["ack_ranges"].column_names()), out, TABLES["ack_ranges"], mine)
-        replace_slice(stalls, out, TABLES["stalls"], mine)
-        found = findings_frame(context, _unique(_findings(subscriptions, views)))
-        for frame in (findings_of_stalls(stalls, origin), findings_of_batches(joined, origin)):
-            found = found.unionByName(frame)
-        replace_findings(context, found)
-        counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}
+    joined = context.keep(join_acks(entries, by_topic((one.topic, join) for one, join in known), partitions))
+    stalls = join_stalls(publications, chunks, readers, log_ends, context.cluster, partitions)
+    compacted = compacted_stalls(publications, entries, _horizons(subscriptions), context.cluster)
+    stalls = context.keep(stalls.unionByName(compacted))
+    said = [said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions]
+    mine = f.col("cluster") == context.cluster
+    ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
+    rows = subscription_rows(context.spark, said, joined, stalls, chunks, publications)
+    replace_slice(rows, out, TABLES["subscriptions"], mine)
+    replace_slice(ranges.select(*TABLES["ack_ranges"].column_names()), out, TABLES["ack_ranges"], mine)
+    replace_slice(stalls, out, TABLES["stalls"], mine)
+    found = findings_frame(context, _unique(_findings(subscriptions, views)))
+    for frame in (findings_of_stalls(stalls, origin), findings_of_batches(joined, origin)):
+        found = found.unionByName(frame)
+    replace_findings(context, found)
+    counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}
     return JobResult(digest, rows=counts)
 
 

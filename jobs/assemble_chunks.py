@@ -28,7 +28,6 @@ from pulsar_backlog.frames.chunk_findings import findings_of_chunks
 from pulsar_backlog.frames.chunk_fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.kept import keeping
 from pulsar_backlog.frames.log_edges import edge_rows, log_edges
 from pulsar_backlog.frames.log_order import ledger_orders
 from pulsar_backlog.frames.order_findings import findings_of_order
@@ -62,23 +61,22 @@ def assemble(context: JobContext) -> JobResult:
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     entries, scans, ledgers = (_mine(context, name) for name in INPUTS)
-    with keeping() as keep:
-        # Small, and asked for again and again: ends of the log, statistics, findings.
-        producers = keep(producer_facts(entries))
-        state = _state(admin, ledgers)
-        grace_ms = (context.options.grace_seconds or 0) * 1000
-        edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms)
-        folded = keep(_folded(context, entries, producers, ledgers, edges))
-        publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
-        replace_slice(publications, out, TABLES["chunked_messages"], mine)
-        replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
-        replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
-        origin = Origin(context.cluster, JOB)
-        in_context = codes_in_context(publications, producers, entries, _known(edges, state))
-        absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-        in_order = findings_of_order(ledger_orders(entries), producers, ledgers, absent, origin)
-        replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
-        rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count(), "topic_stats": len(edges)}
+    # Small, and asked for again and again: ends of the log, statistics, findings.
+    producers = context.keep(producer_facts(entries))
+    state = _state(admin, ledgers)
+    grace_ms = (context.options.grace_seconds or 0) * 1000
+    edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms)
+    folded = context.keep(_folded(context, entries, producers, ledgers, edges))
+    publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
+    replace_slice(publications, out, TABLES["chunked_messages"], mine)
+    replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
+    replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
+    origin = Origin(context.cluster, JOB)
+    in_context = codes_in_context(publications, producers, entries, _known(edges, state))
+    absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
+    in_order = findings_of_order(ledger_orders(entries), producers, ledgers, absent, origin)
+    replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
+    rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count(), "topic_stats": len(edges)}
     return JobResult(digest, rows=rows)
 
 

@@ -21,7 +21,6 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.client_findings import findings_of_models
 from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.kept import keeping
 from pulsar_backlog.frames.model_rows import model_rows
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
@@ -51,21 +50,15 @@ def model(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    with keeping() as keep:
-        run = keep(
-            run_models(
-                model_rows(_mine(context, "entries"), publications),
-                ModelContext(models, _ledger_topics(context, models)),
-                partitions,
-            )
-        )
-        outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-        mine = f.col("cluster") == context.cluster
-        replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
-        replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
-        replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
-        rows = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
-    return JobResult(digest, rows=rows)
+    rows = model_rows(_mine(context, "entries"), publications)
+    run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
+    outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
+    mine = f.col("cluster") == context.cluster
+    replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
+    replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
+    replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
+    counts = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
+    return JobResult(digest, rows=counts)
 
 
 def _models(context: JobContext) -> tuple[str, ...]:

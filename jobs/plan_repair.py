@@ -26,7 +26,6 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE, SEVERITIES
 from pulsar_backlog.frames import repair_restore, repair_rows, repair_stored
-from pulsar_backlog.frames.kept import keeping
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options, parse_duration_ms
 from pulsar_backlog.repair.journal import open_journal
@@ -150,31 +149,30 @@ class _Sources:
 
     def planned(self) -> Planned:
         """The plan, from bounded rows."""
-        options = self.context.options
+        options, keep = self.context.options, self.context.keep
         choices = choices_of(options, repair_rows.newest_ms(self._mine("topic_stats")))
         subscriptions = _rows(self._mine("subscriptions").filter(f.col("kind") == "subscription"))
         names = _matching(subscriptions, choices.subscriptions)
-        with keeping() as keep:
-            stalls = keep(repair_rows.actionable_stalls(self._mine("stalls"), names, choices.codes, choices.until_ms))
-            lost = keep(repair_rows.losses(self._mine("consumer_outcomes"), options.model or (), choices.until_ms))
-            chunks, entries = self._mine("chunks"), self._mine("entries")
-            named = keep(repair_stored.named_rows(self._named(), entries, chunks))
-            verdicts = self._mine("chunked_messages")
-            publications = keep(repair_rows.publication_rows(verdicts, stalls, lost, named))
-            exports = repair_rows.export_rows(self._messages(), publications, chunks, self._actions())
-            redelivered = repair_rows.redelivered_rows(stalls, self._mine("subscriptions"), entries)
-            facts = topic_facts(
-                stalls=_rows(repair_rows.stall_rows(stalls, chunks, entries)),
-                publications=_rows(publications),
-                exports=_rows(exports),
-                subscriptions=subscriptions,
-                settings=_rows(self._mine("topic_stats").select("topic", "recommended")),
-                redelivered=_rows(redelivered),
-                restored=self._restored(names),
-                stored=self._stored(publications, named),
-                named=self._found(named),
-            )
-            return plan_repair(self.context.cluster, facts, choices)
+        stalls = keep(repair_rows.actionable_stalls(self._mine("stalls"), names, choices.codes, choices.until_ms))
+        lost = keep(repair_rows.losses(self._mine("consumer_outcomes"), options.model or (), choices.until_ms))
+        chunks, entries = self._mine("chunks"), self._mine("entries")
+        named = keep(repair_stored.named_rows(self._named(), entries, chunks))
+        verdicts = self._mine("chunked_messages")
+        publications = keep(repair_rows.publication_rows(verdicts, stalls, lost, named))
+        exports = repair_rows.export_rows(self._messages(), publications, chunks, self._actions())
+        redelivered = repair_rows.redelivered_rows(stalls, self._mine("subscriptions"), entries)
+        facts = topic_facts(
+            stalls=_rows(repair_rows.stall_rows(stalls, chunks, entries)),
+            publications=_rows(publications),
+            exports=_rows(exports),
+            subscriptions=subscriptions,
+            settings=_rows(self._mine("topic_stats").select("topic", "recommended")),
+            redelivered=_rows(redelivered),
+            restored=self._restored(names),
+            stored=self._stored(publications, named),
+            named=self._found(named),
+        )
+        return plan_repair(self.context.cluster, facts, choices)
 
     def payloads(self, planned: Planned) -> dict[int, Payload]:
         """Where the payload of each message to publish lies: in its row, or in a file of the export."""

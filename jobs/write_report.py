@@ -23,7 +23,6 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames import report_acks
 from pulsar_backlog.frames import report_rows as queries
-from pulsar_backlog.frames.kept import Keep, keeping
 from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
@@ -82,8 +81,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     if page.exists() and repairs.exists() and result.exists() and is_unchanged(context, digest):
         again(verdict_again(json.loads(result.read_text(encoding="utf-8")), context.options.fail_on))
         return JobResult(digest, changed=False)
-    with keeping() as keep:
-        report = model_of(context, keep)
+    report = model_of(context)
     use(report)
     _write(repairs, render_repairs(context.cluster, *history(context.spark, context.out, context.cluster)))
     _write(page, render(report))
@@ -91,15 +89,15 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     return JobResult(digest, judges_all=True)
 
 
-def model_of(context: JobContext, keep: Keep) -> ReportModel:
+def model_of(context: JobContext) -> ReportModel:
     """The report's model from the tables."""
     mine = f.col("cluster") == context.cluster
     tables = {name: read_table(context.spark, context.out, table).filter(mine) for name, table in TABLES.items()}
-    topics_frame = keep(queries.topic_rows(tables))
+    topics_frame = context.keep(queries.topic_rows(tables))
     topics = rows(topics_frame)
-    chosen_frame = keep(queries.chosen_topics(topics_frame, model.MAX_TOPICS))
+    chosen_frame = context.keep(queries.chosen_topics(topics_frame, model.MAX_TOPICS))
     chosen = rows(chosen_frame)
-    publications, findings = tables["chunked_messages"], keep(tables["findings"])
+    publications, findings = tables["chunked_messages"], context.keep(tables["findings"])
     of_topics = {
         "ledgers": queries.ledger_rows(tables, model.MAX_LEDGERS),
         "groups": queries.group_rows(publications, "topic"),
@@ -110,7 +108,7 @@ def model_of(context: JobContext, keep: Keep) -> ReportModel:
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
     of_chosen["buckets"] = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
-    standing = keep(report_acks.standing(tables["subscriptions"], tables["stalls"]))
+    standing = context.keep(report_acks.standing(tables["subscriptions"], tables["stalls"]))
     of_all = {
         "groups": queries.group_rows(publications),
         "worst": queries.worst_finding_rows(findings, model.MAX_FINDINGS),
@@ -120,7 +118,7 @@ def model_of(context: JobContext, keep: Keep) -> ReportModel:
         "blocked": report_acks.blocked_rows(standing, acks.MAX_BLOCKED),
         "models": report_acks.model_sums(tables["client_forecasts"], tuple(clients.OUTCOMES), clients.MAX_MODELS),
     }
-    of_consumers = _of_consumers(tables, standing, chosen_frame, keep)
+    of_consumers = _of_consumers(context, tables, standing, chosen_frame)
     per_topic, consumers, whole, sizes = at_once(of_chosen, of_consumers, of_all, _sizes(context, tables))
     runs = rows(tables["runs"].orderBy(f.col("started")))
     return ReportModel(
@@ -146,12 +144,12 @@ def model_of(context: JobContext, keep: Keep) -> ReportModel:
 
 
 def _of_consumers(
-    tables: Mapping[str, DataFrame], standing: DataFrame, topics: DataFrame, keep: Keep
+    context: JobContext, tables: Mapping[str, DataFrame], standing: DataFrame, topics: DataFrame
 ) -> dict[str, DataFrame]:
     """What subscriptions and models of clients make of the chosen topics."""
     chosen = queries.only_chosen(standing, topics)
-    drawn = keep(report_acks.chosen_subscriptions(chosen, acks.MAX_SUBSCRIPTIONS, acks.MAX_STRIPS))
-    spans = keep(report_acks.ledger_spans(tables, drawn, acks.CELLS))
+    drawn = context.keep(report_acks.chosen_subscriptions(chosen, acks.MAX_SUBSCRIPTIONS, acks.MAX_STRIPS))
+    spans = context.keep(report_acks.ledger_spans(tables, drawn, acks.CELLS))
     return {
         "subscriptions": drawn,
         "axes": report_acks.axis_rows(spans),

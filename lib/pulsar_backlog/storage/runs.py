@@ -15,12 +15,14 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 
 import pyspark
-from pyspark.sql import Row, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
@@ -40,12 +42,25 @@ _NOT_INPUTS = ("fail_on", "exit_zero_when_unchanged", "out")
 
 @dataclass(frozen=True)
 class JobContext:
-    """What a job's body gets: session, checked options, and the moment it was started."""
+    """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
+
+    Attributes:
+        kept: closed when the job ends, see `keep`.
+    """
 
     spark: SparkSession
     job: str
     options: Options
     started: datetime
+    kept: ExitStack = field(default_factory=ExitStack)
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """Cache a frame that is asked for more than once, until the job ends, however it does.
+
+        One that stays cached would answer for a later job in the same session too, from tables as they were.
+        """
+        self.kept.callback(frame.unpersist)
+        return frame.persist(StorageLevel.MEMORY_AND_DISK)
 
     @property
     def out(self) -> str:
@@ -91,7 +106,8 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
         context = JobContext(start_session(f"pulsar-backlog {job}", options.out), job, options, now())
         began = time.monotonic()
-        result = body(context)
+        with context.kept:
+            result = body(context)
         if not result.changed:
             return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
         whose = None if result.judges_all else job

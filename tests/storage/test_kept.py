@@ -6,19 +6,21 @@ import pytest
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.frames.kept import keeping
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage.runs import JobContext, now
 
 
 def test_kept_until_the_block_ends(spark: SparkSession) -> None:
-    with keeping() as keep:
-        frame = keep(spark.range(3))
+    context = JobContext(spark, "job", Options(), now())
+    with context.kept:
+        frame = context.keep(spark.range(3))
         assert frame.storageLevel.useMemory
     assert frame.storageLevel == StorageLevel.NONE
 
 
 def test_forgotten_after_a_failure_too(spark: SparkSession) -> None:
-    frames = []
-    with pytest.raises(ValueError, match="on the way"), keeping() as keep:
-        frames.append(keep(spark.range(4)))
+    context, frames = JobContext(spark, "job", Options(), now()), []
+    with pytest.raises(ValueError, match="on the way"), context.kept:
+        frames.append(context.keep(spark.range(4)))
         raise ValueError("on the way")
     assert frames[0].storageLevel == StorageLevel.NONE
