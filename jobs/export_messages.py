@@ -19,10 +19,9 @@ from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.export import exported_chunked, exported_entries
-from pulsar_backlog.frames.export_entries import ExportContext
-from pulsar_backlog.frames.export_findings import COUNTED, findings_of_export
-from pulsar_backlog.frames.export_plan import (
+from pulsar_backlog.frames.export.door import exported_chunked, exported_entries
+from pulsar_backlog.frames.export.findings import COUNTED, findings_of_export
+from pulsar_backlog.frames.export.plan import (
     Filters,
     of_keys,
     pack,
@@ -34,10 +33,11 @@ from pulsar_backlog.frames.export_plan import (
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import open_source
+from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
-from pulsar_backlog.report.exported import ExportSummary, print_export
+from pulsar_backlog.report.terminal.exported import ExportSummary, print_export
 from pulsar_backlog.storage.delta import local_out, read_table, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages

@@ -25,17 +25,19 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE, SEVERITIES
-from pulsar_backlog.frames import repair_restore, repair_rows, repair_stored
+from pulsar_backlog.frames.repair import restore as repair_restore
+from pulsar_backlog.frames.repair import rows as repair_rows
+from pulsar_backlog.frames.repair import stored as repair_stored
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options, parse_duration_ms
-from pulsar_backlog.repair.journal import open_journal
-from pulsar_backlog.repair.planning import Planned, plan_repair
-from pulsar_backlog.repair.planning_rows import missing_names, restored_of, stored_of, topic_facts
-from pulsar_backlog.repair.planning_values import Choices, Restored, Stored
-from pulsar_backlog.repair.storing import Payload, store_plan
-from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts
-from pulsar_backlog.report.repair import HeldBackRow, PlanView, print_plan
+from pulsar_backlog.repair.applying.journal import open_journal
+from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
+from pulsar_backlog.repair.planning.folder import Payload, store_plan
+from pulsar_backlog.repair.planning.plan import Planned, plan_repair
+from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
+from pulsar_backlog.repair.planning.values import Choices, Restored, Stored
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
+from pulsar_backlog.report.terminal.repair import HeldBackRow, PlanView, print_plan
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job, scanned_source

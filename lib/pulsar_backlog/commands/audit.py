@@ -14,17 +14,10 @@ from pulsar_backlog.commands.places import EndpointOption, SourceArgument
 from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import HELP
-from pulsar_backlog.report.again import Saved
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.storage.runs import (
-    EXIT_CLEAN,
-    EXIT_FAILED,
-    EXIT_FINDINGS,
-    EXIT_INCOMPLETE,
-    EXIT_UNCHANGED,
-    EXIT_USAGE,
-    run_job,
-)
+from pulsar_backlog.report.terminal.again import Saved
+from pulsar_backlog.storage.runs import run_job
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
 
 
 def audit(

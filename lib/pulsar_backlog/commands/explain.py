@@ -23,11 +23,11 @@ def explain(
 ) -> None:
     """Show one entry: hex beside fields, metadata, checksum, its chunked message, and who acknowledged it."""
     from pulsar_backlog.explain import explain_entry  # noqa: PLC0415 - the other commands do without it
-    from pulsar_backlog.report.explain import NamedValue, print_explain  # noqa: PLC0415
+    from pulsar_backlog.report.terminal.explain import NamedValue, print_explain  # noqa: PLC0415
 
     model = explain_entry(absolute("source", source) or "", endpoint, position, show_values)
     if admin is not None:
-        from pulsar_backlog.frames.position_acks import acknowledged_by  # noqa: PLC0415
+        from pulsar_backlog.subscriptions.position_acks import acknowledged_by  # noqa: PLC0415
 
         ledger_id, entry_id = map(int, position.split(":"))
         said = acknowledged_by(Path(admin), model.topic, (ledger_id, entry_id))

@@ -37,15 +37,15 @@ from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.options import HELP
-from pulsar_backlog.repair.apply import Limits, Outcome, apply_plan, dry_run
-from pulsar_backlog.repair.client import Keys, opened_client, read_keys
-from pulsar_backlog.repair.connection import Service
-from pulsar_backlog.repair.door import Door, Ledgers
-from pulsar_backlog.repair.drift import Allowed
-from pulsar_backlog.repair.journal import open_journal
+from pulsar_backlog.repair.applying.apply import Limits, Outcome, apply_plan, dry_run
+from pulsar_backlog.repair.applying.drift import Allowed
+from pulsar_backlog.repair.applying.journal import open_journal
+from pulsar_backlog.repair.applying.verify import VERIFIED_NAME, Verdict, verify_plan
+from pulsar_backlog.repair.broker.client import Keys, opened_client, read_keys
+from pulsar_backlog.repair.broker.cluster import Door, Ledgers
+from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.values import Action, Plan, read_plan
-from pulsar_backlog.repair.verify import VERIFIED_NAME, Verdict, verify_plan
-from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(
     help="Put right what an audit found: plan it, apply the plan, verify it.",

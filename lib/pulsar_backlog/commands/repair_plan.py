@@ -14,11 +14,12 @@ from pulsar_backlog.commands.places import OutArgument
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import HELP
-from pulsar_backlog.repair.journal import open_journal
-from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts, ticket
+from pulsar_backlog.repair.applying.journal import open_journal
+from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts, ticket
 from pulsar_backlog.repair.values import read_plan
-from pulsar_backlog.report.repair import PlanView, Row, print_action, print_plan
-from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_UNCHANGED, run_job
+from pulsar_backlog.report.terminal.repair import PlanView, Row, print_action, print_plan
+from pulsar_backlog.storage.runs import run_job
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_UNCHANGED
 
 JOB = "plan_repair"
 
