@@ -10,15 +10,15 @@ import typer
 from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import EndpointOption, SourceArgument
-from pulsar_backlog.options import HELP
+from pulsar_backlog.commands.options import EndpointOption, SourceArgument
+from pulsar_backlog.options import OPTIONS
 
 
 def explain(
     source: SourceArgument,
     position: Annotated[str, typer.Argument(metavar="LEDGER:ENTRY", help="position of the entry", show_default=False)],
     endpoint: EndpointOption = None,
-    admin: Annotated[str | None, typer.Option(help=HELP["admin"])] = None,
+    admin: Annotated[str | None, typer.Option(help=OPTIONS["admin"].words.help)] = None,
     show_values: Annotated[bool, typer.Option(help="show payload, keys and property values")] = False,
 ) -> None:
     """Show one entry: hex beside fields, metadata, checksum, its chunked message, and who acknowledged it."""
