@@ -42,6 +42,7 @@ from pulsar_backlog.storage.delta import exists, local_out, read_table, table_ve
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job, scanned_source
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.whole_files import replacing
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")
@@ -94,9 +95,8 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
 def write_page(spark: SparkSession, out: str, cluster: str) -> None:
     """The page that shows all plans and what was done about them."""
     path = Path(local_out(out) or out) / PAGE_NAME
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(render_repairs(cluster, *history(spark, out, cluster)), encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(render_repairs(cluster, *history(spark, out, cluster)), encoding="utf-8")
 
 
 def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:

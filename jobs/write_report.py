@@ -34,6 +34,7 @@ from pulsar_backlog.storage.delta import exists, local_out, read_table, table_ve
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -184,9 +185,8 @@ def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, Da
 
 def _write(path: Path, text: str) -> None:
     """Replace the file in one step, so that nobody reads half a report."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pathlib import Path
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.planning.plan import Planned
 from pulsar_backlog.repair.values import PAYLOADS_NAME, payload_path, write_plan
+from pulsar_backlog.whole_files import replacing
 
 HELD_BACK_NAME = "held_back.jsonl"
 _BLOCK_BYTES = 1 << 20
@@ -55,18 +56,16 @@ def store_plan(folder: Path, planned: Planned, payloads: Mapping[int, Payload]) 
 def _store_payload(path: Path, payload: Payload | None, sha256: str) -> None:
     if path.is_file() and _sha256(path) == sha256:
         return
-    part = path.with_name(f".{path.name}.part")
-    try:
-        if payload is not None and payload.inline is not None:
-            part.write_bytes(payload.inline)
-        elif payload is not None and payload.file is not None:
-            shutil.copyfile(payload.file, part)
-    except OSError as error:
-        raise UsageError(f"{payload and payload.file}: {error.strerror}: export again, then plan again") from None
-    if not part.is_file() or _sha256(part) != sha256:
-        part.unlink(missing_ok=True)
-        raise UsageError("the export does not hold what its table says any more: export again, then plan again")
-    part.replace(path)
+    with replacing(path) as part:
+        try:
+            if payload is not None and payload.inline is not None:
+                part.write_bytes(payload.inline)
+            elif payload is not None and payload.file is not None:
+                shutil.copyfile(payload.file, part)
+        except OSError as error:
+            raise UsageError(f"{payload and payload.file}: {error.strerror}: export again, then plan again") from None
+        if not part.is_file() or _sha256(part) != sha256:
+            raise UsageError("the export does not hold what its table says any more: export again, then plan again")
 
 
 def _sha256(path: Path) -> str:
