@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.cursors.encode import Splitting, encode_entries, encode_position_info
 from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, Recovered, recover
+from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState
+from tests.cursors.encode import encode_entries, encode_position_info
 from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cluster.admin_json import read_cluster_state
-from pulsar_backlog.cursors.encode import Splitting, encode_cursor_info, encode_entries
+from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState, CursorInfo
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from tests.auditing import DATA
+from tests.cursors.encode import encode_cursor_info, encode_entries
 
 REAL = DATA / "cursors" / "broker-4.0.8"
 TOPIC = "persistent://lab/sub/subs-unbatched"

@@ -1,4 +1,4 @@
-"""Cursor state -> bytes, in each form, with the limits that brokers apply in silence; and sizes without encoding.
+"""What a broker persists of a cursor's state: the limits that it applies in silence, and how many bytes that takes.
 
 A broker writes ranges (field 3) or, where it is set to and there are any, long lists (field 6), never both. Ranges stop
 after `managedLedgerMaxUnackedRangesToPersist`, lowest first. Long lists lose whole ledgers once the running count of
@@ -9,16 +9,14 @@ and https://github.com/apache/pulsar/pull/22799
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from pulsar_backlog.cursors import kernel
 from pulsar_backlog.cursors.acked import AckedSet, long_list_of, runs
-from pulsar_backlog.cursors.envelope import enveloped, prefixed
-from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, CursorInfo, LongList, Longs
+from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, LongList, Longs
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 
 
@@ -77,45 +75,8 @@ def limited(state: AckState, max_ranges: int, max_batches: int) -> AckState:
     )
 
 
-def encode_position_info(state: AckState) -> bytes:
-    """One `PositionInfo`, bare."""
-    head = _head(state)
-    tail = _properties_and_batches(state)
-    lengths = np.empty(len(state.ranges), dtype=np.int64)
-    out = np.empty(kernel.range_lengths(state.ranges, lengths), dtype=np.uint8)
-    kernel.put_ranges(state.ranges, out, 0)
-    return b"".join((head, out.tobytes(), tail, *map(_long_list, state.long_lists)))
-
-
-def encode_entries(state: AckState, splitting: Splitting) -> list[bytes]:
-    """The entries a broker with PIP-381 appends to the cursor ledger, the footer last where it splits."""
-    message = encode_position_info(state)
-    data = message if splitting.compression is None else prefixed(message, splitting.compression)
-    count = splitting.parts(len(data))
-    if count == 1:
-        return [data]
-    size = splitting.max_entry_bytes
-    footer = json.dumps({"numParts": count, "length": len(data)}, separators=(",", ":")).encode()
-    return [*(data[at * size : (at + 1) * size] for at in range(count)), footer]
-
-
-def encode_cursor_info(info: CursorInfo, compression: str | None = None) -> bytes:
-    """The value of the metadata store; with a codec in its envelope."""
-    message = pb.ManagedCursorInfo(cursors_ledger_id=info.cursors_ledger_id, last_active=info.last_active_ms)
-    if info.state is not None:
-        message.mark_delete_ledger_id, message.mark_delete_entry_id = info.state.mark_delete
-        message.ranges.extend(_range_messages(info.state.ranges))
-        message.properties.extend(pb.NumberPair(name=k.encode(), value=v) for k, v in info.state.properties.items())
-        message.batches.extend(_batch_message(batch) for batch in info.state.batches)
-    message.cursor_properties.extend(
-        pb.Pair(name=name.encode(), value=value.encode()) for name, value in info.cursor_properties.items()
-    )
-    data = message.SerializeToString()
-    return data if compression is None else enveloped(data, compression)
-
-
 def position_info_bytes(state: AckState) -> int:
-    """How long `encode_position_info` is, without making it."""
+    """Bytes of one `PositionInfo`, without making it."""
     lengths = np.empty(len(state.ranges), dtype=np.int64)
     lists = sum(_long_list_bytes(one) for one in state.long_lists)
     return (
@@ -129,17 +90,6 @@ def position_info_bytes(state: AckState) -> int:
 def _long_list_bytes(one: LongList) -> int:
     body = 1 + int(kernel.varint_length(one.ledger_id)) + int(kernel.words_length(one.words))
     return 1 + int(kernel.varint_length(body)) + body
-
-
-def _long_list(one: LongList) -> bytes:
-    body = 1 + int(kernel.varint_length(one.ledger_id)) + int(kernel.words_length(one.words))
-    out = np.empty(_long_list_bytes(one), dtype=np.uint8)
-    out[0] = 0x32
-    at = kernel.put_varint(out, 1, body)
-    out[at] = 0x08
-    at = kernel.put_varint(out, at + 1, one.ledger_id)
-    kernel.put_words(one.words, out, at)
-    return out.tobytes()
 
 
 def _head(state: AckState) -> bytes:
@@ -157,11 +107,3 @@ def _properties_and_batches(state: AckState) -> bytes:
 def _batch_message(batch: BatchState) -> pb.BatchDeletion:
     position = pb.NestedPosition(ledger_id=batch.ledger_id, entry_id=batch.entry_id)
     return pb.BatchDeletion(position=position, delete_set=batch.words)
-
-
-def _range_messages(ranges: Longs) -> Iterable[pb.MessageRange]:
-    for lower_ledger, lower_entry, upper_ledger, upper_entry in ranges.tolist():
-        yield pb.MessageRange(
-            lower=pb.NestedPosition(ledger_id=lower_ledger, entry_id=lower_entry),
-            upper=pb.NestedPosition(ledger_id=upper_ledger, entry_id=upper_entry),
-        )
