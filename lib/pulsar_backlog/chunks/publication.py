@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal
 
+from pulsar_backlog.chunks import damage, passes, sizes, states, sureness
 from pulsar_backlog.chunks import parts as taken
-from pulsar_backlog.chunks import passes, sizes, states, sureness
+from pulsar_backlog.chunks.damage import Resent
 from pulsar_backlog.chunks.extent import ledgers_of, manifest_of, roles_from, span_entries, span_ms
 from pulsar_backlog.chunks.parts import Parts
 from pulsar_backlog.chunks.rows import (
+    NO_DAMAGE,
     ChunkRole,
     ChunkRow,
+    Damaged,
     DecodeState,
     Flag,
     LogEdge,
@@ -20,6 +24,7 @@ from pulsar_backlog.chunks.rows import (
     State,
     Sureness,
     position,
+    stored_at_ms,
     trusted,
 )
 from pulsar_backlog.chunks.sureness import OutOfPlace
@@ -31,11 +36,13 @@ class FamilyFacts:
 
     Attributes:
         flags: flags that come from them.
-        damaged_siblings: whether damaged entries of the uuid lie outside this publication.
+        damaged: damaged copies under the uuid, of this publication too; the first ones where there are very many.
+        resent: chunk ids of all sound copies under the uuid, by their bytes; empty where nothing is damaged.
     """
 
     flags: set[Flag]
-    damaged_siblings: bool
+    damaged: Sequence[Damaged] = ()
+    resent: Resent = field(default_factory=dict)
 
 
 def fold_publication(
@@ -68,8 +75,9 @@ def fold_publication(
         total_contradicted=bool(parts.picks) and _joined_bytes(parts) != parts.total,
         uncompressed_size_lies=bool(parts.picks)
         and sizes.uncompressed_size_lies(*parts.fields[:2], _joined_bytes(parts)),
-        damaged_siblings=family.damaged_siblings,
         may_arrive=may_arrive and not parts.picks,
+        near_damage=() if parts.picks else tuple(_near_damage(parts, measured, newest, family, edge)),
+        resent=family.resent,
     )
     judged = sureness.judge(facts, edge)
     publication = _publication(parts, measured, state, flags, join != "no", judged)
@@ -113,6 +121,31 @@ def _out_of_place(parts: Parts) -> OutOfPlace:
         return "none"
     sound = (row for row in parts.placed if trusted(row))
     return "damaged" if passes.ascending_pick(sound, parts.n) is None else "other_bytes"
+
+
+def _near_damage(
+    parts: Parts, measured: sizes.Sizes, newest: ChunkRow, family: FamilyFacts, edge: LogEdge
+) -> Iterator[str]:
+    """What damaged entries near it leave uncertain about a publication that lacks chunks."""
+    if not family.damaged and edge.damage == NO_DAMAGE:
+        return
+    times = [stored_at_ms(row) for row in parts.believable]
+    lacking = damage.Lacking(
+        chunk_uuid=newest.chunk_uuid,
+        producer=(newest.producer_name, parts.fields[4]),
+        own=frozenset(map(position, parts.rows)),
+        first=position(parts.rows[0]),
+        last=position(parts.rows[-1]),
+        from_ms=min(times),
+        until_ms=max(times),
+        nothing_later=parts.n - 1 not in parts.firsts and not states.wrote_later(newest, edge),
+        verified=all(row.checksum_state == "valid" for row in parts.believable),
+        n=parts.n,
+        present=parts.firsts.keys(),
+        lengths=sizes.missing_lengths(parts.present, parts.n, parts.total, measured, parts.fields[2]),
+        resent=family.resent,
+    )
+    yield from damage.doubts(lacking, edge.damage, family.damaged, edge.grace_ms)
 
 
 def _can_be_joined(parts: Parts) -> Literal["yes", "on_trust", "no"]:

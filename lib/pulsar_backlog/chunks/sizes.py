@@ -132,6 +132,21 @@ def even_cut(lengths: Mapping[int, Collection[int]], n: int, total: int) -> tupl
     return None
 
 
+def missing_lengths(present: Sequence[int], n: int, total: int, sizes: Sizes, encrypted: bool) -> dict[int, int]:
+    """Payload bytes, as stored, of missing chunks -> the first such chunk; empty when they cannot be known."""
+    length = sizes.slice_length
+    if length is None or -(-total // length) != n:
+        return {}
+    tag = ENCRYPTION_TAG_BYTES if encrypted else 0
+    found = {}
+    if not present or present[-1] != n - 1:
+        found[total - (n - 1) * length + tag] = n - 1
+    first, end = next(iter(missing_runs(present, n)), (n, n))
+    if first < n - 1 and end > first:
+        found[length + tag] = first
+    return found
+
+
 def missing_runs(present: Sequence[int], n: int) -> list[tuple[int, int]]:
     """Runs of missing chunk ids, half-open, at most `MAX_LISTED`; `present` ascends within [0, n)."""
     runs: list[tuple[int, int]] = []

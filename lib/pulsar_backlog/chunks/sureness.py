@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
+from pulsar_backlog.chunks.damage import Resent, about_copies
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, stored_at_ms, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
 
@@ -58,8 +59,9 @@ class Facts:
         sizes_contradict: whether slices, count and total contradict each other.
         total_contradicted: whether all chunks are stored and their bytes are not the recorded total.
         uncompressed_size_lies: whether all chunks are stored, uncompressed, and `uncompressed_size` is another.
-        damaged_siblings: whether the uuid has damaged entries outside this publication.
         may_arrive: whether chunks are missing that may still come.
+        near_damage: what damaged entries near it make uncertain, where chunks are missing.
+        resent: chunk ids of all sound copies under the uuid, by their bytes.
     """
 
     state: State
@@ -76,8 +78,9 @@ class Facts:
     sizes_contradict: bool
     total_contradicted: bool
     uncompressed_size_lies: bool
-    damaged_siblings: bool
     may_arrive: bool
+    near_damage: Sequence[str]
+    resent: Resent
 
 
 def judge(facts: Facts, edge: LogEdge) -> tuple[Sureness, str]:
@@ -93,10 +96,11 @@ def _heaviest(doubts: Iterable[Doubt]) -> Sureness:
 
 
 def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
+    damaged = [row for row in facts.relied_on if not trusted(row)]
     if not any(trusted(row) for row in facts.rows):
-        yield "cannot_tell", "every stored copy is damaged, so its fields cannot be believed"
-    elif not all(trusted(row) for row in facts.relied_on):
-        yield "likely", "a copy is damaged, so its fields cannot be believed"
+        yield "cannot_tell", "every stored copy is damaged, so it may be a part of another message"
+    if damaged:
+        yield "likely", about_copies(damaged, facts.resent)
     if any(row.checksum_state == "absent" for row in facts.relied_on):
         yield "likely", "chunks are stored without a checksum"
     if facts.out_of_place in _OUT_OF_PLACE:
@@ -129,12 +133,11 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
         return
     if facts.state == "malformed" and facts.may_arrive:
         yield "likely", "more of it may still be arriving"
+    yield from (("likely", words) for words in facts.near_damage)
     if facts.state not in LOST:
         return
     if edge.has_rejects:
         yield "likely", "entries of the topic could not be decoded, and one may be a missing chunk"
-    if facts.damaged_siblings:
-        yield "likely", "a damaged entry under the same uuid may be a missing chunk"
     if facts.state == "headless":
         yield from _doubts_about_head(facts.rows[0], edge)
     elif not edge.begins_at_start and _is_near_begin(facts.rows[0], edge):
