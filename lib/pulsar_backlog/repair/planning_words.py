@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.repair.planning_safety import NOT_EXPORTED, UNSURE, UNVERIFIED
 from pulsar_backlog.repair.planning_values import Publication, Restored, StallRow, Stored, Subscription
 from pulsar_backlog.repair.runs import runs_of, runs_text
@@ -49,11 +50,6 @@ SETTINGS_AFFECTS = "Advice; nothing is applied."
 def worst(sureness: Iterable[str]) -> str:
     """The least sure of them; `certain` when there is none."""
     return max(sureness, key=_WEIGHT.__getitem__, default="certain")
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def position_text(position: Position) -> str:
@@ -258,7 +254,6 @@ def _readers(stored: Stored | None) -> str:
     if stored is None:
         return ""
     which = "the key" if stored.keys == 1 else f"one of the {stored.keys} keys"
-    batch = (
-        "" if stored.batch_size is None else f" It is a batch: all of its {stored.batch_size:,} messages come again."
-    )
+    size = stored.batch_size
+    batch = "" if size is None else f" It is a batch: {counted(size, 'message comes', 'messages come')} again."
     return f" Who reads it needs {which} that the original was encrypted for.{batch}"

@@ -69,14 +69,6 @@ def spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 message`, `3 messages`, `1,200 entries`."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
-    return f"{number:,} {plural}"
-
-
 def byte_size(size_bytes: int) -> str:
     """Bytes in the largest binary unit below them: `999 B`, `1.5 KiB`."""
     if abs(size_bytes) < 1024:
