@@ -32,7 +32,6 @@ CASES: dict[str, tuple[str, list[str], set[str]]] = {
     "reused": ("whole", ["uuid_reused"], {"C12"}),
     "lies": ("whole", ["sizes_lie"], {"C13"}),
     "no codec's bytes": ("whole", ["decode_fault"], {"C14"}),
-    "no key's bytes": ("whole", ["undecryptable"], {"C14"}),
     "residue": ("whole", ["prefix_residue"], {"C17"}),
     "mixed": ("gap", ["mixed_with_another_publication", "uuid_reused"], {"C09", "C12", "C33"}),
     "damaged": ("whole", ["corrupt_copy"], {"C34"}),

@@ -23,7 +23,6 @@ Flag = Literal[
     "corrupt_copy",
     "copies_differ",
     "ledger_span",
-    "undecryptable",
     "decode_fault",
 ]
 DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]

@@ -23,7 +23,6 @@ FLAG_CODES: dict[Flag, str] = {
     "uuid_reused": "C12",
     "sizes_lie": "C13",
     "decode_fault": "C14",
-    "undecryptable": "C14",
     "prefix_residue": "C17",
     "ledger_span": "C22",
     "mixed_with_another_publication": "C33",

@@ -17,7 +17,7 @@ from pulsar_backlog.cursors.stall_values import WEIGHT, Action, ChunkSet, Copy, 
 from pulsar_backlog.cursors.stall_words import advice_of
 
 _INCOMPLETE = frozenset({"orphan_prefix", "headless", "gap", "malformed"})
-_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "undecryptable", "metadata_conflict"})
+_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
 _LOST_BY_SOME = frozenset(
     {"repeated_prefix", "overlap", "mixed_with_another_publication", "corrupt_copy", "copies_differ", "size_fault"}
 )

@@ -14,7 +14,7 @@ Outcome = Literal["lost", "maybe_lost", "blocking", "damaged", "malformed", "res
 _INCOMPLETE = frozenset({"orphan_prefix", "headless", "gap"})
 _BLOCKING = frozenset({"decode_fault", "sizes_lie"})
 _CLIENTS_LOSE_IT = frozenset({"repeated_prefix", "overlap"})
-_HARMLESS = frozenset({"ledger_span", "undecryptable"})
+_HARMLESS = frozenset({"ledger_span"})
 
 MIXED = "mixed_with_another_publication"
 """Flag of publications that clients may deliver joined with another."""

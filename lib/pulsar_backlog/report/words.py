@@ -32,7 +32,6 @@ FLAGS: dict[str, str] = {
     "corrupt_copy": "a copy of a chunk fails its checksum",
     "copies_differ": "two copies of a chunk hold different bytes",
     "ledger_span": "lies in more than one ledger",
-    "undecryptable": "encrypted; its content was not checked",
     "decode_fault": "its payload cannot be decompressed",
 }
 """What a flag means. Flags that are not here are shown as they are."""
