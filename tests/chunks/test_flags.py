@@ -164,6 +164,7 @@ def test_every_flag_is_set_by_something() -> None:
         rows("0 1 2 3 0"),
         rows("0 1 2 3 0 1 2 3"),
         two("0 1", "2 3"),
+        two("0 1 2 3", "0 1 2"),
         [*rows("0 1 2"), row(3, 3, sequence_id=9)],
         [*rows("0 1 2"), row(3, 3, payload_length=0, total_bytes=3000)],
         rows("0 1 2 3", total_bytes=9),

@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, list[str], set[str]]] = {
     "damaged": ("whole", ["corrupt_copy"], {"C34"}),
     "two versions": ("whole", ["copies_differ"], {"C35"}),
     "uneven": ("whole", ["size_fault"], {"C36"}),
+    "left of a resend": ("orphan_prefix", ["resend_residue"], {"C37"}),
+    "left of a resend, likely": ("orphan_prefix", ["resend_residue", "uuid_reused"], {"C37", "C12"}),
 }
 
 

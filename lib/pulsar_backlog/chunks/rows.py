@@ -15,6 +15,7 @@ Flag = Literal[
     "tail_residue",
     "prefix_residue",
     "whole_duplicate",
+    "resend_residue",
     "uuid_reused",
     "mixed_with_another_publication",
     "metadata_conflict",
@@ -103,6 +104,7 @@ class LogEdge:
         producers_gone: whether saved statistics show no publisher attached.
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
+        deduplicated: whether the broker is known to drop duplicates.
     """
 
     end_time_ms: int | None
@@ -117,6 +119,7 @@ class LogEdge:
     producers_gone: bool
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None
+    deduplicated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

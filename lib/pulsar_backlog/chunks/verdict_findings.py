@@ -29,5 +29,9 @@ FLAG_CODES: dict[Flag, str] = {
     "corrupt_copy": "C34",
     "copies_differ": "C35",
     "size_fault": "C36",
+    "resend_residue": "C37",
 }
 """Finding code of each flag."""
+
+NO_LOSS: Flag = "resend_residue"
+"""Flag of what is incomplete and no loss: its message is stored whole, so its state is no finding."""

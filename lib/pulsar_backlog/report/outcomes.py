@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.report.model import PublicationGroup, PublicationRow
 from pulsar_backlog.report.words import STATE_ORDER, STATES, SURENESS
 
@@ -31,6 +32,8 @@ def outcome(state: str, flags: Iterable[str], rebuildable: bool, sureness: str) 
     rebuildable may be lost.
     """
     flag_set = set(flags)
+    if NO_LOSS in flag_set:
+        return "odd"
     if state in ("in_flight", "malformed"):
         return "in_flight" if state == "in_flight" else "malformed"
     if flag_set & _BLOCKING:
