@@ -9,6 +9,7 @@ from dataclasses import fields
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
+from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.listing import take_listing
@@ -230,11 +231,9 @@ def _producer_of(data: bytes) -> str | None:
 
 def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:
     m = entry.metadata
-    properties = tuple(sorted((m.properties or {}).items()))
-    shared = (m.partition_key, m.ordering_key, m.event_time, m.schema_version, properties)
     return ChunkRow(
         ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
         payload_offset, entry.frame.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
         m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
-        hash(shared), entry.broker.broker_timestamp if entry.broker else None,
+        hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
     )  # fmt: skip

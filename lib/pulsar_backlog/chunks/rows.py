@@ -14,6 +14,7 @@ Flag = Literal[
     "tail_residue",
     "prefix_residue",
     "whole_duplicate",
+    "resend_residue",
     "uuid_reused",
     "mixed_with_another_publication",
     "metadata_conflict",
@@ -22,7 +23,6 @@ Flag = Literal[
     "corrupt_copy",
     "copies_differ",
     "ledger_span",
-    "undecryptable",
     "decode_fault",
 ]
 DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]
@@ -153,6 +153,7 @@ class LogEdge:
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
         damage: the topic's damaged entries.
+        deduplicated: whether the broker is known to drop duplicates.
     """
 
     end_time_ms: int | None
@@ -168,6 +169,7 @@ class LogEdge:
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None
     damage: Damage = NO_DAMAGE
+    deduplicated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

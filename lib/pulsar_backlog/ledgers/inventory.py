@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, islice
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.copies import Examined, Pair, Problem, examine
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
@@ -84,14 +85,16 @@ def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
     if not listing.pairs:
         yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
     if listing.foreign.count:
-        yield _counted("S03", "foreign", "objects are not offloaded ledgers", listing.foreign)
+        words = counted(listing.foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")
+        yield _counted("S03", "foreign", words, listing.foreign)
     for kind, tally in sorted(listing.unsupported.items()):
-        yield _counted("S21", kind, f"objects hold ledgers of the kind {kind}, which is not read", tally)
+        words = counted(tally.count, "object holds a ledger", "objects hold ledgers")
+        yield _counted("S21", kind, f"{words} of the kind {kind}, which is not read", tally)
 
 
-def _counted(code: str, subject: str, what: str, tally: Tally) -> Finding:
+def _counted(code: str, subject: str, words: str, tally: Tally) -> Finding:
     examples = printable(tally.examples)
-    return Finding(code, subject, f"{tally.count} {what}.", count=tally.count, evidence=examples)
+    return Finding(code, subject, f"{words}.", count=tally.count, evidence=examples)
 
 
 @dataclass(frozen=True)
