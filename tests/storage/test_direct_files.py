@@ -13,8 +13,8 @@ import pytest
 from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.catalog import Catalog
 from pyspark.sql import functions as f
+from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.scan import entries_frame, entry_files
@@ -205,7 +205,7 @@ def test_the_folders_are_on_the_disk_before_the_commit_and_the_commit_after_it(
     fsync, commit = os.fsync, TableLog.commit
 
     def note_sync(descriptor: int) -> None:
-        done.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
         fsync(descriptor)
 
     def note_commit(*arguments: Any) -> int:

@@ -65,7 +65,7 @@ def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
     synced: list[tuple[str, int]] = []
 
     def note(descriptor: int) -> None:
-        synced.append((os.readlink(f"/proc/self/fd/{descriptor}"), os.fstat(descriptor).st_size))
+        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), os.fstat(descriptor).st_size))
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
