@@ -21,8 +21,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
+from pulsar_backlog.output.data_files import sync
 from pulsar_backlog.tables import Table
-from pulsar_backlog.tables.data_files import sync
 
 CONTRACT_PROPERTY = "pulsar_backlog.contract"
 """Table property that holds the contract's version."""
