@@ -7,7 +7,9 @@ Statistics"): what a query filters by decides which files it opens.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -65,12 +67,13 @@ class DataFileWriter:
             self._flush()
 
     def close(self) -> DataFile | None:
-        """Write what waits and end the file; None when there was no row."""
+        """Write what waits and end the file, which is on the disk then; None when there was no row."""
         if self._waiting_rows:
             self._flush()
         if self._writer is None:
             return None
         self._writer.close()
+        sync(self._path)
         return DataFile(self._path.name, self._path.stat().st_size, self._stats())
 
     def _flush(self) -> None:
@@ -96,6 +99,22 @@ class DataFileWriter:
             "maxValues": {name: _as_json(bounds.high) for name, bounds in known.items()},
             "nullCount": {name: bounds.nulls for name, bounds in self._bounds.items()},
         })  # fmt: skip
+
+
+def sync(path: Path) -> None:
+    """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such promise to give
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def write_data_file(
