@@ -17,9 +17,10 @@ from uuid import uuid4
 
 import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
 from pyspark.errors import PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from pulsar_backlog.output.data_files import Place
 from pulsar_backlog.tables import Table
 
 CONTRACT_PROPERTY = "pulsar_backlog.contract"
@@ -92,27 +93,26 @@ class DirectWrite:
     """A table's folder, open for files of new rows.
 
     Attributes:
-        folder: where the files go.
-        prefix: how their names begin.
+        place: where the files go.
         offered: whether Delta may have made the files part of the table, so that they must stay.
     """
 
-    folder: Path
-    prefix: str
+    place: Place
     log: TableLog
     table: Table
     schema: StructType
     offered: bool = False
 
-    def commit(self, files: Sequence[Row]) -> None:
-        """Add `files` (`name`, `size_bytes`, `stats`) to the table, all or none.
+    def commit(self, files: Sequence[Any]) -> None:
+        """Add those of `files` that are this table's (rows of `FILES_DDL`) to the table, all or none.
 
         Raises:
             ConcurrentModificationException: another writer changed the table since it was opened (Delta's own).
         """
-        if not files and self.log.version >= 0:
+        mine = [file for file in files if file["table"] == self.table.name]
+        if not mine and self.log.version >= 0:
             return
-        adds = [self._add_action(file) for file in files]
+        adds = [self._add_action(file) for file in mine]
         self.offered = True
         try:
             self.log.commit(self.table, self.schema, adds)
@@ -120,8 +120,8 @@ class DirectWrite:
             self.offered = False
             raise
 
-    def _add_action(self, file: Row) -> str:
-        changed_ms = int((self.folder / file["name"]).stat().st_mtime * 1000)
+    def _add_action(self, file: Any) -> str:
+        changed_ms = int((self.place.folder / file["name"]).stat().st_mtime * 1000)
         return json.dumps({
             "add": {
                 "path": file["name"], "partitionValues": {}, "size": file["size_bytes"],
@@ -133,10 +133,10 @@ class DirectWrite:
 @contextmanager
 def open_direct(folder: Path, log: TableLog, table: Table, schema: StructType) -> Iterator[DirectWrite]:
     """The table open for new files. Files that were not committed when the block ends are removed."""
-    direct = DirectWrite(folder, f"part-{uuid4()}-", log, table, schema)
+    direct = DirectWrite(Place(folder, f"part-{uuid4()}-"), log, table, schema)
     try:
         yield direct
     finally:
         if not direct.offered:
-            for path in folder.glob(f"{direct.prefix}*"):
+            for path in folder.glob(f"{direct.place.prefix}*"):
                 path.unlink()
