@@ -30,6 +30,7 @@ from pulsar_backlog.commands.connection import (
     TimeoutOption,
     TokenFileOption,
 )
+from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.output.claims import claimed
 from pulsar_backlog.progress import counting
@@ -95,7 +96,7 @@ def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> N
         }
         sys.stdout.write(json.dumps(body) + "\n")
         return
-    verdict = f"Saved {counts['saved']:,} topics" if new else "Nothing to do: this snapshot is complete"
+    verdict = f"Saved {counted(counts['saved'], 'topic')}" if new else "Nothing to do: this snapshot is complete"
     console.print(f"[bold]{verdict}[/]; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}.")
     console.print(
         f"Begun {_utc(index.begun_ms)}. Next: pulsar-backlog audit SOURCE --admin {escape(str(folder))} --out DIR"

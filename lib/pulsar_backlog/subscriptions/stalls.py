@@ -17,7 +17,7 @@ from pulsar_backlog.subscriptions.stall_values import Action, ChunkSet, Copy, St
 from pulsar_backlog.subscriptions.stall_words import advice_of
 from pulsar_backlog.terms import DOUBT, SURPLUS, UNDELIVERABLE
 
-_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "undecryptable", "metadata_conflict"})
+_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
 _LOST_BY_SOME = frozenset(
     {"repeated_prefix", "overlap", "mixed_with_another_publication", "corrupt_copy", "copies_differ", "size_fault"}
 )

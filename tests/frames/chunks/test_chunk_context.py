@@ -65,6 +65,7 @@ CASES: dict[str, Case] = {
     "the producer stopped *": ([LOST], [stored(1, 1), stored(2, 0)]),
     "cut in the middle *": ([sent(1, 0, 3, "orphan_prefix", num_chunks=9)], WENT_ON),
     "sent again under the same number *": ([LOST | {"flags": ["uuid_reused"]}], WENT_ON),
+    "left of a resend *": ([LOST | {"flags": ["resend_residue"]}], WENT_ON),
     "C16 perhaps a retry *": ([LOST, sent(2, 2, 5, total_bytes=100)], [*WENT_ON, stored(9, 3)]),
     "C18 interleaved": ([sent(2, 1, 4), sent(1, 0, 5)], [stored(9, 9)]),
     "C18 swapped": ([sent(2, 0, 2), sent(1, 3, 5), sent(3, 6, 8)], [stored(9, 9)]),

@@ -32,12 +32,13 @@ CASES: dict[str, tuple[str, list[str], set[str]]] = {
     "reused": ("whole", ["uuid_reused"], {"C12"}),
     "lies": ("whole", ["sizes_lie"], {"C13"}),
     "no codec's bytes": ("whole", ["decode_fault"], {"C14"}),
-    "no key's bytes": ("whole", ["undecryptable"], {"C14"}),
     "residue": ("whole", ["prefix_residue"], {"C17"}),
     "mixed": ("gap", ["mixed_with_another_publication", "uuid_reused"], {"C09", "C12", "C33"}),
     "damaged": ("whole", ["corrupt_copy"], {"C34"}),
     "two versions": ("whole", ["copies_differ"], {"C35"}),
     "uneven": ("whole", ["size_fault"], {"C36"}),
+    "left of a resend": ("orphan_prefix", ["resend_residue"], {"C37"}),
+    "left of a resend, likely": ("orphan_prefix", ["resend_residue", "uuid_reused"], {"C37", "C12"}),
 }
 
 

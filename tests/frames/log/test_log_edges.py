@@ -76,6 +76,16 @@ def test_what_may_lie_between_two_ledgers(
 
 
 @pytest.mark.parametrize(
+    ("state", "deduplicated"),
+    [(None, False), (said(5), False), (said(5, deduplicated=False), False), (said(5, deduplicated=True), True)],
+)
+def test_deduplication_is_known_where_the_broker_says_so(
+    spark: SparkSession, state: ClusterState | None, deduplicated: bool
+) -> None:
+    assert edge_of(spark, GOES_ON, state).deduplicated is deduplicated
+
+
+@pytest.mark.parametrize(
     ("state", "more_ledgers", "absent"),
     [
         pytest.param(None, (), (), id="nothing says that there are others"),

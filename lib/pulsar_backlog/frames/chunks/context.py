@@ -9,6 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.frames.chunks.rows import is_chunk
 from pulsar_backlog.frames.chunks.slice_limits import FRAME_PADDING_BYTES, fills_limit, limit_in_evidence
 from pulsar_backlog.frames.log.transactions import ends_transaction
@@ -67,7 +68,7 @@ def lost_to_deduplication(publications: DataFrame, producers: DataFrame, dedupli
     lost = (
         looked.filter((f.col("state") == "orphan_prefix") & f.col("drops") & cut)
         .join(ends, on=["topic", "producer_name"], how="inner")
-        .filter(went_on & ~f.array_contains("flags", "uuid_reused"))
+        .filter(went_on & ~f.arrays_overlap("flags", f.array(f.lit("uuid_reused"), f.lit(NO_LOSS))))
     )
     retried = f.col("newest_alike") > _place("last")
     sureness = f.when(retried | (f.col("sureness") == "cannot_tell"), "cannot_tell").otherwise("likely")

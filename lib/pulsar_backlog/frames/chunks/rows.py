@@ -5,8 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-REPLICATION_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
-"""Property a replicator sets on every entry; it differs between chunks of one healthy message."""
+from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION, SHARED_FIELDS
 
 CHUNK_COLUMNS = (
     "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
@@ -26,16 +25,12 @@ def is_chunk() -> Column:
 
 
 def metadata_digest() -> Column:
-    """Hash of what all chunks of one healthy message share besides sizes and codec."""
+    """Hash of what all chunks of one healthy message share: see `chunks.shared_fields`."""
     # Spark compiles no function with a lambda, so only what a replicator wrote goes through one.
     others = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
     replicated = f.map_contains_key("properties", REPLICATION_POSITION)
     properties = f.when(replicated, others).otherwise(f.col("properties"))
-    return f.xxhash64(
-        "partition_key", "partition_key_b64_encoded", "null_partition_key", "ordering_key", "event_time",
-        "schema_version", "schema_id", "deliver_at_time", "txnid_most_bits", "txnid_least_bits", "null_value",
-        f.sort_array(f.map_entries(properties)),
-    )  # fmt: skip
+    return f.xxhash64(*SHARED_FIELDS, f.sort_array(f.map_entries(properties)))
 
 
 def select_chunks(entries: DataFrame) -> DataFrame:

@@ -147,6 +147,7 @@ def _edge(
         producers_gone=at_end and topic.publishers == 0,
         unknown_after=unknown_after,
         begin_time_ms=row["begin_time_ms"],
+        deduplicated=topic.deduplicated is True,
     )
 
 
