@@ -19,10 +19,10 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary, topic_summary
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 

@@ -19,7 +19,6 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.repair.applying.journal import open_journal
 from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.repair.planning.folder import store_plan
@@ -28,6 +27,7 @@ from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
 from pulsar_backlog.storage.delta import exists, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
 from pulsar_backlog.tables import TABLES

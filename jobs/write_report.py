@@ -23,7 +23,6 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.report import rows as queries
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
@@ -32,6 +31,7 @@ from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.storage.delta import exists, read_table, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.output import claims
+from pulsar_backlog.storage import claims
 from pulsar_backlog.storage.delta import direct_write, replace_slice, schema_of
 from pulsar_backlog.storage.runs import JobContext, JobResult, run_job
 from pulsar_backlog.tables import TABLES

@@ -14,9 +14,9 @@ from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.output.claims import claimed
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.terminal.again import Saved
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.endings import ending
 from pulsar_backlog.storage.runs import run_job
 from pulsar_backlog.terms import (

@@ -37,7 +37,6 @@ from pulsar_backlog.commands.repair_plan import audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.output.claims import claimed
 from pulsar_backlog.repair.applying.apply import Limits, Outcome, apply_plan, dry_run
 from pulsar_backlog.repair.applying.drift import Allowed
 from pulsar_backlog.repair.applying.journal import open_journal
@@ -46,6 +45,7 @@ from pulsar_backlog.repair.broker.client import Keys, opened_client, read_keys
 from pulsar_backlog.repair.broker.cluster import Door, Ledgers
 from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.values import Action, Plan, read_plan
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(

@@ -32,8 +32,8 @@ from pulsar_backlog.commands.connection import (
 )
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.output.claims import claimed
 from pulsar_backlog.progress import counting
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _SHOWN = 10

@@ -15,13 +15,13 @@ from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
 from pulsar_backlog.frames.repair import stored as repair_stored
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
 from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.storage.delta import exists, read_table
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, scanned_source
 from pulsar_backlog.tables import TABLES
 

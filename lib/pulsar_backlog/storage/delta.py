@@ -14,16 +14,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
+from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.workers import quiet
-
-
-def table_path(out: str, table: Table) -> str:
-    """Where a table lies: a folder, or an address the cluster's Hadoop knows."""
-    return f"{out.rstrip('/')}/tables/{table.name}"
 
 
 @cache

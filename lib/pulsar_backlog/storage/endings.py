@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.logs import keep_trace
-from pulsar_backlog.output.claims import local_out
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
 
 MAX_HEADLINE = 300

@@ -27,7 +27,7 @@ from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.options import Options
-from pulsar_backlog.output.claims import claimed
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.session import start_session

@@ -17,11 +17,11 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.logs import keep_trace, log_stream
-from pulsar_backlog.output.claims import local_out
 from pulsar_backlog.storage.class_archive import java_options
 from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars
 from pulsar_backlog.storage.java import check_java
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.output import claims
-from pulsar_backlog.output.claims import MIN_FREE_BYTES, claimed
+from pulsar_backlog.storage import claims
+from pulsar_backlog.storage.claims import MIN_FREE_BYTES, claimed
 from pulsar_backlog.terms import LOCK_NAME
 from tests.places import held_elsewhere, mounted
 

@@ -20,6 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import LOCK_NAME
 
@@ -30,11 +31,6 @@ _held: set[Path] = set()
 """Folders that this process holds: a job runs inside the command that holds them for it."""
 
 _MAX_INFO_BYTES = 4096
-
-
-def local_out(out: str) -> Path | None:
-    """`out` as a local folder, or None when it is an address for the cluster."""
-    return None if "://" in out and not out.startswith("file://") else Path(out.removeprefix("file://"))
 
 
 @contextmanager
