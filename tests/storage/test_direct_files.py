@@ -30,9 +30,9 @@ from pulsar_backlog.storage.delta import (
     read_table,
     replace_slice,
     schema_of,
-    table_path,
     table_version,
 )
+from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 

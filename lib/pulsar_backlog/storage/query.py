@@ -16,7 +16,8 @@ from rich.table import Table as Grid
 
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage.delta import local_out, register_tables
+from pulsar_backlog.storage.delta import register_tables
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.whole_files import replacing
 
