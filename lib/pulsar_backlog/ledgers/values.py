@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ UNIT_BYTES = 64 * 1024 * 1024
 WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
+
+Kind = Literal["jcloud", "filesystem"]
+"""How a ledger is stored: by the object-store offloader, or as a MapFile by the filesystem offloader."""
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -65,6 +68,30 @@ class Block:
     is_last: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry, or a part of one, lies.
+
+    Attributes:
+        path: object, relative to the source.
+        offset: its first byte in the object; of what is compressed, that of the block or record that holds it.
+        length: its bytes, decompressed.
+        inner_offset: its first byte in what that block or record inflates to; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None where it is stored as it is.
+    """
+
+    path: str
+    offset: int
+    length: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+    @property
+    def end(self) -> int:
+        """The byte after the last one that must be read, in the object."""
+        return self.offset + (self.length if self.block_length is None else self.block_length)
+
+
 @dataclass(frozen=True)
 class ScanUnit:
     """A piece of a ledger copy that one task reads alone.
@@ -76,6 +103,8 @@ class ScanUnit:
         path: data object, relative to the source.
         number: place of the unit in the copy, from 0.
         blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own.
+        kind: how the copy is stored, one of `KINDS`.
+        checksum_path: file with checksums of the data object, relative to the source, or None.
     """
 
     ledger_id: int
@@ -84,6 +113,8 @@ class ScanUnit:
     path: str
     number: int
     blocks: tuple[Block, ...]
+    kind: Kind = "jcloud"
+    checksum_path: str | None = None
 
 
 @dataclass(frozen=True)
@@ -114,16 +145,32 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Compressed:
+    """Where entries lie that are stored compressed: arrays of equal length, a value for each entry.
+
+    Attributes:
+        offset: first byte of the block or record in the object.
+        length: its stored bytes.
+        inner_offset: first byte of the entry in what it inflates to.
+    """
+
+    offset: Int64s
+    length: Int64s
+    inner_offset: Int64s
+
+
+@dataclass(frozen=True)
 class FrameBatch:
     """Entries of one unit: one contiguous buffer, and where in it each entry lies.
 
     Attributes:
-        buffer: bytes of a part of the data object.
-        base: offset of `buffer[0]` in the data object.
+        buffer: bytes of a part of the data object, decompressed.
+        base: offset of `buffer[0]` in the data object; without meaning where it was compressed.
         entry_id: ids by place in the block.
         offset: first byte of each entry body within `buffer`.
         length: bytes of each entry body.
         faults: what was wrong around the entries.
+        compressed: where they lie in the data object; None where they are stored as they are.
     """
 
     buffer: Bytes
@@ -132,6 +179,15 @@ class FrameBatch:
     offset: Int64s
     length: Int64s
     faults: tuple[Fault, ...]
+    compressed: Compressed | None = None
+
+    def place(self, path: str, at: int) -> Place:
+        """Where entry number `at` of the batch lies in the object `path`."""
+        length = int(self.length[at])
+        if self.compressed is None:
+            return Place(path, self.base + int(self.offset[at]), length)
+        found = self.compressed
+        return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 
 
 @dataclass(frozen=True)
