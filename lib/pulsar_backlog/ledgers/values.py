@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.rows import as_time
 
 UNIT_BYTES = 64 * 1024 * 1024
@@ -116,6 +117,10 @@ class ScanUnit:
     kind: Kind = "jcloud"
     checksum_path: str | None = None
 
+    def uri_of(self, fault: Fault) -> str:
+        """The object that a fault is in."""
+        return self.checksum_path or self.path if fault.code.startswith("crc_file") else self.path
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -142,6 +147,12 @@ class Fault:
     found: str
     first_bytes: bytes
     entry_id: int | None = None
+
+
+def fault_of(error: DecodeError, place: int, length: int) -> Fault:
+    """An error in the structure of `length` bytes at `place` of its object."""
+    at = place + error.offset
+    return Fault(error.code, place, at, length, error.field, error.expected, error.found, error.context)
 
 
 @dataclass(frozen=True)
@@ -222,14 +233,14 @@ class LedgerCopy:
         created_time_ms: milliseconds, or None when not recorded.
         closed_time_ms: milliseconds, or None when unknown.
         faults: codes of the findings about this copy, sorted.
-        blocks: data blocks in order; empty when nothing can be scanned.
+        blocks: data blocks in order, or parts of a MapFile; empty when nothing can be scanned.
         structure_faults: what is wrong in the index, and in the data where no block is; the walk tells of the blocks.
     """
 
     topic: str | None
     ledger_id: int
     copy: str
-    kind: str
+    kind: Kind
     managed_ledger: str | None
     data_uri: str | None
     index_uri: str | None
@@ -248,6 +259,7 @@ class LedgerCopy:
     faults: tuple[str, ...]
     blocks: tuple[Block, ...]
     structure_faults: tuple[Fault, ...]
+    checksum_uri: str | None = None
 
     def uri_of(self, fault: Fault) -> str | None:
         """The object that one of the `structure_faults` is in."""
@@ -274,6 +286,7 @@ class LedgerCopy:
             "managed_ledger": self.managed_ledger,
             "data_uri": self.data_uri,
             "index_uri": self.index_uri,
+            "checksum_uri": self.checksum_uri,
             "data_bytes": self.data_bytes,
             "index_bytes": self.index_bytes,
             "data_etag": self.data_etag,
@@ -302,7 +315,9 @@ class PlannedCopy:
     topic: str | None
     ledger_id: int
     copy: str
+    kind: Kind
     data_uri: str | None
+    checksum_uri: str | None
     data_bytes: int | None
     data_etag: str | None
     expected_entries: int | None

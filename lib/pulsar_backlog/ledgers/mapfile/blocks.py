@@ -22,6 +22,7 @@ from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.codecs import inflate
 from pulsar_backlog.ledgers.mapfile.header import ESCAPE_BYTES, read_vint
+from pulsar_backlog.ledgers.mapfile.reading import Window
 from pulsar_backlog.ledgers.values import Bytes, Fault, Int64s
 
 MAX_BLOCK_BYTES = 256 * 1024 * 1024
@@ -95,6 +96,20 @@ def read_parts(block: memoryview) -> Parts:
         at = start + length
         sections.append((start, at))
     return Parts(records, tuple(sections))
+
+
+def parts_at(window: Window, position: int) -> Parts | DecodeError:
+    """The parts of the block at `position`, read as far as its lengths take; or what is wrong with one of them."""
+    needed = ESCAPE_BYTES + VINT_BYTES
+    while True:
+        window.load(position, needed)
+        try:
+            return read_parts(window.view(position, window.base + window.buffer.size - position))
+        except DecodeError as error:
+            more = error.offset + VINT_BYTES
+            if error.code != "sequence_too_short" or more <= needed:
+                return error
+            needed = more
 
 
 def open_block(codec: str, parts: Parts, block: memoryview, place: int) -> Records:

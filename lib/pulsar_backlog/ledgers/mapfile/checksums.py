@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
+from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError, SourceError
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Bytes, Fault
 
@@ -33,6 +33,22 @@ _HEAD = struct.Struct(">4si")
 def crc_file_bytes(data_bytes: int, chunk_bytes: int = USUAL_CHUNK_BYTES) -> int:
     """How long the checksum file of a file of `data_bytes` is."""
     return HEADER_BYTES + SUM_BYTES * -(-data_bytes // chunk_bytes)
+
+
+def read_chunk_bytes(source: Source, path: str) -> int:
+    """How many bytes each sum of a checksum file covers.
+
+    Raises:
+        DecodeError: it is no checksum file.
+        SourceError: it cannot be read.
+    """
+    head = source.read(path, 0, HEADER_BYTES).tobytes()
+    if len(head) == HEADER_BYTES:
+        magic, chunk = _HEAD.unpack(head)
+        if magic == MAGIC and 0 < chunk <= MAX_CHUNK_BYTES:
+            return int(chunk)
+    expected = f"{MAGIC.hex()} and 1 to {MAX_CHUNK_BYTES}"
+    raise DecodeError("crc_file_bad", offset=0, field="crc.header", expected=expected, found=head.hex() or "nothing")
 
 
 class Checksums:
@@ -69,14 +85,11 @@ class Checksums:
 
     def _open(self, path: str) -> None:
         try:
-            head = self._source.read(path, 0, HEADER_BYTES).tobytes()
+            self._chunk = read_chunk_bytes(self._source, path)
         except SourceError as error:
             self._lost("crc_file_bad", 0, "crc.file", "a checksum file", error.reason)
-            return
-        if len(head) < HEADER_BYTES or head[:4] != MAGIC or not 0 < _HEAD.unpack(head)[1] <= MAX_CHUNK_BYTES:
-            self._lost("crc_file_bad", 0, "crc.header", f"{MAGIC.hex()} and a number", head.hex() or "nothing")
-            return
-        self._chunk = _HEAD.unpack(head)[1]
+        except DecodeError as error:
+            self._lost(error.code, error.offset, error.field, error.expected, error.found)
 
     def _compare(self, path: str, data: Bytes, base: int, is_end: bool) -> Iterator[Fault]:
         chunk, end = self._chunk, base + data.size

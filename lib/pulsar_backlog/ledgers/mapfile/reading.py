@@ -16,14 +16,17 @@ class Window:
     """A stretch of one part of a file.
 
     Attributes:
+        path: of the file.
         base: place of `buffer[0]` in the file.
         buffer: its bytes; not to be written to.
         end: where the part ends, or the file where that is before.
+        faults: what the checksums say of the bytes that were in memory so far.
     """
 
     def __init__(self, source: Source, path: str, start: int, end: int, size: int, checksums: Checksums) -> None:
         """Look at `path` from `start` to `end`, about `size` bytes at once."""
-        self._source, self._path, self._size = source, path, size
+        self._source, self._size = source, size
+        self.path = path
         self._checksums = checksums
         self.base, self.end = start, end
         self.buffer: Bytes = np.empty(0, dtype=np.uint8)
@@ -46,7 +49,7 @@ class Window:
             end = min(self.end, position + max(self._size, wanted))
             start, stop = self._checksums.widened(position, end)
             self.buffer = np.empty(0, dtype=np.uint8)  # never two windows in memory
-            buffer = self._source.read(self._path, start, stop)
+            buffer = self._source.read(self.path, start, stop)
             is_end = start + buffer.size < stop
             self.faults += self._checksums.faults(buffer, start, is_end)
             self.base, self.buffer = position, buffer[position - start : end - start]
@@ -64,18 +67,19 @@ class Window:
         start = position - self.base
         return memoryview(self.buffer)[start : start + size]
 
-    def find(self, needle: bytes, position: int) -> int:
-        """Where `needle` stands next from `position` on, or the end of the part where it does not."""
-        while position < self.end:
-            self.load(position, min(len(needle), self.end - position))
+    def find(self, needle: bytes, position: int, limit: int | None = None) -> int:
+        """Where `needle` stands next from `position` on, or `limit` where it does not before that.
+
+        Without a limit that is the end of the part.
+        """
+        while position < min(limit or self.end, self.end):
+            self.load(position, len(needle))
             at = self.buffer[position - self.base :].tobytes().find(needle)
             if at >= 0:
-                return position + at
+                return min(position + at, limit or self.end)
             following = self.base + self.buffer.size
-            if following >= self.end:
-                break
             position = max(following - len(needle) + 1, position + 1)
-        return self.end
+        return limit or self.end
 
 
 def read_header(source: Source, path: str, value_class: str) -> Header:

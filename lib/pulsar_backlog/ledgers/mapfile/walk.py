@@ -15,13 +15,13 @@ import numpy as np
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.mapfile import kernel
-from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, VINT_BYTES, Parts, Records, open_block, read_parts
+from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Parts, Records, open_block, parts_at
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
 from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, ESCAPE_BYTES, SYNC_ESCAPE, Header
 from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
 from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Compressed, Fault, FrameBatch, Int64s, ScanUnit
+from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Compressed, Fault, FrameBatch, Int64s, ScanUnit, fault_of
 
 METADATA_ID = -1
 """Key of the record that holds the ledger metadata: the first one, before entry 0."""
@@ -52,7 +52,7 @@ class _Walk:
         try:
             header = read_header(self._source, self._unit.path, BYTES_WRITABLE)
         except DecodeError as error:
-            self._decode_fault(error, 0, 0)
+            self._faults.add(fault_of(error, 0, 0))
         else:
             for block in self._unit.blocks:
                 yield from self._part(header, block)
@@ -101,10 +101,10 @@ class _Walk:
         window.load(position, ESCAPE_BYTES)
         escape = window.bytes(position, ESCAPE_BYTES)
         is_marked = escape == header.escape
-        parts = _parts(window, position)
+        parts = parts_at(window, position)
         if isinstance(parts, DecodeError):
             if is_marked:
-                self._decode_fault(parts, position, window.end - position)
+                self._faults.add(fault_of(parts, position, window.end - position))
                 return None
         elif is_marked:
             return parts
@@ -212,22 +212,3 @@ class _Walk:
     def _fault(self, code: str, window: Window, at: int, field: str, expected: str, found: str) -> None:
         context = window.bytes(at, CONTEXT_BYTES)
         self._faults.add(Fault(code, at, at, max(window.end - at, 0), field, expected, found, context))
-
-    def _decode_fault(self, error: DecodeError, place: int, length: int) -> None:
-        at = place + error.offset
-        fault = Fault(error.code, place, at, length, error.field, error.expected, error.found, error.context)
-        self._faults.add(fault)
-
-
-def _parts(window: Window, position: int) -> Parts | DecodeError:
-    """The parts of the block at `position`, read as far as its lengths take; or what is wrong with one of them."""
-    needed = ESCAPE_BYTES + VINT_BYTES
-    while True:
-        window.load(position, needed)
-        try:
-            return read_parts(window.view(position, window.base + window.buffer.size - position))
-        except DecodeError as error:
-            more = error.offset + VINT_BYTES
-            if error.code != "sequence_too_short" or more <= needed:
-                return error
-            needed = more
