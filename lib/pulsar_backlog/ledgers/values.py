@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -91,6 +91,13 @@ class Place:
     def end(self) -> int:
         """The byte after the last one that must be read, in the object."""
         return self.offset + (self.length if self.block_length is None else self.block_length)
+
+    def after(self, size: int) -> Place:
+        """What lies there behind its first `size` bytes."""
+        length = self.length - size
+        if self.inner_offset is None:
+            return replace(self, offset=self.offset + size, length=length)
+        return replace(self, inner_offset=self.inner_offset + size, length=length)
 
 
 @dataclass(frozen=True)

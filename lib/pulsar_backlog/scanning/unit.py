@@ -126,9 +126,9 @@ def _places(frames: FrameBatch, chosen: slice) -> _Places:
 
 def _joined(places: list[_Places]) -> _Places:
     """All of one unit, which is compressed as a whole or not at all."""
-    names = [field.name for field in fields(_Places)]
-    columns = ([getattr(part, name) for part in places] for name in names)
-    return _Places(*(None if parts[0] is None else np.concatenate(parts) for parts in columns))
+    columns = ([getattr(part, field.name) for part in places] for field in fields(_Places))
+    joined: list[Any] = [None if parts[0] is None else np.concatenate(parts) for parts in columns]
+    return _Places(*joined)
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:

@@ -22,7 +22,7 @@ def ledger_summary(tables: Frames) -> DataFrame:
         f.max("entry_id").alias("max_entry_id"),
         f.count_distinct("entry_id").alias("distinct_entries"),
         _count(f.col("length") <= 0).alias("non_positive_lengths"),
-        f.max(f.col("offset") + f.col("length")).alias("last_byte"),
+        f.max(f.col("offset") + f.coalesce("block_length", "length")).alias("last_byte"),
         _count(f.col("publish_time").isNull()).alias("publish_time_nulls"),
     )  # fmt: skip
     of_rejects = tables["rejects"].filter(f.col("scope") == "entry").groupBy("ledger_id")

@@ -100,7 +100,7 @@ class Checksums:
         self._next = stop * chunk
         sums = self._sums(path, first, stop)
         missing = first + len(sums)
-        view = memoryview(data)[first * chunk - base : (missing * chunk) - base]
+        view = data.data[first * chunk - base : (missing * chunk) - base]
         ours = np.fromiter((zlib.crc32(view[at : at + chunk]) for at in range(0, len(view), chunk)), np.uint32)
         for number in np.flatnonzero(ours != sums[: len(ours)]).tolist():
             place, at = (first + number) * chunk, number * chunk

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 
 from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.ledgers.copies import Examined, Pair, Problem
@@ -121,9 +120,10 @@ def _parts(source: Source, header: Header, data: StoredObject, total: int | None
             starts.append(cut)
         position = unit_bytes + (position if cut is None else cut[0])
     parts = []
-    for (at, first), (end, following) in pairwise([*starts, (data.size, total)]):
+    ends: list[tuple[int, int | None]] = [*starts[1:], (data.size, total)]
+    for (at, first), (end, following) in zip(starts, ends, strict=True):
         count = following - first if following is not None and following > first else None
-        parts.append(Block(at, end - at, first or 0, count, is_last=end == data.size))
+        parts.append(Block(at, end - at, first, count, is_last=end == data.size))
     return tuple(parts)
 
 

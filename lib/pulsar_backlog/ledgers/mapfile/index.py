@@ -1,7 +1,7 @@
 """The index of a MapFile: which entry ids it names, and whether they are where it says.
 
 A SequenceFile in blocks whose keys are entry ids (the first is -1) and whose values are `i64`: where in `data` the
-record with that key begins, or the block that holds it first. A broker takes an index that ends early for a short one.
+record with that key begins, or the block that holds it. A broker takes an index that ends early for a short one.
 
 Source: https://github.com/apache/hadoop/blob/0f7af84b0059923753a0ced329efb4ebeba691f3/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/io/MapFile.java
 """
@@ -112,9 +112,9 @@ def contradictions(index: MapIndex, header: Header, window: Window) -> Iterator[
     for number in sorted({round(at) for at in np.linspace(0, len(keys) - 1, SAMPLES)}):
         position = int(positions[number])
         found = peek(header, window, position) if position >= header.length else None
-        if found is None or found.key != keys[number]:
-            there = f"key {found.key}" if found else "no record"
-            yield f"it names key {keys[number]} at byte {position}, where {there} begins"
+        if found is None or not found.key <= keys[number] < found.key + found.records:
+            there = f"{found.records} records from key {found.key} on begin" if found else "no record begins"
+            yield f"it names key {keys[number]} at byte {position}, where {there}"
 
 
 def is_short(index: MapIndex, header: Header, window: Window, expected_entries: int | None) -> bool:
@@ -128,10 +128,12 @@ def is_short(index: MapIndex, header: Header, window: Window, expected_entries: 
     last, position = int(index.keys[-1]), int(index.positions[-1])
     if header.compression != "BLOCK":
         return expected_entries is not None and expected_entries - 1 - last >= interval
-    for _ in range(MAX_STEPS):
+    for step in range(MAX_STEPS):
         found = peek(header, window, position)
-        if found is None or found.key - last >= interval:
-            return found is not None
+        if found is None:
+            return False
+        if step and found.key + found.records - 1 - last >= interval:
+            return True
         position = found.end
     return False
 

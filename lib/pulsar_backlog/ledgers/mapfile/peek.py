@@ -30,11 +30,13 @@ class Peek:
 
     Attributes:
         key: its first key.
+        records: how many it holds.
         end: where the next block or record begins.
         value: bytes of its first value, without their number; None where they were not asked for or cannot be read.
     """
 
     key: int
+    records: int
     end: int
     value: bytes | None
 
@@ -50,7 +52,7 @@ def peek(header: Header, window: Window, position: int, with_value: bool = False
 
 
 def _block(header: Header, window: Window, position: int, with_value: bool) -> Peek | None:
-    if not window.load(position, ESCAPE_BYTES) or window.bytes(position, ESCAPE_BYTES) != header.escape:
+    if not window.load(position, ESCAPE_BYTES) or window.raw(position, ESCAPE_BYTES) != header.escape:
         return None
     parts = parts_at(window, position)
     if isinstance(parts, DecodeError):
@@ -72,20 +74,20 @@ def _block(header: Header, window: Window, position: int, with_value: bool) -> P
         return None
     key, end = int.from_bytes(raw, "big", signed=True), position + parts.end
     if not with_value:
-        return Peek(key, end, None)
+        return Peek(key, parts.records, end, None)
     length = np.empty(1, dtype=np.int64)
     lengths = np.frombuffer(section("value_lengths", MAX_LENGTH_BYTES), dtype=np.uint8)
     if kernel.read_vints(lengths, length) < 0 or not kernel.LENGTH_BYTES <= length[0] <= MAX_BLOCK_BYTES:
-        return Peek(key, end, None)
-    return Peek(key, end, _value(section("values", int(length[0])), int(length[0])))
+        return Peek(key, parts.records, end, None)
+    return Peek(key, parts.records, end, _value(section("values", int(length[0])), int(length[0])))
 
 
 def _record(header: Header, window: Window, position: int, with_value: bool) -> Peek | None:
     size = kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES
     window.load(position, ESCAPE_BYTES + size)
-    if window.bytes(position, ESCAPE_BYTES) == header.escape:
+    if window.raw(position, ESCAPE_BYTES) == header.escape:
         position += ESCAPE_BYTES
-    head = window.bytes(position, size)
+    head = window.raw(position, size)
     if len(head) < size:
         return None
     length, key_length, key = _HEAD.unpack(head)
@@ -93,11 +95,11 @@ def _record(header: Header, window: Window, position: int, with_value: bool) -> 
     if not kernel.KEY_BYTES <= length <= MAX_BLOCK_BYTES or key_length != kernel.KEY_BYTES or end > window.end:
         return None
     if not with_value or not window.load(position, end - position):
-        return Peek(key, end, None)
+        return Peek(key, 1, end, None)
     value = window.view(position + size, end - position - size)
     if header.codec is not None:
-        value = memoryview(inflate(header.codec, value, MAX_BLOCK_BYTES).data)
-    return Peek(key, end, _value(bytes(value), len(value)))
+        value = inflate(header.codec, value, MAX_BLOCK_BYTES).data.data
+    return Peek(key, 1, end, _value(bytes(value), len(value)))
 
 
 def _value(value: bytes, length: int) -> bytes | None:

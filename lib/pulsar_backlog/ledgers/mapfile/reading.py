@@ -57,7 +57,7 @@ class Window:
                 self.end = min(self.end, max(start + buffer.size, position))
         return self.has(position, needed)
 
-    def bytes(self, position: int, size: int) -> bytes:
+    def raw(self, position: int, size: int) -> bytes:
         """Bytes from `position` on, as far as they are in memory."""
         start = max(0, position - self.base)
         return self.buffer[start : start + size].tobytes()
@@ -65,7 +65,7 @@ class Window:
     def view(self, position: int, size: int) -> memoryview:
         """The same without a copy; all of them must be in memory."""
         start = position - self.base
-        return memoryview(self.buffer)[start : start + size]
+        return self.buffer.data[start : start + size]
 
     def find(self, needle: bytes, position: int, limit: int | None = None) -> int:
         """Where `needle` stands next from `position` on, or `limit` where it does not before that.

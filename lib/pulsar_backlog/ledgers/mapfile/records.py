@@ -69,7 +69,7 @@ def open_run(header: Header, window: Window, run: Run) -> Iterator[tuple[slice, 
     if header.codec is None:
         yield slice(0, len(run.keys)), _records(run.keys, window.buffer, starts, run.lengths, run.places, {})
         return
-    view = memoryview(window.buffer)
+    view = window.buffer.data
     bounds = list(zip(starts.tolist(), (starts + run.lengths).tolist(), strict=True))
     first = 0
     while first < len(bounds):

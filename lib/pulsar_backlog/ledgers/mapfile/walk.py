@@ -99,7 +99,7 @@ class _Walk:
     def _block_at(self, header: Header, window: Window, position: int) -> Parts | None:
         """The parts of the block at `position`; None, and a fault, where there is none."""
         window.load(position, ESCAPE_BYTES)
-        escape = window.bytes(position, ESCAPE_BYTES)
+        escape = window.raw(position, ESCAPE_BYTES)
         is_marked = escape == header.escape
         parts = parts_at(window, position)
         if isinstance(parts, DecodeError):
@@ -117,7 +117,7 @@ class _Walk:
         """Whether the part ends at `position`, or another block may begin there."""
         if position >= window.end:
             return position == window.end
-        return window.load(position, ESCAPE_BYTES) and window.bytes(position, len(SYNC_ESCAPE)) == SYNC_ESCAPE
+        return window.load(position, ESCAPE_BYTES) and window.raw(position, len(SYNC_ESCAPE)) == SYNC_ESCAPE
 
     def _records(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
         while position < window.end:
@@ -132,7 +132,7 @@ class _Walk:
             if run.reason == kernel.NEED_MORE:
                 window.load(position, run.needed)
             elif run.reason == kernel.BAD_SYNC:
-                found = window.bytes(position, ESCAPE_BYTES).hex()
+                found = window.raw(position, ESCAPE_BYTES).hex()
                 self._fault("sync_mismatch", window, position, "record.sync", header.escape.hex(), found)
                 position += ESCAPE_BYTES
             elif run.reason != kernel.END:
@@ -141,7 +141,7 @@ class _Walk:
 
     def _bad_record(self, window: Window, run: Run) -> None:
         """The chain of records ends where none can be."""
-        head = window.bytes(run.end, kernel.RECORD_HEAD_BYTES)
+        head = window.raw(run.end, kernel.RECORD_HEAD_BYTES)
         length = int.from_bytes(head[: kernel.LENGTH_BYTES], "big", signed=True)
         key_length = int.from_bytes(head[kernel.LENGTH_BYTES :], "big", signed=True)
         code, expected, found = {
@@ -210,5 +210,5 @@ class _Walk:
             yield FrameBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
 
     def _fault(self, code: str, window: Window, at: int, field: str, expected: str, found: str) -> None:
-        context = window.bytes(at, CONTEXT_BYTES)
+        context = window.raw(at, CONTEXT_BYTES)
         self._faults.add(Fault(code, at, at, max(window.end - at, 0), field, expected, found, context))
