@@ -60,7 +60,7 @@ def _counted(entries: DataFrame) -> DataFrame:
         f.min("entry_id").alias("first_entry_id"),
         f.max("entry_id").alias("last_entry_id"),
         (f.count("*") - f.count_distinct("entry_id")).alias("not_ascending"),
-        f.max(f.col("offset") + f.col("length")).alias("last_byte"),
+        f.max(f.col("offset") + f.coalesce("block_length", "length")).alias("last_byte"),
         f.max(f.col("length").cast("bigint")).alias("largest_entry_bytes"),
         f.min("index").alias("lowest_index"),
         f.max("index").alias("highest_index"),

@@ -95,7 +95,7 @@ def extremes_of(stretch: Stretch) -> Extremes:
     return Extremes(
         first_entry_id=int(stretch.entry_ids.min()),
         last_entry_id=int(stretch.entry_ids.max()),
-        last_byte=int((stretch.longs("offset") + stretch.lengths).max()),
+        last_byte=int((stretch.longs("offset") + stretch.stored_lengths).max()),
         largest_entry_bytes=int(stretch.lengths.max()),
         lowest_index=stretch.index.least(),
         highest_index=stretch.index.most(),

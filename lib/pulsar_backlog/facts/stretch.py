@@ -14,8 +14,8 @@ Longs = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 COLUMNS = (
-    "topic", "ledger_id", "entry_id", "offset", "length", "payload_offset", "payload_length", "checksum_state",
-    "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id", "publish_time",
+    "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
+    "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id", "publish_time",
     "publish_time_ms", "replicated_from", "compression", "num_messages_in_batch", "marker_type", "uuid",
     "num_chunks_from_msg", "chunk_id", "flags",
 )  # fmt: skip
@@ -73,6 +73,12 @@ class Stretch:
     def longs(self, name: str) -> Longs:
         """A column of whole numbers that is never null."""
         return np.asarray(self.rows.column(name).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    @property
+    def stored_lengths(self) -> Longs:
+        """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
+        blocks = known(self.rows.column("block_length"))
+        return np.where(blocks.present, blocks.values, self.lengths)
 
     def bools(self, name: str) -> Bools:
         """A column of truths that is never null."""

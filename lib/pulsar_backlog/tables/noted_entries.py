@@ -16,6 +16,8 @@ TABLE = Table(
         ENTRY_ID,
         required("offset", "bigint", "First byte of the entry in the data object."),
         required("length", "int", "Bytes of the entry."),
+        Column("inner_offset", "bigint", "First byte within the decompressed block, where the store compresses; else null."),
+        Column("block_length", "bigint", "Bytes of the compressed block, from `offset` on; null where the store does not compress."),
         required("payload_offset", "int", "First byte of the payload within the entry."),
         required("payload_length", "int", "Bytes of the payload as stored."),
         required("checksum_state", "string", "`valid`, `mismatch` or `absent`."),

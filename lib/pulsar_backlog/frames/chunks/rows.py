@@ -9,9 +9,9 @@ CHUNK_COLUMNS = (
     "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
     "payload_offset", "payload_length", "payload_crc32c", "checksum_state", "producer_name", "sequence_id",
     "compression", "uncompressed_size", "encrypted", "num_messages_in_batch", "metadata_digest",
-    "broker_timestamp_ms",
+    "broker_timestamp_ms", "inner_offset", "block_length",
 )  # fmt: skip
-"""What the fold reads of a chunk entry; `payload_offset` is in the data object."""
+"""What the fold reads of a chunk entry; where its payload lies is said as `chunks.rows.ChunkRow` does."""
 
 PRODUCER_END_COLUMNS = ("producer_last_ledger_id", "producer_last_entry_id")
 
@@ -24,11 +24,13 @@ def is_chunk() -> Column:
 
 def select_chunks(noted: DataFrame) -> DataFrame:
     """The chunk entries of `noted_entries`, as `CHUNK_COLUMNS`."""
+    compressed = f.col("inner_offset").isNotNull()
     renamed = {
         "chunk_uuid": f.coalesce("uuid", f.lit("")),
         "num_chunks": f.col("num_chunks_from_msg"),
         "total_bytes": f.col("total_chunk_msg_size"),
-        "payload_offset": f.col("offset") + f.col("payload_offset"),
+        "payload_offset": f.when(compressed, f.col("offset")).otherwise(f.col("offset") + f.col("payload_offset")),
+        "inner_offset": f.col("inner_offset") + f.col("payload_offset"),
         "encrypted": f.col("is_encrypted"),
     }
     columns = [renamed[name].alias(name) if name in renamed else f.col(name) for name in CHUNK_COLUMNS]

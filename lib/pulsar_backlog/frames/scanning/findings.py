@@ -53,12 +53,12 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     short = f.col("expected_bytes") - f.col("entry_bytes")
     whole = f.col("complete")
     promised = "%d of %d entries that the ledger metadata promises are not in the data object."
-    blocks = "%d faults in block headers, entry chains or padding."
+    around = "%d faults in what lies around entries: headers, blocks, records, sync markers, padding."
     cases = (
         ("E02", f.col("rejected") > 0, f.col("rejected"), "entry_evidence",
          f.format_string("%d of %d entries could not be decoded.", "rejected", "frames")),
         ("S12", f.col("structure_faults") > 0, f.col("structure_faults"), "structure_evidence",
-         f.format_string(blocks, "structure_faults")),
+         f.format_string(around, "structure_faults")),
         ("S13", whole & (missing > 0), missing, "structure_evidence",
          f.format_string(promised, missing, "expected_entries")),
         ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
