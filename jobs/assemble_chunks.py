@@ -1,7 +1,7 @@
 """Stored chunks put together: every publication of a chunked message with its state, and every chunk's role.
 
-Reads: `entries`, `scans`, `ledgers`; admin JSON when given; the payloads of compressed messages that can be rebuilt,
-to see that they decompress.
+Reads: `entries`, `scans`, `ledgers`, `rejects`; admin JSON when given; the payloads of compressed messages that can be
+rebuilt, to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
 made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
@@ -40,7 +40,7 @@ from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_u
 from pulsar_backlog.tables import TABLES
 
 JOB = "assemble_chunks"
-INPUTS = ("entries", "scans", "ledgers")
+INPUTS = ("entries", "scans", "ledgers", "rejects")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -60,12 +60,12 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    entries, scans, ledgers = (_mine(context, name) for name in INPUTS)
+    entries, scans, ledgers, rejects = (_mine(context, name) for name in INPUTS)
     # Small, and asked for again and again: ends of the log, statistics, findings.
     producers = context.keep(producer_facts(entries))
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
-    edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms)
+    edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms, rejects)
     folded = context.keep(_folded(context, entries, producers, ledgers, edges))
     publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
     replace_slice(publications, out, TABLES["chunked_messages"], mine)

@@ -10,14 +10,17 @@ def producer_facts(entries: DataFrame) -> DataFrame:
     """One row per topic and producer; markers count as entries of the broker that wrote them (`markers`).
 
     Positions are structs that compare as the log does. `*_ms` of storing are the broker's clock, else the producer's.
+    Damaged entries are counted, under the producer that they name; what is concluded from times, from an index and from
+    what a producer wrote `last` rests on the others. `last_message` may be damaged: it is where the messages end.
     """
     message = f.col("marker_type").isNull()
     chunk = message & (f.col("num_chunks_from_msg") > 1)
     single = message & f.col("num_chunks_from_msg").isNull() & f.col("num_messages_in_batch").isNull()
     sound = f.col("checksum_state") != "mismatch"
-    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
+    stored_ms = f.when(sound, f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time")))
     # Null where a wrong count or index leaves the numbers there are.
-    first_index = f.try_subtract("index", f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
+    others = f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint")
+    first_index = f.when(sound, f.try_subtract("index", others))
     header = f.struct(f.col("payload_offset").alias("bytes"), "ledger_id", "entry_id")
     # A full slice: those before the last are all as large as the producer may make them.
     slice_ = f.struct(f.col("payload_length").alias("bytes"), "length", "ledger_id", "entry_id")
@@ -43,7 +46,8 @@ def producer_facts(entries: DataFrame) -> DataFrame:
             f.max(f.when(chunk, stored_ms)).alias("last_chunk_ms"),
             f.min(f.struct("ledger_id", "entry_id", first_index.alias("index"))).alias("first"),
             f.max(f.struct("ledger_id", "entry_id")).alias("last_entry"),
-            f.max(f.when(message, f.struct("ledger_id", "entry_id", "sequence_id"))).alias("last"),
+            f.max(f.when(message & sound, f.struct("ledger_id", "entry_id", "sequence_id"))).alias("last"),
+            f.max(f.when(message, f.struct("ledger_id", "entry_id"))).alias("last_message"),
             f.max(f.col("length")).alias("largest_entry_bytes"),
             f.max(f.when(chunk & sound, header)).alias("largest_header"),
             f.max(f.when(chunk & sound & (f.col("chunk_id") < f.col("num_chunks_from_msg") - 1), slice_)).alias(
