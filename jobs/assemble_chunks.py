@@ -1,7 +1,8 @@
 """Stored chunks put together: every publication of a chunked message with its state, and every chunk's role.
 
-Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`; admin JSON when given; the payloads of
-compressed messages that can be rebuilt, to see that they decompress.
+Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; `entries` of ledgers that hold
+damaged ones, and of those beside them; admin JSON when given; the payloads of compressed messages that can be rebuilt,
+to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
 made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
@@ -40,7 +41,7 @@ from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_u
 from pulsar_backlog.tables import TABLES
 
 JOB = "assemble_chunks"
-INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers")
+INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "rejects")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -60,12 +61,12 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    noted, facts, of_producers, scans, ledgers = (_mine(context, name) for name in INPUTS)
+    noted, facts, of_producers, scans, ledgers, rejects = (_mine(context, name) for name in INPUTS)
     # Small, and asked for again and again: ends of the log, statistics, findings.
     producers = context.keep(producers_of(of_producers))
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
-    edges = log_edges(edge_rows(producers, scans, ledgers), facts, state, grace_ms)
+    edges = log_edges(edge_rows(producers, scans, ledgers), facts, state, grace_ms, _mine(context, "entries"), rejects)
     folded = context.keep(_folded(context, noted, producers, ledgers, edges))
     publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
     replace_slice(publications, out, TABLES["chunked_messages"], mine)

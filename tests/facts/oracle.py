@@ -230,8 +230,9 @@ def producer_facts(entries: DataFrame) -> DataFrame:
     chunk = message & (f.col("num_chunks_from_msg") > 1)
     single = message & f.col("num_chunks_from_msg").isNull() & f.col("num_messages_in_batch").isNull()
     sound = f.col("checksum_state") != "mismatch"
-    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
-    first_index = f.try_subtract("index", f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
+    stored_ms = f.when(sound, f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time")))
+    others = f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint")
+    first_index = f.when(sound, f.try_subtract("index", others))
     header = f.struct(f.col("payload_offset").cast("bigint").alias("bytes"), "ledger_id", "entry_id")
     slice_ = f.struct(
         f.col("payload_length").cast("bigint").alias("bytes"), f.col("length").cast("bigint").alias("length"),
@@ -258,7 +259,8 @@ def producer_facts(entries: DataFrame) -> DataFrame:
             f.max(f.when(chunk, stored_ms)).alias("last_chunk_ms"),
             f.min(f.struct("ledger_id", "entry_id", first_index.alias("index"))).alias("first"),
             f.max(f.struct("ledger_id", "entry_id")).alias("last_entry"),
-            f.max(f.when(message, f.struct("ledger_id", "entry_id", "sequence_id"))).alias("last"),
+            f.max(f.when(message & sound, f.struct("ledger_id", "entry_id", "sequence_id"))).alias("last"),
+            f.max(f.when(message, f.struct("ledger_id", "entry_id"))).alias("last_message"),
             f.max(f.col("length").cast("bigint")).alias("largest_entry_bytes"),
             f.max(f.when(chunk & sound, header)).alias("largest_header"),
             f.max(f.when(chunk & sound & (f.col("chunk_id") < f.col("num_chunks_from_msg") - 1), slice_)).alias(

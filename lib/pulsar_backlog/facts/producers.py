@@ -1,5 +1,8 @@
 """What each producer stored: rows of `producer_facts` of a stretch, and rows of several stretches added up.
 
+Damaged entries are counted, under the producer that they name; what is concluded from times, from an index and from
+what a producer wrote `last` rests on the others.
+
 A producer's row is a few numbers, but how many producers there are the log decides. So a task adds rows up while it
 holds few, lets them go when they are `MOST_HELD`, and whoever reads the table adds them up again.
 """
@@ -24,7 +27,10 @@ _ADDED = (
     "chunk_bytes",
 )  # fmt: skip
 _LEAST, _MOST = ("first_ms", "first_chunk_ms"), ("last_ms", "last_chunk_ms", "largest_entry_bytes")
-_LAST_OF_MOST = {"last": (), "largest_header": ("bytes",), "largest_slice": ("bytes", "length"), "clock_ahead": ("ms",)}
+_LAST_OF_MOST = {
+    "last": (), "last_message": (), "largest_header": ("bytes",), "largest_slice": ("bytes", "length"),
+    "clock_ahead": ("ms",),
+}  # fmt: skip
 """Columns of places: the last one of those where these fields are largest."""
 
 
@@ -32,7 +38,8 @@ def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row per producer of a stretch."""
     names = stretch.rows.column("producer_name")
     groups = grouped_by(names)
-    message, sound, stored_ms = ~stretch.is_marker, ~stretch.is_damaged, stretch.stored_ms
+    message, sound = ~stretch.is_marker, ~stretch.is_damaged
+    stored_ms = stretch.stored_ms & sound
     chunks, sizes = stretch.known("num_chunks_from_msg"), stretch.longs("payload_length")
     chunk = message & chunks.present & (chunks.values > 1)
     single = message & ~chunks.present & ~stretch.batch.present
@@ -94,9 +101,16 @@ def _places(stretch: Stretch, groups: Groups, message: Bools, sound_chunk: Bools
     headers, slices = stretch.longs("payload_offset"), stretch.longs("payload_length")
     every = np.ones(len(stretch), dtype=np.bool_)
     at = {
-        "first": (Known(groups.first(), np.ones(len(groups), dtype=np.bool_)), {"index": stretch.first_message_index}),
+        "first": (
+            Known(groups.first(), np.ones(len(groups), dtype=np.bool_)),
+            {"index": stretch.first_message_index & ~stretch.is_damaged},
+        ),
         "last_entry": (groups.last(every), {}),
-        "last": (groups.last(message), {"sequence_id": Known(stretch.longs("sequence_id"), every)}),
+        "last": (
+            groups.last(message & ~stretch.is_damaged),
+            {"sequence_id": Known(stretch.longs("sequence_id"), every)},
+        ),
+        "last_message": (groups.last(message), {}),
         "largest_header": (groups.last_of_most(sound_chunk, headers), {"bytes": Known(headers, every)}),
         "largest_slice": (
             groups.last_of_most(full, slices, stretch.lengths),

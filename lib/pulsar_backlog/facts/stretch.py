@@ -15,8 +15,8 @@ Bools = npt.NDArray[np.bool_]
 
 COLUMNS = (
     "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
-    "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id", "publish_time",
-    "publish_time_ms", "replicated_from", "compression", "num_messages_in_batch", "marker_type", "uuid",
+    "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id",
+    "publish_time", "publish_time_ms", "replicated_from", "compression", "num_messages_in_batch", "marker_type", "uuid",
     "num_chunks_from_msg", "chunk_id", "flags",
 )  # fmt: skip
 """Columns of `entries` that facts are made from."""

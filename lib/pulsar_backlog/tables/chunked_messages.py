@@ -24,7 +24,7 @@ TABLE = Table(
         Column("first_entry_id", "bigint", "Entry of the first chunk."),
         Column("last_ledger_id", "bigint", "Ledger of the last chunk (ChunkMessageId); of the latest copy when incomplete."),
         Column("last_entry_id", "bigint", "Entry of the last chunk."),
-        required("num_chunks", "int", "Chunks the message was cut into, by its metadata."),
+        required("num_chunks", "int", "Chunks the message was cut into: by its metadata, or by the stored bytes where these hold the whole total and deny it (`sizes_lie`)."),
         required("copies", "int", "Stored entries that belong to it."),
         required("present_chunks", "int", "Different chunk ids that are stored."),
         required("missing_chunk_ids", "array<int>", "Chunk ids of which no copy is stored, at most the first 1000."),

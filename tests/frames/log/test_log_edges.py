@@ -37,7 +37,8 @@ def edge_of(
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
     producers = producers_of(facts["producer_facts"])
-    found = log_edges(edge_rows(producers, scans, ledgers), facts["ledger_facts"], state, 1000)
+    entries, rejects = table_frame(spark, "entries", rows), table_frame(spark, "rejects", [])
+    found = log_edges(edge_rows(producers, scans, ledgers), facts["ledger_facts"], state, 1000, entries, rejects)
     return found["t"]
 
 

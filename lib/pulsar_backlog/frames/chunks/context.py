@@ -100,7 +100,7 @@ def sequence_inversions(publications: DataFrame) -> DataFrame:
 
 def blocked_tails(publications: DataFrame, producers: DataFrame, seen_to_end: Collection[str]) -> DataFrame:
     """C27: the topic's last message entry belongs to a message that no client delivers."""
-    ends = producers.groupBy("topic").agg(_position(f.max("last")).alias("end"))
+    ends = producers.groupBy("topic").agg(_position(f.max("last_message")).alias("end"))
     undelivered = publications.filter(f.col("state").isin(*INCOMPLETE))
     last = undelivered.join(ends, on="topic", how="inner").filter(f.col("end") == _place("last"))
     seen = f.col("topic").isin(*seen_to_end)

@@ -12,16 +12,17 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from pulsar_backlog.chunks.rows import LogEdge
+from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.frames.chunks.damage import damage_of_topics, hurt_ledgers
 from pulsar_backlog.frames.chunks.rows import topic_ends
 
 EDGE_COLUMNS = (
     "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
-    "has_rejects", "open_ledgers", "scanned", "unscanned",
+    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned",
 )  # fmt: skip
 
 _NOTHING_SAID = TopicState("")
@@ -32,10 +33,13 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
+    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`.
     """
     short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
-    books = scans.groupBy("topic").agg(lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"))
+    books = scans.groupBy("topic").agg(
+        lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"), hurt_ledgers().alias("hurt")
+    )
     still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
     stored = ledgers.groupBy("topic").agg(
         still_open.alias("open_ledgers"),
@@ -50,7 +54,9 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
     )
 
 
-def log_edges(rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
+def log_edges(
+    rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int, entries: DataFrame, rejects: DataFrame
+) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
@@ -58,12 +64,15 @@ def log_edges(rows: DataFrame, facts: DataFrame, state: ClusterState | None, gra
         facts: rows of `ledger_facts`; asked only where no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
+        entries: rows of `entries`; only ledgers that hold damaged ones are read, and those beside them.
+        rejects: rows of `rejects`; read where something could not be decoded.
     """
     found = [row.asDict() for row in rows.toLocalIterator()]
     lists = _ledger_lists(state)
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
     unproven = _unproven_seams(facts) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
+    damage = damage_of_topics(found, entries, rejects)
     return {
         row["topic"]: _edge(
             row,
@@ -71,6 +80,7 @@ def log_edges(rows: DataFrame, facts: DataFrame, state: ClusterState | None, gra
             lists.get(row["topic"], ()),
             tuple(sorted(unlisted[row["topic"]] & unproven.get(row["topic"], set()))),
             grace_ms,
+            damage.get(row["topic"], NO_DAMAGE),
         )
         for row in found
     }
@@ -117,7 +127,7 @@ def _unproven_seams(facts: DataFrame) -> dict[str, set[int]]:
 
 def _edge(
     row: Mapping[str, Any], topic: TopicState, lists: Iterable[LedgerList], unknown_after: tuple[int, ...],
-    grace_ms: int,
+    grace_ms: int, damage: Damage = NO_DAMAGE,
 ) -> LogEdge:  # fmt: skip
     end_ms = row["end_time_ms"]
     scanned = frozenset(row["scanned"] or ())
@@ -141,6 +151,7 @@ def _edge(
         unknown_after=unknown_after,
         begin_time_ms=row["begin_time_ms"],
         deduplicated=topic.deduplicated is True,
+        damage=damage,
     )
 
 

@@ -11,8 +11,8 @@ _ADDED = (
 )  # fmt: skip
 _LEAST = ("first_ms", "first_chunk_ms", "first")
 _MOST = (
-    "last_ms", "last_chunk_ms", "last_entry", "last", "largest_entry_bytes", "largest_header", "largest_slice",
-    "clock_ahead",
+    "last_ms", "last_chunk_ms", "last_entry", "last", "last_message", "largest_entry_bytes", "largest_header",
+    "largest_slice", "clock_ahead",
 )  # fmt: skip
 
 
