@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
@@ -43,6 +42,7 @@ from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import terminal
 
 JOB = "export_messages"
 INPUTS = ("entries", "chunked_messages", "ledgers")
@@ -81,7 +81,7 @@ def export(context: JobContext) -> JobResult:
     findings = findings_of_export(written, wanted_entries(publications, filters), hidden, origin)
     replace_findings(context, findings, topics=topics)
     summary = summary_of(context, written, topics)
-    print_export(summary, Console())
+    print_export(summary, terminal())
     rows = {"messages": summary.messages}
     return JobResult(digest, rows=rows, bytes_read=summary.payload_bytes, topics=topics)
 

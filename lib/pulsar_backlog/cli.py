@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
@@ -17,7 +17,10 @@ from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
+from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.storage.runs import EXIT_INCOMPLETE, EXIT_USAGE
+from pulsar_backlog.terminal import guard_streams, terminal
 
 COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
 """In the order in which help lists them."""
@@ -52,6 +55,8 @@ def run_cli() -> None:
 
     Typer itself says what is wrong with the command line, and exits with the code of `typer.Exit`.
     """
+    guard_streams()
+    remember_environment(os.environ)
     try:
         app(prog_name="pulsar-backlog")
     except UsageError as error:
@@ -61,7 +66,7 @@ def run_cli() -> None:
 
 
 def _fail(words: str, code: int) -> None:
-    Console(stderr=True).print(f"pulsar-backlog: {words}", highlight=False, markup=False, soft_wrap=True)
+    terminal(stderr=True).print(f"pulsar-backlog: {visible(words, MAX_SENTENCE)}", soft_wrap=True)
     sys.exit(code)
 
 

@@ -291,7 +291,7 @@ def given_options(given: Mapping[str, object]) -> Options:
         return Options.model_validate(dict(given))
     except ValidationError as error:
         faults = [f"--{keys[0].replace('_', '-')}: {words}" for keys, words in faults_of(error)]
-        raise UsageError("\n".join(faults)) from error
+        raise UsageError("; ".join(faults)) from error
 
 
 def faults_of(error: ValidationError) -> list[tuple[list[str], str]]:

@@ -7,6 +7,7 @@ and a shared bucket may hold any key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -29,6 +30,7 @@ from obstore.exceptions import BaseError, GenericError
 from obstore.store import S3Store
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.known_secrets import remember_secret
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
 DEFAULT_REGION = "us-east-1"
@@ -50,6 +52,16 @@ _SENTENCES = {
     "unreachable": "the store does not answer",
     "failed": "reading failed",
 }
+
+
+class _Credentials(Boto3CredentialProvider):
+    """Credentials as boto3 finds them, each time anew; no text of others brings them back."""
+
+    def __call__(self) -> Any:
+        found = super().__call__()
+        for secret in ("access_key_id", "secret_access_key", "token"):
+            remember_secret(str(found.get(secret) or ""))
+        return found
 
 
 @dataclass(frozen=True)
@@ -128,8 +140,8 @@ class Bucket:
         """The obstore store over the whole bucket, or `SourceError` where no credentials are to be found."""
         session = self._session
         try:
-            provider = Boto3CredentialProvider(session)
-        except ValueError as error:
+            provider = _Credentials(session)
+        except (ValueError, BotoCoreError) as error:
             raise self._no_credentials() from error
         return S3Store(
             self.name,
@@ -157,6 +169,8 @@ class Bucket:
 
     @cached_property
     def _client(self) -> Any:
+        with suppress(BotoCoreError, ValueError):  # without credentials, it is told when they are needed
+            _Credentials(self._session)()
         return self._session.client(
             "s3",
             region_name=self._session.region_name or DEFAULT_REGION,

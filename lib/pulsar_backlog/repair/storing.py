@@ -9,13 +9,13 @@ The rest of the folder is `values.py`'s. It holds payloads, keys and properties:
 from __future__ import annotations
 
 import hashlib
-import json
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.repair.planning import Planned
 from pulsar_backlog.repair.values import PAYLOADS_NAME, payload_path, write_plan
 
@@ -47,7 +47,7 @@ def store_plan(folder: Path, planned: Planned, payloads: Mapping[int, Payload]) 
     for action in planned.plan.actions:
         if action.message is not None and action.message.sha256 is not None:
             _store_payload(payload_path(folder, action.number), payloads.get(action.number), action.message.sha256)
-    lines = [json.dumps(asdict(one)) + "\n" for one in planned.held_back]
+    lines = [to_json(asdict(one)) + "\n" for one in planned.held_back]
     (folder / HELD_BACK_NAME).write_text("".join(lines))
     write_plan(folder, planned.plan, {})
 

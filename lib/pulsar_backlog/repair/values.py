@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
@@ -190,7 +191,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """Digest of the actions."""
-        lines = [json.dumps(asdict(action), sort_keys=True) for action in self.actions]
+        lines = [to_json(asdict(action), sort_keys=True) for action in self.actions]
         return hashlib.sha256("\n".join([self.cluster, *lines]).encode()).hexdigest()[:16]
 
     def action_id(self, action: Action) -> str:
@@ -204,7 +205,7 @@ def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
     for number, payload in payloads.items():
         payload_path(folder, number).write_bytes(payload)
     head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster}
-    lines = [json.dumps(line) for line in [head, *map(asdict, plan.actions)]]
+    lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
     (folder / PLAN_NAME).write_text("\n".join(lines) + "\n")
 
 

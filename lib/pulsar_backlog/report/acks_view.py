@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import escape
 
+from pulsar_backlog.foreign_text import shell_word, visible
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
-from pulsar_backlog.report.hostile import shell_word, visible
 from pulsar_backlog.report.strips import Position, Strip, strip
 from pulsar_backlog.report.words import byte_size, counted, position
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.words import counted, position
 
 MAX_MODELS = 12

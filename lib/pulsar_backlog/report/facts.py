@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup
-from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import PublicationGroup, QualityRow
 from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_outcome, group_outcome, known_sureness
 from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced

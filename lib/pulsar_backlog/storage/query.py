@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.table import Table as Grid
 
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.storage.delta import local_out, register_tables
 from pulsar_backlog.storage.session import start_session
 
@@ -110,9 +112,9 @@ def register_views(spark: SparkSession, folder: Path) -> None:
 
 
 def _text(value: object) -> str:
-    """A value as text that cannot steer a terminal."""
+    """A value as text on one line that cannot steer a terminal, whole."""
     text = "" if value is None else value.hex() if isinstance(value, bytes | bytearray) else str(value)
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in text)
+    return visible(text, sys.maxsize)
 
 
 def _print(columns: list[str], rows: list[list[str]], console: Console) -> None:

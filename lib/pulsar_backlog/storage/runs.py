@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import platform
 import sys
 import time
@@ -29,10 +30,13 @@ from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import SEVERITIES
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
+from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import guard_streams
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE, EXIT_UNCHANGED = 0, 1, 2, 3, 4, 99
 
@@ -102,6 +106,8 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
 
     A user's mistake becomes one sentence on standard error, without a traceback.
     """
+    guard_streams()
+    remember_environment(os.environ)
     try:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
         context = JobContext(start_session(f"pulsar-backlog {job}", options.out), job, options, now())
@@ -115,16 +121,20 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
         _record(context, result, time.monotonic() - began, code)
         return code
     except UsageError as error:
-        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
+        _say(job, str(error))
         return EXIT_USAGE
     except SourceError as error:
-        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
+        _say(job, str(error))
         return EXIT_INCOMPLETE
     except Exception:
         # A fault of the program or the cluster, not of the user: here the trace is what helps.
         traceback.print_exc()
-        print(f"pulsar-backlog {job}: stopped by the error above; what was committed stays", file=sys.stderr)  # noqa: T201
+        _say(job, "stopped by the error above; what was committed stays")
         return EXIT_FAILED
+
+
+def _say(job: str, words: str) -> None:
+    sys.stderr.write(f"pulsar-backlog {job}: {visible(words, MAX_SENTENCE)}\n")
 
 
 def now() -> datetime:
