@@ -2,8 +2,8 @@
 
     FOLDER/payloads/ab/abcdef...   the whole payload; its name is its hash, two messages of one content are one file
 
-A file appears under its name only when it is whole: it is written beside under a name of its own and then renamed, so a
-killed or repeated task leaves no half file under a hash.
+Only their owner may read them. A file appears under its name only when it is whole: it is written beside under a name
+of its own and then renamed, so a killed or repeated task leaves no half file under a hash.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
+
+from pulsar_backlog.private_files import private_file, private_folder
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 FOLDER = "payloads"
@@ -105,8 +107,6 @@ class PayloadSink:
         self._file = self._path = None
 
     def _open(self) -> BinaryIO:
-        folder = Path(self._store.folder) / FOLDER
-        folder.mkdir(parents=True, exist_ok=True)
-        self._path = folder / f"{UNFINISHED}{uuid.uuid4()}"
-        self._file = self._path.open("wb")
+        self._path = private_folder(Path(self._store.folder) / FOLDER) / f"{UNFINISHED}{uuid.uuid4()}"
+        self._file = private_file(self._path)
         return self._file

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
 
-from pulsar_backlog.storage.delta import conform, exists, read_table, replace_slice, schema_of
+from pulsar_backlog.json_text import SPARK_OPTIONS
+from pulsar_backlog.private_files import private_folder
+from pulsar_backlog.storage.delta import conform, exists, local_out, read_table, replace_slice, schema_of, table_path
 from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
@@ -15,16 +18,28 @@ _FOLDERS = {"parquet": "messages.parquet", "files": "messages.jsonl"}
 
 
 def write_messages(context: JobContext, messages: DataFrame, part: Column) -> None:
-    """Write an export as its options ask; `part` is the slice of the table that it replaces."""
+    """Write an export as its options ask, for its owner to read; `part` is the slice of the table that it replaces."""
     form = context.options.format or "delta"
     if form == "delta":
+        if (table := local_out(table_path(_to(context), TABLE))) is not None:
+            private_folder(table)
         replace_slice(messages, _to(context), TABLE, part)
         return
-    rows = conform(messages, TABLE)
+    rows, folder = conform(messages, TABLE), _folder(context)
+    _empty(private_folder(Path(folder)))
+    # Spark's own way of replacing deletes the folder and makes one that others may enter.
     if form == "parquet":
-        rows.write.mode("overwrite").parquet(_folder(context))
+        rows.write.mode("append").parquet(folder)
     else:
-        rows.drop("payload").write.mode("overwrite").option("ignoreNullFields", "false").json(_folder(context))
+        rows.drop("payload").write.mode("append").options(ignoreNullFields="false", **SPARK_OPTIONS).json(folder)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def read_messages(context: JobContext) -> DataFrame:
