@@ -177,7 +177,7 @@ def out(spark: SparkSession, source: Path, admin: Path, tmp_path_factory: pytest
         (("locate", "OUT", "--time", "1970-01-01T05:00:00Z"), (0,)),
         (("sql", "OUT", "SELECT topic, producer_name, uuid FROM entries"), (0,)),
         (("sql", "OUT", f"SELECT `{NAME}` FROM entries"), (2,)),
-        (("repair", "plan", "OUT", "--cluster", "h"), (0, 99)),
+        (("repair", "plan", "OUT", "--cluster", "h", "--accept-unsure", "likely"), (0, 99)),
         (("repair", "plan", "OUT", "--cluster", "h", "--explain", "0"), (0, 99)),
     ],
 )  # fmt: skip
@@ -261,7 +261,7 @@ def test_a_plan_meets_a_hostile_cluster(
                     "--timeout-seconds", "1", *verb.split()[1:])  # fmt: skip
         assert server.times(f"{path}/stats") or verb == "verify"  # nothing was begun
     assert one.code in (1, 4), one.raw
-    is_harmless(one)
+    is_harmless(one, SIGN if (verb, status) != ("apply", 200) else "%1B%5D0%3Bowned")
     journal = "".join(file.read_text() for file in plan.glob("*.jsonl"))
     assert TOKEN[:20] not in journal
     assert not ACTS.search(journal)

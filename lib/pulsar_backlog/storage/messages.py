@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
 TABLE = TABLES["messages"]
+_GLOB = re.compile(r"[\\*?\[\]{}]")
+"""What a reader of Spark takes for a pattern in a path; a writer does not."""
 _FOLDERS = {"parquet": "messages.parquet", "files": "messages.jsonl"}
 
 
@@ -48,9 +51,8 @@ def read_messages(context: JobContext) -> DataFrame:
     if form == "delta":
         return read_table(context.spark, _to(context), TABLE).drop("payload")
     schema = schema_of(TABLE)
-    if form == "parquet":
-        return context.spark.read.schema(schema).parquet(_folder(context)).drop("payload")
-    return context.spark.read.schema(schema).json(_folder(context)).drop("payload")
+    read, folder = context.spark.read.schema(schema), _GLOB.sub(r"\\\g<0>", _folder(context))
+    return (read.parquet(folder) if form == "parquet" else read.json(folder)).drop("payload")
 
 
 def is_there(context: JobContext) -> bool:
