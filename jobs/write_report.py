@@ -17,12 +17,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.report import rows as queries
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
@@ -35,6 +35,7 @@ from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import terminal
 from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def show(report: ReportModel) -> None:
     """The summary: words on a terminal, JSON lines elsewhere."""
-    console = Console()
+    console = terminal()
     if console.is_terminal:
         print_summary(report, console)
         return
@@ -65,11 +66,11 @@ def show(report: ReportModel) -> None:
 
 def show_again(saved: Saved) -> None:
     """The verdict of the last report, when there was nothing new to do."""
-    console = Console()
+    console = terminal()
     if console.is_terminal:
         print_again(saved, console)
         return
-    sys.stdout.write(json.dumps(saved, ensure_ascii=False) + "\n")
+    sys.stdout.write(to_json(saved) + "\n")
 
 
 def write(context: JobContext, use: Callable[[ReportModel], None], again: Callable[[Saved], None]) -> JobResult:
@@ -87,7 +88,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     use(report)
     _write(repairs, render_repairs(context.cluster, *history(context.spark, context.out, context.cluster)))
     _write(page, render(report))
-    _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
+    _write(result, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -15,7 +16,9 @@ from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
+from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.storage.endings import ending, is_interrupt
+from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
@@ -51,6 +54,8 @@ def run_cli() -> None:
 
     Typer itself says what is wrong with the command line, and exits with the code of `typer.Exit`.
     """
+    guard_streams()
+    remember_environment(os.environ)
     sys.exit(ending("pulsar-backlog", _run))
 
 

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
+from pulsar_backlog.known_secrets import without_secrets
+
 LOGS_VARIABLE = "PULSAR_BACKLOG_LOGS"
 """Environment variable that names the folder of the files; by default one in the user's cache."""
 VERBOSE_VARIABLE = "PULSAR_BACKLOG_VERBOSE"
@@ -73,8 +75,8 @@ def keep_trace(error: BaseException) -> str:
     """Write an exception's stack trace down, and say where, in words that end a sentence."""
     lines = traceback.format_exception(error)
     if is_verbose():
-        sys.stderr.writelines(lines)
+        sys.stderr.write(without_secrets("".join(lines)))
         return "the stack trace is above"
     with log_file().open("a", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.writelines(lines)
+        stream.write(without_secrets("".join(lines)))
     return f"the stack trace is in {log_file()}"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.terms import LOCK_NAME
 from pulsar_backlog.whole_files import replacing
 
@@ -80,7 +81,7 @@ class SnapshotIndex:
 
     def _append(self, line: Mapping[str, object]) -> None:
         with self._path.open("ab") as stream:
-            stream.write(json.dumps(line).encode() + b"\n")
+            stream.write(to_json(line).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 

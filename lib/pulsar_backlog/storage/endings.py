@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.logs import keep_trace
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
@@ -125,5 +126,5 @@ def _words(error: BaseException) -> str:
 
 
 def _tell(who: str, words: str, code: int) -> int:
-    sys.stderr.write(f"{who}: {words}\n")
+    sys.stderr.write(f"{who}: {visible(words, MAX_SENTENCE)}\n")
     return code

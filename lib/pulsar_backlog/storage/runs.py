@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import platform
 import time
 import uuid
@@ -26,12 +27,14 @@ from pyspark.sql import functions as f
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.findings import SEVERITIES
+from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
@@ -100,6 +103,8 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
 
     The local folders that the job writes to are its own until it ends.
     """
+    guard_streams()
+    remember_environment(os.environ)
     command = f"pulsar-backlog {job}"
 
     def run() -> int:

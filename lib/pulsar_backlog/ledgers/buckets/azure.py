@@ -23,6 +23,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.etree import ElementTree as Xml
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, text_of, xml_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 
@@ -164,11 +165,13 @@ class Azure:
         account = _variable(ACCOUNT_VARIABLES)
         is_ours = account is None or account == self._account
         if key := self._connection.get("AccountKey") or (is_ours and _variable(KEY_VARIABLES)):
+            remember_secrets(key)
             return {"access_key": key, "expires_at": None}
         sas = self._connection.get("SharedAccessSignature") or (is_ours and _variable(SAS_VARIABLES))
         if self.service.startswith("http://"):
             raise StoreError("denied", f"without TLS only the account's key may be used: {self.service}")
         if sas:
+            remember_secrets(sas.lstrip("?"))
             return {"sas_token": sas.lstrip("?"), "expires_at": None}
         return self._token()
 
@@ -182,6 +185,7 @@ class Azure:
             raise StoreError(
                 "denied", f"no Azure credentials: neither key nor SAS in the environment; {words}"
             ) from error
+        remember_secrets(found.token)
         return {"token": found.token, "expires_at": datetime.fromtimestamp(found.expires_on, UTC)}
 
     @cached_property

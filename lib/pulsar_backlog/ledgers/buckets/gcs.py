@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any
 from urllib.parse import quote
 
+from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import web_pool
@@ -104,6 +105,7 @@ class Gcs:
                     credentials.refresh(request)
         except GoogleAuthError as error:
             raise StoreError("denied", f"Google gives no token: {error}") from error
+        remember_secrets(credentials.token)
         ends: datetime | None = credentials.expiry
         return {"token": credentials.token, "expires_at": ends and ends.replace(tzinfo=UTC)}
 

@@ -15,6 +15,7 @@ from xml.etree import ElementTree as Xml
 from urllib3.exceptions import HTTPError
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS
 from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, text_of, xml_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
@@ -123,10 +124,13 @@ class S3:
             raise StoreError("denied", f"the AWS credentials cannot be used: {error}") from error
         if found is None:
             raise StoreError("denied", "no AWS credentials in the environment, the profile or the files")
+        frozen = found.get_frozen_credentials()
+        remember_secrets(frozen.access_key, frozen.secret_key, frozen.token)
         return found
 
     def _frozen_credentials(self) -> Any:
         found = self._credentials.get_frozen_credentials()
+        remember_secrets(found.access_key, found.secret_key, found.token)
         return {
             "access_key_id": found.access_key,
             "secret_access_key": found.secret_key,

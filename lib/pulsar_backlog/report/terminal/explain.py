@@ -14,8 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.ledgers.values import Place
-from pulsar_backlog.report.hostile import visible
 
 MAX_HEX_BYTES = 64
 """Bytes of one field that are shown in hex."""
