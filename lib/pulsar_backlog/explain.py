@@ -16,7 +16,7 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy
 from pulsar_backlog.ledgers.walk import walk_unit
-from pulsar_backlog.report.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
+from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
 from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
 from pulsar_backlog.wire.markers import is_marker, marker_kind

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.scan import entries_frame, entry_files
+from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of

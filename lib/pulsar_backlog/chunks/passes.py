@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pulsar_backlog.chunks.rows import ChunkRow, Flag, Position, position, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, Flag, position, trusted
+from pulsar_backlog.terms import Position
 
 
 def client_pick(copies: Iterable[ChunkRow], n: int) -> list[ChunkRow] | None:

@@ -9,17 +9,8 @@ from pulsar_backlog.chunks import parts as taken
 from pulsar_backlog.chunks import passes, sizes, states, sureness
 from pulsar_backlog.chunks.extent import ledgers_of, manifest_of, roles_from, span_entries, span_ms
 from pulsar_backlog.chunks.parts import Parts
-from pulsar_backlog.chunks.rows import (
-    ChunkRole,
-    ChunkRow,
-    DecodeState,
-    Flag,
-    LogEdge,
-    Publication,
-    State,
-    Sureness,
-    trusted,
-)
+from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, DecodeState, Flag, LogEdge, Publication, trusted
+from pulsar_backlog.terms import State, Sureness
 
 
 @dataclass(frozen=True, slots=True)

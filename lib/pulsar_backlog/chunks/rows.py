@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["whole", "out_of_order", "orphan_prefix", "headless", "gap", "in_flight", "malformed"]
-Role = Literal["used", "duplicate", "residue", "orphan", "conflicting"]
-Sureness = Literal["certain", "likely", "cannot_tell"]
+from pulsar_backlog.terms import Position, Role, State, Sureness
+
 Flag = Literal[
     "repeated_prefix",
     "overlap",
@@ -33,9 +32,6 @@ ENCRYPTION_TAG_BYTES = 16
 
 MAX_LISTED = 1000
 """How many missing chunk ids, and how many missing byte ranges, a publication names at most."""
-
-Position = tuple[int, int]
-"""Ledger id and entry id; ledger ids of a topic ascend with time."""
 
 
 @dataclass(frozen=True, slots=True)

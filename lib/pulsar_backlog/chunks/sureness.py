@@ -5,16 +5,16 @@ Every doubt has a weight; the heaviest decides, and all of them are told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
-from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, stored_at_ms, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, stored_at_ms, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
+from pulsar_backlog.terms import INCOMPLETE, State, Sureness, least_sure
 
 Doubt = tuple[Sureness, str]
 
-_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
 
 CERTAIN_REASON: dict[State, str] = {
     "whole": "every chunk is stored, in order and undamaged",
@@ -66,11 +66,7 @@ def judge(facts: Facts, edge: LogEdge) -> tuple[Sureness, str]:
     doubts = [*_doubts_about_bytes(facts), *_doubts_about_log(facts, edge)]
     if not doubts:
         return "certain", CERTAIN_REASON[facts.state]
-    return _heaviest(doubts), "; ".join(text for _, text in doubts)
-
-
-def _heaviest(doubts: Iterable[Doubt]) -> Sureness:
-    return max((sureness for sureness, _ in doubts), key=_WEIGHT.__getitem__)
+    return least_sure(sureness for sureness, _ in doubts), "; ".join(text for _, text in doubts)
 
 
 def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
@@ -99,7 +95,7 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
         return
     if facts.state == "malformed" and facts.may_arrive:
         yield "likely", "more of it may still be arriving"
-    if facts.state not in ("orphan_prefix", "headless", "gap"):
+    if facts.state not in INCOMPLETE:
         return
     if edge.has_rejects:
         yield "likely", "entries of the topic could not be decoded, and one may be a missing chunk"

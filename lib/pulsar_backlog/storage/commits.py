@@ -2,7 +2,7 @@
 
 Spark's Delta writer plans a query, writes row by row and asks for statistics; for the small tables of an audit that is
 most of its time, and for `entries` three times the scan (docs/decisions/0011). Where all tasks share the driver's disk
-they write Parquet themselves (`tables/data_files.py`), and one transaction of Delta's own adds the files.
+they write Parquet themselves (`output/data_files.py`), and one transaction of Delta's own adds the files.
 """
 
 from __future__ import annotations
