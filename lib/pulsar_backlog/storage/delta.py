@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 from typing import cast
 
 import pyarrow as pa
@@ -17,13 +16,10 @@ from pyspark.sql.types import StructType
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
+from pulsar_backlog.storage.places import local_out as local_out
+from pulsar_backlog.storage.places import table_path as table_path
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.workers import quiet
-
-
-def table_path(out: str, table: Table) -> str:
-    """Where a table lies: a folder, or an address the cluster's Hadoop knows."""
-    return f"{out.rstrip('/')}/tables/{table.name}"
 
 
 @cache
@@ -128,11 +124,6 @@ def register_tables(spark: SparkSession, out: str) -> None:
     """Make every table a temporary view of its own name; empty where it was never written."""
     for table in TABLES.values():
         read_table(spark, out, table).createOrReplaceTempView(table.name)
-
-
-def local_out(out: str) -> Path | None:
-    """`out` as a local folder, or None when it is an address for the cluster."""
-    return None if "://" in out and not out.startswith("file://") else Path(out.removeprefix("file://"))
 
 
 def _check_contract(log: TableLog, path: str, table: Table) -> None:
