@@ -21,7 +21,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary, topic_summary
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
-from pulsar_backlog.storage.delta import exists, local_out, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 

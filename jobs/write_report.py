@@ -30,7 +30,8 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
-from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.storage.delta import exists, read_table, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES

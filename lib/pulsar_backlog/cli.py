@@ -6,7 +6,6 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
@@ -61,6 +60,8 @@ def run_cli() -> None:
 
 
 def _fail(words: str, code: int) -> None:
+    from rich.console import Console  # noqa: PLC0415 - what answers without words is quicker
+
     Console(stderr=True).print(f"pulsar-backlog: {words}", highlight=False, markup=False, soft_wrap=True)
     sys.exit(code)
 

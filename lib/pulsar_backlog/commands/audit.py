@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
-from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
-from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.terminal.again import Saved
-from pulsar_backlog.storage.runs import run_job
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from pulsar_backlog.config import Pipeline
+    from pulsar_backlog.report.model import ReportModel
+    from pulsar_backlog.report.terminal.again import Saved
 
 
 @job_options(
@@ -26,6 +26,8 @@ from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_IN
 )  # fmt: skip
 def audit(source: SourceArgument, given: Given) -> None:
     """Audit offloaded ledgers: tables, findings and a report."""
+    from pulsar_backlog.config import load_pipelines
+
     given = {**given, "source": absolute("source", source)}
     raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given))
 
@@ -36,11 +38,16 @@ def run(
     given: Given,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
+    from pulsar_backlog.config import load_pipelines
+
     raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
 
 
 def run_pipeline(pipeline: Pipeline, given: Mapping[str, object]) -> int:
     """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new."""
+    from pulsar_backlog.config import job_argv
+    from pulsar_backlog.jobfiles import load_job
+
     overrides = {**given, "exit_zero_when_unchanged": None}
     lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
     codes: list[int] = []
@@ -64,6 +71,9 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
 
 def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
+    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.storage.runs import run_job
+
     job = load_job("write_report")
     seen: list[ReportModel] = []
     saved: list[Saved] = []

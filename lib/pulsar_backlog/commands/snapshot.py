@@ -10,18 +10,12 @@ from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.cluster.access import read_access
-from pulsar_backlog.cluster.admin_http import AdminHttp
-from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_topics
-from pulsar_backlog.cluster.snapshot import TopicFiles, named_files, save_cluster, save_topics
-from pulsar_backlog.cluster.snapshot_index import SnapshotIndex, open_index
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
     CaFileOption,
@@ -31,8 +25,12 @@ from pulsar_backlog.commands.connection import (
     TokenFileOption,
 )
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.progress import counting
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pulsar_backlog.cluster.admin_rest import AdminRest
+    from pulsar_backlog.cluster.snapshot import TopicFiles
+    from pulsar_backlog.cluster.snapshot_index import SnapshotIndex
 
 _SHOWN = 10
 
@@ -49,6 +47,11 @@ def snapshot(
     parallel: Annotated[int, typer.Option(min=1, max=32, help="topics that are read at the same time")] = 4,
 ) -> None:
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_topics
+    from pulsar_backlog.cluster.snapshot import named_files
+    from pulsar_backlog.cluster.snapshot_index import open_index
+
     access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
     folder = Path(absolute("out", str(out)) or "")
     globs = tuple(topic or ("*",))
@@ -70,6 +73,10 @@ def snapshot(
 def _save(
     rest: AdminRest, folder: Path, index: SnapshotIndex, todo: list[TopicFiles], topics: list[str], parallel: int
 ) -> list[str]:
+    from pulsar_backlog.cluster.admin_rest import parse_topic
+    from pulsar_backlog.cluster.snapshot import save_cluster, save_topics
+    from pulsar_backlog.progress import counting
+
     missing = save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
     with counting("Saving topics", len(todo)) as advance:
         for _ in save_topics(rest, folder, index, todo, parallel, _now_ms):
@@ -80,6 +87,9 @@ def _save(
 
 def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> None:
     """The verdict first; JSON where no one looks."""
+    from rich.console import Console
+    from rich.markup import escape
+
     counts = Counter(entry.status for entry in index.entries.values())
     console = Console()
     if not console.is_terminal:

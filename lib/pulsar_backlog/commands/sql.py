@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import OutArgument
+from pulsar_backlog.commands.options import EndpointOption, OutArgument
 
 
 def sql(
@@ -17,13 +16,19 @@ def sql(
     query: Annotated[str, typer.Argument(metavar="SQL", help="a query over the tables and views", show_default=False)],
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="write all rows to this file")] = None,
     format_: Annotated[Literal["json", "parquet"], typer.Option("--format", help="of that file")] = "json",
+    engine: Annotated[
+        Literal["duckdb", "spark"], typer.Option(help="spark starts a JVM, for what one machine cannot hold")
+    ] = "duckdb",
+    endpoint: EndpointOption = None,
 ) -> None:
     """Ask SQL of the tables in DIR, and of the views of conf/sql by name."""
-    from pulsar_backlog.storage.query import run_query, write_query  # noqa: PLC0415 - starts Spark
+    from rich.console import Console
+
+    from pulsar_backlog.storage.query import run_query, write_query
 
     place = absolute("out", out) or ""
     if to is None:
-        run_query(place, query, Console())
+        run_query(place, query, Console(), engine, endpoint)
         return
-    rows = write_query(place, query, format_, to.absolute())
+    rows = write_query(place, query, format_, to.absolute(), engine, endpoint)
     Console(stderr=True).print(f"{rows:,} rows written to {to}", markup=False, highlight=False, soft_wrap=True)

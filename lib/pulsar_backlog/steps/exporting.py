@@ -22,7 +22,8 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
-from pulsar_backlog.storage.delta import local_out, read_table
+from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 

@@ -16,8 +16,7 @@ from pyspark.sql.types import StructType
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
-from pulsar_backlog.storage.places import local_out as local_out
-from pulsar_backlog.storage.places import table_path as table_path
+from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.workers import quiet
 

@@ -39,7 +39,7 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     if folder is not None and not (folder / "_delta_log").is_dir():
         return None
     if folder is None and not path.startswith(SCHEMES):
-        raise UsageError(f"{out}: tables are read from a folder or from {', '.join(SCHEMES)}; use --engine spark")
+        raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
     try:
         found = DeltaTable(
             folder or path.replace("s3a://", "s3://", 1), storage_options=_bucket_options(path, endpoint) or None
@@ -49,14 +49,17 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     except (DeltaError, OSError) as error:
         raise SourceError(path, "failed", f"delta-rs cannot read this table ({_first_line(error)})") from error
     if found.protocol().min_reader_version > _READER_VERSION:
-        raise UsageError(f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark")
+        raise UsageError(
+            f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
+        )
     return found
 
 
 def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) -> list[Path]:
     """The files of a table in a local folder; of those whose statistics are known only such as may hold wanted rows."""
-    log = table.get_add_actions(flatten=True)
-    columns = {name: log.column(name).to_pylist() for name in _bound_names(wanted or {}) if name in log.schema.names}
+    log: Any = table.get_add_actions(flatten=True)
+    bounds = list(_bound_names(wanted or {}))
+    columns: dict[str, list[Any]] = {name: log.column(name).to_pylist() for name in bounds if name in log.schema.names}
     paths = [folder / unquote(path) for path in log.column("path").to_pylist()]
     return [path for row, path in enumerate(paths) if _may_hold(columns, row, wanted or {})]
 

@@ -27,7 +27,7 @@ MEMORY_LIMIT = "2GiB"
 SPILL_LIMIT = "16GiB"
 """What does not fit into memory goes to the disk, up to this much."""
 
-_CONFIG: dict[str, str] = {
+_CONFIG: Mapping[str, str] = {
     "memory_limit": MEMORY_LIMIT,
     "max_temp_directory_size": SPILL_LIMIT,
     "autoinstall_known_extensions": "false",
@@ -64,7 +64,10 @@ def opened(
         SourceError: a table cannot be read.
     """
     tables, views = named_in(query)
-    with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill, duckdb.connect(config=_CONFIG) as connection:
+    with (
+        tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
+        duckdb.connect(config={**_CONFIG}) as connection,
+    ):
         connection.execute(f"SET temp_directory = {literal(spill)}")
         for statement in _PRELUDE:
             connection.execute(statement)
@@ -119,7 +122,7 @@ def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list
         _empty(connection, table)
         return
     listed = ", ".join(literal(_no_glob(str(path))) for path in files)
-    connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}])")
+    connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}])")  # noqa: S608 - quoted
 
 
 def _empty(connection: duckdb.DuckDBPyConnection, table: Table) -> None:

@@ -50,15 +50,16 @@ class DuckAnswer:
         """Write one Parquet file: the number of rows."""
         pairs = zip(self.columns, self._values, strict=True)
         values = ", ".join(f"{bigint_value(*value)} AS {quoted(column)}" for column, value in pairs)
-        copy = f"COPY ({self._selecting(values)}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
-        (rows,) = self._connection.execute(copy).fetchone() or (0,)
+        form = "FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false"
+        copied = self._connection.execute(f"COPY ({self._selecting(values)}) TO {literal(str(path))} ({form})")
+        (rows,) = copied.fetchone() or (0,)
         return int(rows)
 
     def _selecting(self, values: str, limit: str = "") -> str:
         """A query over the rows of the user's, whose columns are `c0`, `c1` and so on."""
         names = f"({', '.join(name for name, _ in self._values)})" if values != "*" else ""
         # The line break ends a comment of the user's.
-        return f"SELECT {values} FROM ({self._query}\n) AS q{names} {limit}"
+        return f"SELECT {values} FROM ({self._query}\n) AS q{names} {limit}"  # noqa: S608 - it is SQL that a user is to write here
 
 
 @contextmanager

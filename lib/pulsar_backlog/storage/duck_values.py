@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import cast
 
 from duckdb.sqltypes import DuckDBPyType
 
@@ -100,7 +101,9 @@ def json_value(value: str, kind: DuckDBPyType, depth: int = 0) -> str:
     if kind.id in _TIMES:
         return f"strftime({value}, '{_TIMES[kind.id]}')"
     if kind.id in ("double", "float"):  # JSON has no words for what is not finite
-        return f"CASE WHEN isnan({value}) OR isinf({value}) THEN to_json({_not_finite(value)}) ELSE to_json({value}) END"
+        return (
+            f"CASE WHEN isnan({value}) OR isinf({value}) THEN to_json({_not_finite(value)}) ELSE to_json({value}) END"
+        )
     if kind.id in ("list", "array", "struct", "map"):
         return _nested_json(value, kind, depth)
     return bigint_value(value, kind)
@@ -111,7 +114,7 @@ def _not_finite(value: str) -> str:
 
 
 def _nested_json(value: str, kind: DuckDBPyType, depth: int) -> str:
-    parts = dict(kind.children)
+    parts = {name: cast(DuckDBPyType, part) for name, part in kind.children}
     one = f"v{depth}"
     if kind.id in ("list", "array"):
         inner = json_value(one, parts["child"], depth + 1)

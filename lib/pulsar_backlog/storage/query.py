@@ -35,9 +35,7 @@ class Answer(Protocol):
         """Write all rows: their number."""
 
 
-def run_query(
-    out: str, query: str, console: Console, engine: Engine = "duckdb", endpoint: str | None = None
-) -> None:
+def run_query(out: str, query: str, console: Console, engine: Engine = "duckdb", endpoint: str | None = None) -> None:
     """Run a query and print its rows: a grid on a terminal, tab-separated text elsewhere.
 
     Times are UTC in ISO 8601, bytes are hex, what is nested is JSON.

@@ -40,4 +40,4 @@ def _nearest(name: str, known: Iterable[str]) -> str:
 
 def last_part(name: str) -> str:
     """The column of a name that may have its table before it, quoted or not."""
-    return re.split(r"[`\".]", name.strip("`\""))[-1]
+    return re.split(r"[`\".]", name.strip('`"'))[-1]
