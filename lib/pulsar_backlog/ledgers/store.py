@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.bucket import Bucket
 from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
@@ -55,7 +54,11 @@ class Source:
 
     @cached_property
     def _place(self) -> _Place:
-        return Bucket.of(self.source, self.endpoint) if is_bucket(self.source) else Folder(Path(self.source))
+        if not is_bucket(self.source):
+            return Folder(Path(self.source))
+        from pulsar_backlog.ledgers.bucket import Bucket  # noqa: PLC0415 - a folder needs no client of a store
+
+        return Bucket.of(self.source, self.endpoint)
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.class_archive import java_options
-from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.jars import delta_jars
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {
