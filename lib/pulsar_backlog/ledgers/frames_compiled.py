@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -10,9 +9,8 @@ from pulsar_backlog.ledgers import frames
 from pulsar_backlog.wire.jit import compiled
 
 
-def _compiled(function: Callable[..., Any], **called: Any) -> Any:
+def _compiled(function: Any, **called: Any) -> Any:
     """A function compiled, with compiled ones in the place of those that it calls."""
-    assert isinstance(function, FunctionType)
     copy = FunctionType(function.__code__, {**function.__globals__, **called}, function.__name__)
     copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
     return compiled(copy)

@@ -7,6 +7,7 @@ loads an extension or changes a setting, see docs/decisions/.
 
 from __future__ import annotations
 
+import json
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from pulsar_backlog.errors import UsageError
+from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table
 from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
 from pulsar_backlog.storage.places import local_out, table_path
@@ -60,11 +61,13 @@ def opened(
         writes: the one file that may be written.
 
     Raises:
-        UsageError: there are no tables, or one that plain readers do not read.
-        SourceError: a table cannot be read.
+        UsageError: there are no tables, one that plain readers do not read, or answers outgrow memory and disk; the
+            last also while the connection is used.
+        SourceError: a table cannot be read; also while the connection is used.
     """
     tables, views = named_in(query)
     with (
+        _told(out),
         tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
         duckdb.connect(config={**_CONFIG}) as connection,
     ):
@@ -80,6 +83,26 @@ def opened(
         for statement in _LOCK:
             connection.execute(statement)
         yield connection
+
+
+def said(error: duckdb.Error) -> dict[str, Any]:
+    """DuckDB's error by parts; errors of the parser alone come as text."""
+    kind, _, text = str(error).partition(": ")
+    if text.startswith("{"):
+        return dict(json.loads(text))
+    return {"exception_type": kind.removesuffix(" Error"), "exception_message": text or kind}
+
+
+@contextmanager
+def _told(out: str) -> Iterator[None]:
+    """Faults of machine and storage as one sentence."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        needs = f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk"
+        raise UsageError(f"{needs}: ask for less, or ask with sql --engine spark") from error
+    except duckdb.IOException as error:
+        raise SourceError(out, "failed", str(said(error)["exception_message"]).partition("\n")[0]) from error
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import Any
 import duckdb
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage.duck import MEMORY_LIMIT, SPILL_LIMIT, opened
+from pulsar_backlog.storage.duck import opened, said
 from pulsar_backlog.storage.duck_values import bigint_value, json_value, literal, quoted, text_value
 from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
 
@@ -72,8 +71,8 @@ def asked(out: str, query: str, endpoint: str | None = None, writes: Path | None
     """
     with _told(query):
         only = _one_query(query)
-        with opened(out, only, endpoint, writes=writes) as connection:
-            yield DuckAnswer(connection, only)
+    with opened(out, only, endpoint, writes=writes) as connection, _told(only):
+        yield DuckAnswer(connection, only)
 
 
 def _one_query(text: str) -> str:
@@ -89,21 +88,10 @@ def _told(query: str) -> Iterator[None]:
     """What DuckDB says against a query becomes one sentence."""
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
-        raise UsageError(
-            f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk: ask for less, or say "
-            "--engine spark"
-        ) from error
+    except (duckdb.OutOfMemoryException, duckdb.IOException):
+        raise  # no mistake of the query's
     except duckdb.Error as error:
-        raise UsageError(_sentence(_said(error), query)) from error
-
-
-def _said(error: duckdb.Error) -> dict[str, Any]:
-    """DuckDB's error by parts; errors of the parser alone come as text."""
-    kind, _, text = str(error).partition(": ")
-    if text.startswith("{"):
-        return dict(json.loads(text))
-    return {"exception_type": kind.removesuffix(" Error"), "exception_message": text or kind}
+        raise UsageError(_sentence(said(error), query)) from error
 
 
 def _sentence(said: dict[str, Any], query: str) -> str:
