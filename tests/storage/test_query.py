@@ -84,8 +84,8 @@ def test_every_table_is_the_same_in_both_engines(bundled: Audited, name: str, tm
 VALUES = """
 SELECT
   CAST('NaN' AS double) AS nan, CAST('-Infinity' AS double) AS low, 0.5 AS half, sum(ledger_id) AS total, 1 AS twice,
-  count(*) AS twice, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é"\\ ' || chr(9) AS text,
-  max(encryption_param) AS bytes, max(encryption_keys) AS nested, max(producer_name) AS name
+  count(*) AS twice, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é" ' || chr(9) AS text,
+  max(encryption_param) AS bytes, max(producer_name) AS name
 FROM entries
 """
 
@@ -93,8 +93,7 @@ FROM entries
 def test_values_of_every_type_are_written_the_same(bundled: Audited, tmp_path: Path) -> None:
     lines = []
     for engine in ENGINES:
-        (tmp_path / engine).touch()
-        assert write_query(str(bundled.out), VALUES.replace("\\ ", ""), "json", tmp_path / engine, engine) == 1
+        assert write_query(str(bundled.out), VALUES, "json", tmp_path / engine, engine) == 1
         lines.append((tmp_path / engine).read_text())
     assert lines[0] == lines[1]
     assert '"nan":"NaN","low":"-Infinity","half":0.5,' in lines[0]
@@ -154,7 +153,7 @@ def test_a_wrong_name_is_told_with_the_nearest_ones(
 @pytest.mark.parametrize(
     ("query", "named"),
     [
-        ("SELECT", "end of input"),
+        ("SELECT 1 +", "end of input"),
         ("SELEC 1", "SELEC"),
         ("SELECT CAST('x' AS INT)", "'x'"),  # found only when it runs
         ("SELECT nosuch(1)", "nosuch"),
@@ -222,7 +221,8 @@ def test_a_query_reaches_nothing_but_the_tables(bundled: Audited, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["a b", "a[b]*?{c}", "é'\"ß"])
 def test_tables_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
-    out = write_tables(tmp_path / name, findings=[{"code": "C01"}], runs=[])
+    out = tmp_path / name
+    shutil.copytree(write_tables(tmp_path / "plain", findings=[{"code": "C01"}]), out)
     assert ask(out, "SELECT code FROM findings") == "code\nC01\n"
     write_query(str(out), "SELECT code FROM findings", "parquet", tmp_path / f"{name}.parquet")
     assert parquet.read_table(tmp_path / f"{name}.parquet").to_pylist() == [{"code": "C01"}]
@@ -243,8 +243,8 @@ def test_a_folder_without_tables_is_named(spark: object, tmp_path: Path, engine:
 
 def test_what_outgrows_memory_and_disk_is_told_to_ask_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tables(tmp_path, findings=[{"code": "C01"}])
-    monkeypatch.setattr(duck, "_CONFIG", {**duck._CONFIG, "memory_limit": "20MiB", "max_temp_directory_size": "1MiB"})
-    query = "SELECT x FROM range(20000000) AS r(x), findings ORDER BY hash(x)"
+    monkeypatch.setattr(duck, "_CONFIG", {**duck._CONFIG, "memory_limit": "40MiB", "max_temp_directory_size": "1MiB"})
+    query = "SELECT count(*) AS n FROM (SELECT x FROM range(6000000) AS r(x), findings ORDER BY hash(x) LIMIT 5999999)"
     assert "--engine spark" in mistake(tmp_path, query, "duckdb")
 
 
@@ -273,6 +273,6 @@ def test_a_table_with_rows_marked_as_deleted_is_left_to_spark(tmp_path: Path) ->
 def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     write_tables(tmp_path, findings=[{"code": "C01"}])
     shutil.copy(__file__, tmp_path / "tables" / "findings" / "_delta_log" / f"{1:020}.json")
-    with pytest.raises(Exception, match="cannot read this table") as caught:
+    with pytest.raises(Exception, match="delta-rs cannot read it") as caught:
         ask(tmp_path, "SELECT * FROM findings")
     assert len(str(caught.value).splitlines()) == 1

@@ -47,7 +47,8 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_first_line(error)})") from error
+        said = f"delta-rs cannot read it ({_first_line(error)}); sql --engine spark may"
+        raise SourceError(path, "failed", said) from error
     if found.protocol().min_reader_version > _READER_VERSION:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
