@@ -12,10 +12,10 @@ SELECT
   missing_chunk_ids,
   missing_bytes,
   decode_state,
-  concat(first_ledger_id, ':', first_entry_id) AS first_position,
-  concat(last_ledger_id, ':', last_entry_id) AS last_position,
+  first_ledger_id || ':' || first_entry_id AS first_position,
+  last_ledger_id || ':' || last_entry_id AS last_position,
   reason,
   cluster
 FROM chunked_messages
-WHERE state <> 'whole' OR cardinality(array_except(flags, array('ledger_span'))) > 0
+WHERE state <> 'whole' OR CAST(flags AS string) NOT IN ('[]', '[ledger_span]')
 ORDER BY state = 'in_flight', rebuildable, cluster, topic, first_ledger_id, first_entry_id

@@ -1,4 +1,18 @@
 -- Every rebuildable chunked message with the positions of its chunks in order, as PIP-37's marker message would have named them.
+WITH listed AS (
+  -- A map keeps the order of its entries; neither engine knows the other's way to aggregate in order.
+  SELECT
+    cluster,
+    topic,
+    chunk_uuid,
+    publish_time_ms,
+    map_values(map_from_entries(array_sort(array_agg(
+      (chunk.chunk_id, chunk.ledger_id || ':' || chunk.entry_id)
+    )))) AS positions
+  FROM (SELECT *, explode(manifest) AS chunk FROM chunked_messages WHERE rebuildable) AS exploded
+  GROUP BY cluster, topic, chunk_uuid, publish_time_ms
+)
+
 SELECT
   m.topic,
   m.chunk_uuid,
@@ -11,12 +25,18 @@ SELECT
   m.uncompressed_bytes,
   m.compression,
   m.encrypted,
-  transform(m.manifest, chunk -> concat(chunk.ledger_id, ':', chunk.entry_id)) AS positions,
+  listed.positions,
   m.manifest,
   m.producer_name,
   m.sequence_id,
   m.publish_time_ms,
   m.cluster
 FROM chunked_messages AS m
+LEFT JOIN listed
+  ON
+    m.cluster = listed.cluster
+    AND m.topic = listed.topic
+    AND m.chunk_uuid = listed.chunk_uuid
+    AND m.publish_time_ms = listed.publish_time_ms
 WHERE m.rebuildable
 ORDER BY m.cluster, m.topic, m.last_ledger_id, m.last_entry_id

@@ -3,11 +3,11 @@ SELECT
   topic,
   state,
   count(*) AS messages,
-  count_if(rebuildable) AS rebuildable,
-  count_if(sureness <> 'certain') AS not_certain,
-  sum(copies) AS entries,
-  sum(total_bytes) AS total_bytes,
-  sum(stored_bytes) AS stored_bytes,
+  count(*) FILTER (WHERE rebuildable) AS rebuildable,
+  count(*) FILTER (WHERE sureness <> 'certain') AS not_certain,
+  CAST(sum(copies) AS bigint) AS entries,
+  CAST(sum(total_bytes) AS bigint) AS total_bytes,
+  CAST(sum(stored_bytes) AS bigint) AS stored_bytes,
   cluster
 FROM chunked_messages
 GROUP BY cluster, topic, state

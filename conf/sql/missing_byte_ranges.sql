@@ -1,14 +1,13 @@
 -- Each stretch of a chunked message that is stored nowhere, half-open, in bytes of the compressed message.
 SELECT
-  topic,
-  chunk_uuid,
-  publish_time,
-  state,
-  missing.start AS start_byte,
-  missing.end AS end_byte,
-  missing.end - missing.start AS bytes,
-  total_bytes,
-  cluster
-FROM chunked_messages
-LATERAL VIEW explode(missing_bytes) AS missing
-ORDER BY cluster, topic, chunk_uuid, publish_time, start_byte
+  m.topic,
+  m.chunk_uuid,
+  m.publish_time,
+  m.state,
+  m.missing.start AS start_byte,
+  m.missing.end AS end_byte,
+  m.missing.end - m.missing.start AS bytes,
+  m.total_bytes,
+  m.cluster
+FROM (SELECT *, explode(missing_bytes) AS missing FROM chunked_messages) AS m
+ORDER BY m.cluster, m.topic, m.chunk_uuid, m.publish_time, start_byte

@@ -3,9 +3,9 @@ SELECT
   topic,
   producer_name,
   count(*) AS entries,
-  count_if(uuid IS NOT NULL) AS chunk_entries,
-  round(count_if(uuid IS NOT NULL) / count(*), 4) AS chunked_share,
-  sum(payload_length) AS payload_bytes,
+  count(uuid) AS chunk_entries,
+  round(count(uuid) / count(*), 4) AS chunked_share,
+  CAST(sum(payload_length) AS bigint) AS payload_bytes,
   min(publish_time) AS first_published,
   max(publish_time) AS last_published,
   cluster

@@ -14,5 +14,5 @@ SELECT
 FROM chunked_messages
 WHERE
   rebuildable
-  AND (state <> 'whole' OR arrays_overlap(flags, array('repeated_prefix', 'overlap')))
+  AND (state <> 'whole' OR array_contains(flags, 'repeated_prefix') OR array_contains(flags, 'overlap'))
 ORDER BY cluster, topic, first_ledger_id, first_entry_id

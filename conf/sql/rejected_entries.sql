@@ -1,18 +1,18 @@
 -- What could not be decoded: code, place in the object and the first bytes as hex.
 SELECT
-  topic,
-  ledger_id,
-  entry_id,
-  scope,
-  code,
-  field,
-  expected,
-  found,
-  uri,
-  `offset`,
-  entry_offset,
-  `length`,
-  hex(first_bytes) AS first_bytes,
-  cluster
-FROM rejects
-ORDER BY cluster, ledger_id, entry_offset, `offset`
+  r.topic,
+  r.ledger_id,
+  r.entry_id,
+  r.scope,
+  r.code,
+  r.field,
+  r.expected,
+  r.found,
+  r.uri,
+  r.offset,
+  r.entry_offset,
+  r.length,
+  hex(r.first_bytes) AS first_bytes,
+  r.cluster
+FROM rejects AS r
+ORDER BY r.cluster, r.ledger_id, r.entry_offset, r.offset

@@ -2,16 +2,27 @@
 WITH further AS (
   -- Whole copies after the first one: each runs from a chunk 0 to the next, and has its own message id.
   SELECT
-    *,
-    max(struct(ledger_id, entry_id))
-      OVER (PARTITION BY cluster, topic, chunk_uuid, publish_time_ms, first_chunk) AS last_chunk
+    cluster,
+    topic,
+    ledger_id,
+    entry_id,
+    first_value(ledger_id) OVER of_copy AS first_ledger_id,
+    first_value(entry_id) OVER of_copy AS first_entry_id,
+    last_value(ledger_id) OVER of_copy AS last_ledger_id,
+    last_value(entry_id) OVER of_copy AS last_entry_id
   FROM (
     SELECT
       *,
-      max(if(chunk_id = 0, struct(ledger_id, entry_id), NULL))
-        OVER (PARTITION BY cluster, topic, chunk_uuid, publish_time_ms ORDER BY ledger_id, entry_id) AS first_chunk
+      count(CASE WHEN chunk_id = 0 THEN 1 END)
+        OVER (PARTITION BY cluster, topic, chunk_uuid, publish_time_ms ORDER BY ledger_id, entry_id) AS nth_copy
     FROM chunks
     WHERE role = 'duplicate'
+  ) AS counted
+  WHERE nth_copy > 0
+  WINDOW of_copy AS (
+    PARTITION BY cluster, topic, chunk_uuid, publish_time_ms, nth_copy
+    ORDER BY ledger_id, entry_id
+    ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
   )
 ),
 
@@ -19,33 +30,47 @@ messages AS (
   -- Clients join incomplete publications of one uuid where the chunk ids go on; the mixture is one message to them.
   SELECT
     *,
-    if(is_mixed, min(if(is_mixed, struct(first_ledger_id, first_entry_id), NULL)) OVER of_uuid,
-      struct(first_ledger_id, first_entry_id)) AS begins,
-    if(is_mixed, max(if(is_mixed, struct(last_ledger_id, last_entry_id), NULL)) OVER of_uuid,
-      struct(last_ledger_id, last_entry_id)) AS ends
+    CASE WHEN is_mixed THEN first_value(first_ledger_id) OVER by_first ELSE first_ledger_id END AS begin_ledger_id,
+    CASE WHEN is_mixed THEN first_value(first_entry_id) OVER by_first ELSE first_entry_id END AS begin_entry_id,
+    CASE WHEN is_mixed THEN first_value(last_ledger_id) OVER by_last ELSE last_ledger_id END AS end_ledger_id,
+    CASE WHEN is_mixed THEN first_value(last_entry_id) OVER by_last ELSE last_entry_id END AS end_entry_id
   FROM (
     SELECT
       *,
       array_contains(flags, 'mixed_with_another_publication') AND state NOT IN ('whole', 'out_of_order') AS is_mixed
     FROM chunked_messages
     WHERE num_chunks > 1
-  )
-  WINDOW of_uuid AS (PARTITION BY cluster, topic, chunk_uuid)
+  ) AS flagged
+  WINDOW
+    by_first AS (PARTITION BY cluster, topic, chunk_uuid, is_mixed ORDER BY first_ledger_id, first_entry_id),
+    by_last AS (PARTITION BY cluster, topic, chunk_uuid, is_mixed ORDER BY last_ledger_id DESC, last_entry_id DESC)
 ),
 
-placed AS (
+joined AS (
   SELECT
-    c.*,
+    c.cluster,
+    c.topic,
+    c.ledger_id,
+    c.entry_id,
+    c.role,
     m.state,
     m.rebuildable,
     m.sureness,
-    -- What is repeated before the message is complete makes no copy of its own.
-    coalesce(a.first_chunk > struct(m.last_ledger_id, m.last_entry_id), FALSE) AS is_further_copy,
     m.is_mixed,
-    struct(m.begins.first_ledger_id AS ledger_id, m.begins.first_entry_id AS entry_id) AS message_first,
-    struct(m.ends.last_ledger_id AS ledger_id, m.ends.last_entry_id AS entry_id) AS message_last,
-    a.first_chunk,
-    a.last_chunk
+    m.begin_ledger_id,
+    m.begin_entry_id,
+    m.end_ledger_id,
+    m.end_entry_id,
+    a.first_ledger_id,
+    a.first_entry_id,
+    a.last_ledger_id,
+    a.last_entry_id,
+    -- What is repeated before the message is complete makes no copy of its own.
+    coalesce(
+      a.first_ledger_id > m.last_ledger_id
+      OR (a.first_ledger_id = m.last_ledger_id AND a.first_entry_id > m.last_entry_id),
+      FALSE
+    ) AS is_further_copy
   FROM chunks AS c
   INNER JOIN messages AS m
     ON
@@ -61,12 +86,13 @@ SELECT
   e.topic,
   e.ledger_id,
   e.entry_id,
-  coalesce(if(c.is_further_copy, c.first_chunk, c.message_first).ledger_id, e.ledger_id) AS seek_ledger_id,
-  coalesce(if(c.is_further_copy, c.first_chunk, c.message_first).entry_id, e.entry_id) AS seek_entry_id,
-  if(c.is_further_copy, c.last_chunk, c.message_last).ledger_id AS message_ledger_id,
-  if(c.is_further_copy, c.last_chunk, c.message_last).entry_id AS message_entry_id,
-  try_subtract(e.`index`, coalesce(e.num_messages_in_batch, 1) - 1L) AS first_index,
-  e.`index` AS last_index,
+  coalesce(CASE WHEN j.is_further_copy THEN j.first_ledger_id ELSE j.begin_ledger_id END, e.ledger_id) AS seek_ledger_id,
+  coalesce(CASE WHEN j.is_further_copy THEN j.first_entry_id ELSE j.begin_entry_id END, e.entry_id) AS seek_entry_id,
+  CASE WHEN j.is_further_copy THEN j.last_ledger_id ELSE j.end_ledger_id END AS message_ledger_id,
+  CASE WHEN j.is_further_copy THEN j.last_entry_id ELSE j.end_entry_id END AS message_entry_id,
+  -- Numbers come from the wire: what no bigint holds is null.
+  TRY_CAST(CAST(e.index AS decimal(20, 0)) - coalesce(e.num_messages_in_batch, 1) + 1 AS bigint) AS first_index,
+  e.index AS last_index,
   e.num_messages_in_batch,
   e.publish_time,
   e.broker_timestamp,
@@ -74,14 +100,14 @@ SELECT
   e.uuid AS chunk_uuid,
   e.chunk_id,
   e.num_chunks_from_msg AS num_chunks,
-  c.role,
-  coalesce(c.is_further_copy, FALSE) AS is_further_copy,
-  coalesce(c.is_mixed, FALSE) AS is_mixed,
-  c.state,
-  c.rebuildable,
-  c.sureness,
+  j.role,
+  coalesce(j.is_further_copy, FALSE) AS is_further_copy,
+  coalesce(j.is_mixed, FALSE) AS is_mixed,
+  j.state,
+  j.rebuildable,
+  j.sureness,
   e.cluster
 FROM entries AS e
-LEFT JOIN placed AS c
-  ON e.cluster = c.cluster AND e.topic = c.topic AND e.ledger_id = c.ledger_id AND e.entry_id = c.entry_id
+LEFT JOIN joined AS j
+  ON e.cluster = j.cluster AND e.topic = j.topic AND e.ledger_id = j.ledger_id AND e.entry_id = j.entry_id
 ORDER BY e.cluster, e.topic, e.ledger_id, e.entry_id

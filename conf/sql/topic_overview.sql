@@ -5,9 +5,11 @@ WITH stored AS (
     topic,
     count(DISTINCT ledger_id) AS ledgers,
     count(*) AS entries,
-    sum(if(marker_type IS NULL AND uuid IS NULL, coalesce(num_messages_in_batch, 1), 0)) AS plain_messages,
-    count_if(uuid IS NOT NULL) AS chunk_entries,
-    sum(length) AS entry_bytes,
+    CAST(
+      sum(CASE WHEN marker_type IS NULL AND uuid IS NULL THEN coalesce(num_messages_in_batch, 1) ELSE 0 END) AS bigint
+    ) AS plain_messages,
+    count(uuid) AS chunk_entries,
+    CAST(sum(length) AS bigint) AS entry_bytes,
     count(DISTINCT producer_name) AS producers,
     min(publish_time) AS first_published,
     max(publish_time) AS last_published
@@ -20,8 +22,8 @@ chunked AS (
     cluster,
     topic,
     count(*) AS chunked_messages,
-    count_if(state <> 'whole') AS not_whole,
-    count_if(state <> 'whole' AND rebuildable) AS not_whole_but_rebuildable
+    count(*) FILTER (WHERE state <> 'whole') AS not_whole,
+    count(*) FILTER (WHERE state <> 'whole' AND rebuildable) AS not_whole_but_rebuildable
   FROM chunked_messages
   GROUP BY cluster, topic
 )

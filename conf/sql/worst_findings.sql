@@ -1,18 +1,23 @@
 -- Findings, errors first, then by how much they concern.
 SELECT
-  severity,
-  code,
-  name,
-  subject,
-  message,
-  `count`,
-  sureness,
-  reason,
-  evidence,
-  topic,
-  ledger_id,
-  entry_id,
-  job,
-  cluster
-FROM findings
-ORDER BY array_position(array('error', 'warning', 'info'), severity), `count` DESC, cluster, code, subject
+  f.severity,
+  f.code,
+  f.name,
+  f.subject,
+  f.message,
+  f.count,
+  f.sureness,
+  f.reason,
+  f.evidence,
+  f.topic,
+  f.ledger_id,
+  f.entry_id,
+  f.job,
+  f.cluster
+FROM findings AS f
+ORDER BY
+  CASE f.severity WHEN 'error' THEN 1 WHEN 'warning' THEN 2 WHEN 'info' THEN 3 ELSE 0 END,
+  f.count DESC,
+  f.cluster,
+  f.code,
+  f.subject

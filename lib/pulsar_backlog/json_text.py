@@ -7,10 +7,19 @@ within a line of JSON (U+2028 ends one in JavaScript), and a lone surrogate is n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 SPARK_OPTIONS = {"writeNonAsciiCharacterAsCodePoint": "true"}
 """With them Spark's JSON is ASCII too; it leaves U+007F as it is, which acts on nothing."""
+
+
+_NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
+
+
+def in_ascii(text: str) -> str:
+    """JSON text of others on one line, its characters as escapes where they are not printable ASCII."""
+    return _NOT_PRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def to_json(

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.findings import CATALOGUE
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
 _WITH_SOURCE = ("source", "endpoint", "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
@@ -117,6 +116,8 @@ def _duration(text: str) -> str:
 
 
 def _finding_code(text: str) -> str:
+    from pulsar_backlog.findings import CATALOGUE  # noqa: PLC0415 - every command waits for this module, few for codes
+
     if text not in CATALOGUE:
         raise ValueError(f"{text!r} is no code of a finding: see docs/findings.md")
     return text
@@ -142,7 +143,8 @@ MessageState = Literal["single", "batch", "whole", "out_of_order", "malformed"]
 class Frozen(BaseModel):
     """A value of configuration: cannot be changed, and refuses keys it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # Built when first checked: help and mistakes of the command line need no checks, and answer at once.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True)

@@ -1,52 +1,61 @@
-"""The views of conf/sql on small tables of the real contracts."""
+"""The views of conf/sql on small tables of the real contracts, in both engines."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import lit
 
+from pulsar_backlog.storage.duck import opened
 from pulsar_backlog.tables import TABLES
+from tests.small_tables import NOON, complete_row, write_tables
 
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-EMPTY = {
-    "string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "binary": b"", "timestamp": NOON,
-}  # fmt: skip
+
+Ask = Callable[..., list[tuple[Any, ...]]]
+"""Rows of a view over tables that hold these rows; columns not given are null, or empty where required."""
 
 
-@pytest.fixture(scope="module")
-def spark(spark: SparkSession) -> SparkSession:
-    """The shared session with temporary views of its own."""
-    return spark.newSession()
-
-
-def ask(spark: SparkSession, view: str, columns: list[str], **given: list[dict[str, object]]) -> list[tuple]:
-    """Rows of a view over tables that hold these rows; columns not given are null, or empty where required."""
+def ask_spark(spark: SparkSession, view: str, columns: list[str], **given: list[dict[str, object]]) -> list[tuple]:
     for table in TABLES.values():
         # Made without Python rows, because most tables of most tests are empty.
         frame = spark.range(0).select(*[lit(None).cast(c.type).alias(c.name) for c in table.columns])
         if rows := given.get(table.name):
-            assert all(set(row) <= set(table.column_names()) for row in rows)
-            blank = {c.name: None if c.nullable else EMPTY.get(c.type, []) for c in table.columns}
-            frame = spark.createDataFrame([tuple((blank | row).values()) for row in rows], table.ddl())
+            frame = spark.createDataFrame([tuple(complete_row(table, row)) for row in rows], table.ddl())
         frame.createOrReplaceTempView(table.name)
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {VIEWS[view]}")
     return [tuple(row) for row in spark.table(view).select(*columns).collect()]
 
 
+def ask_duckdb(out: Path, view: str, columns: list[str], **given: list[dict[str, object]]) -> list[tuple]:
+    write_tables(out, **{"runs": [], **given})
+    query = f"SELECT {', '.join(columns)} FROM {view}"
+    with opened(str(out), query) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.fixture(params=["spark", "duckdb"])
+def ask(request: pytest.FixtureRequest, tmp_path: Path) -> Ask:
+    """One engine and then the other."""
+    if request.param == "duckdb":
+        return lambda *view, **given: ask_duckdb(tmp_path, *view, **given)
+    session = request.getfixturevalue("spark").newSession()  # temporary views of its own
+    return lambda *view, **given: ask_spark(session, *view, **given)
+
+
 @pytest.mark.parametrize("view", sorted(VIEWS))
-def test_each_view_begins_with_a_sentence_and_reads_what_exists(spark: SparkSession, view: str) -> None:
+def test_each_view_begins_with_a_sentence_and_reads_what_exists(ask: Ask, view: str) -> None:
     first = VIEWS[view].splitlines()[0]
     assert first.startswith("-- ")
     assert first.endswith(".")
-    assert ask(spark, view, ["cluster"]) == []
+    assert ask(view, ["cluster"]) == []
 
 
-def test_broken_chunked_messages(spark: SparkSession) -> None:
+def test_broken_chunked_messages(ask: Ask) -> None:
     rows = [
         {"chunk_uuid": "fine", "state": "whole"},
         {"chunk_uuid": "fine-in-two-ledgers", "state": "whole", "flags": ["ledger_span"]},
@@ -55,31 +64,31 @@ def test_broken_chunked_messages(spark: SparkSession) -> None:
         {"chunk_uuid": "flagged", "state": "whole", "flags": ["overlap"], "rebuildable": True, "topic": "z"},
         {"chunk_uuid": "lost", "state": "gap", "first_ledger_id": 5, "first_entry_id": 7},
     ]
-    got = ask(spark, "broken_chunked_messages", ["chunk_uuid", "first_position"], chunked_messages=rows)
+    got = ask("broken_chunked_messages", ["chunk_uuid", "first_position"], chunked_messages=rows)
     assert got == [("lost", "5:7"), ("saved", None), ("flagged", None), ("arriving", None)]
 
 
-def test_rebuildable_messages(spark: SparkSession) -> None:
+def test_rebuildable_messages(ask: Ask) -> None:
     rows = [
         {"chunk_uuid": "any-client-reads-it", "state": "whole", "rebuildable": True, "flags": ["whole_duplicate"]},
         {"chunk_uuid": "no-client-reads-it", "state": "out_of_order", "rebuildable": True},
         {"chunk_uuid": "old-clients-lose-it", "state": "whole", "rebuildable": True, "flags": ["repeated_prefix"]},
         {"chunk_uuid": "nobody-has-it", "state": "gap"},
     ]
-    got = ask(spark, "rebuildable_messages", ["chunk_uuid"], chunked_messages=rows)
+    got = ask("rebuildable_messages", ["chunk_uuid"], chunked_messages=rows)
     assert sorted(got) == [("no-client-reads-it",), ("old-clients-lose-it",)]
 
 
-def test_missing_byte_ranges(spark: SparkSession) -> None:
+def test_missing_byte_ranges(ask: Ask) -> None:
     rows = [
-        {"chunk_uuid": "two-holes", "missing_bytes": [(30, 40), (0, 10)]},
+        {"chunk_uuid": "two-holes", "missing_bytes": [{"start": 30, "end": 40}, {"start": 0, "end": 10}]},
         {"chunk_uuid": "none"},
     ]
-    got = ask(spark, "missing_byte_ranges", ["chunk_uuid", "start_byte", "end_byte", "bytes"], chunked_messages=rows)
+    got = ask("missing_byte_ranges", ["chunk_uuid", "start_byte", "end_byte", "bytes"], chunked_messages=rows)
     assert got == [("two-holes", 0, 10, 10), ("two-holes", 30, 40, 10)]
 
 
-def test_chunk_outcomes(spark: SparkSession) -> None:
+def test_chunk_outcomes(ask: Ask) -> None:
     rows = [
         {"topic": "a", "state": "whole", "rebuildable": True, "sureness": "certain", "copies": 3, "total_bytes": 10},
         {"topic": "a", "state": "whole", "rebuildable": True, "sureness": "likely", "copies": 4, "total_bytes": 20},
@@ -87,14 +96,14 @@ def test_chunk_outcomes(spark: SparkSession) -> None:
         {"topic": "b", "state": "gap", "sureness": "certain", "copies": 2, "total_bytes": 6},
     ]
     columns = ["topic", "state", "messages", "rebuildable", "not_certain", "entries", "total_bytes"]
-    assert ask(spark, "chunk_outcomes", columns, chunked_messages=rows) == [
+    assert ask("chunk_outcomes", columns, chunked_messages=rows) == [
         ("a", "gap", 1, 0, 0, 1, 5),
         ("a", "whole", 2, 2, 1, 7, 30),
         ("b", "gap", 1, 0, 0, 2, 6),
     ]
 
 
-def test_topic_overview(spark: SparkSession) -> None:
+def test_topic_overview(ask: Ask) -> None:
     entries = [
         {"topic": "a", "ledger_id": 1, "length": 10, "producer_name": "p"},  # one bare message
         {"topic": "a", "ledger_id": 1, "length": 20, "producer_name": "p", "num_messages_in_batch": 7},
@@ -111,7 +120,7 @@ def test_topic_overview(spark: SparkSession) -> None:
         *("topic", "ledgers", "entries", "plain_messages", "chunk_entries", "chunked_messages"),
         *("not_whole", "not_whole_but_rebuildable", "entry_bytes", "producers"),
     ]
-    assert ask(spark, "topic_overview", columns, entries=entries, chunked_messages=chunked) == [
+    assert ask("topic_overview", columns, entries=entries, chunked_messages=chunked) == [
         ("a", 2, 4, 8, 1, 3, 2, 1, 100, 2),
         (None, 1, 1, 1, 0, 0, 0, 0, 50, 1),
     ]
@@ -129,36 +138,34 @@ def test_topic_overview(spark: SparkSession) -> None:
         ({}, {"copy": "another"}, False),  # this copy was not scanned
     ],
 )
-def test_ledger_reconciliation(
-    spark: SparkSession, ledger: dict[str, object], scan: dict[str, object], agrees: bool
-) -> None:
+def test_ledger_reconciliation(ask: Ask, ledger: dict[str, object], scan: dict[str, object], agrees: bool) -> None:
     scan = {"copy": "c", "frames": 3, "decoded": 2, "rejected": 1, "entry_bytes": 9, "complete": True, **scan}
     ledgers = [{"copy": "c", "selected": True, **ledger}, {"copy": "spare", "selected": False}]
-    got = ask(spark, "ledger_reconciliation", ["copy", "agrees"], ledgers=ledgers, scans=[scan])
+    got = ask("ledger_reconciliation", ["copy", "agrees"], ledgers=ledgers, scans=[scan])
     assert got == [("c", agrees)]
 
 
-def test_worst_findings_come_first(spark: SparkSession) -> None:
+def test_worst_findings_come_first(ask: Ask) -> None:
     rows = [
         {"code": "E05", "severity": "info", "count": 1000},
         {"code": "C03", "severity": "warning", "count": 2},
         {"code": "C06", "severity": "error", "count": 1},
         {"code": "C09", "severity": "error", "count": 3},
     ]
-    got = ask(spark, "worst_findings", ["code"], findings=rows)
+    got = ask("worst_findings", ["code"], findings=rows)
     assert got == [("C09",), ("C06",), ("C03",), ("E05",)]
 
 
-def test_rejected_entries_show_hex(spark: SparkSession) -> None:
+def test_rejected_entries_show_hex(ask: Ask) -> None:
     rows = [
         {"ledger_id": 1, "entry_id": 8, "entry_offset": 900, "first_bytes": b"\x0e\x01"},
         {"ledger_id": 1, "entry_id": 3, "entry_offset": 400, "first_bytes": b""},
     ]
-    got = ask(spark, "rejected_entries", ["entry_id", "first_bytes"], rejects=rows)
+    got = ask("rejected_entries", ["entry_id", "first_bytes"], rejects=rows)
     assert got == [(3, ""), (8, "0E01")]
 
 
-def test_producers(spark: SparkSession) -> None:
+def test_producers(ask: Ask) -> None:
     rows = [
         {"topic": "a", "producer_name": "p", "uuid": "u", "payload_length": 5, "publish_time": NOON},
         {"topic": "a", "producer_name": "p", "payload_length": 6, "publish_time": None},
@@ -166,14 +173,16 @@ def test_producers(spark: SparkSession) -> None:
         {"topic": "a", "producer_name": "pulsar.txn.marker", "marker_type": 21},  # the broker, not a producer
     ]
     columns = ["topic", "producer_name", "entries", "chunk_entries", "chunked_share", "payload_bytes"]
-    assert ask(spark, "producers", columns, entries=rows) == [("a", "p", 2, 1, 0.5, 11), ("b", "p", 1, 0, 0.0, 7)]
+    assert ask("producers", columns, entries=rows) == [("a", "p", 2, 1, 0.5, 11), ("b", "p", 1, 0, 0.0, 7)]
 
 
-def test_chunk_manifests_name_the_chunks_in_order(spark: SparkSession) -> None:
-    manifest = [(0, 5, 9, 100, 10), (1, 6, 0, 0, 10), (2, 6, 1, 50, 3)]
+def test_chunk_manifests_name_the_chunks_in_order(ask: Ask) -> None:
+    places = enumerate([(5, 9, 100, 10), (6, 0, 0, 10), (6, 1, 50, 3)])
+    names = ("chunk_id", "ledger_id", "entry_id", "offset", "length")
+    manifest = [dict(zip(names, (chunk, *place), strict=True)) for chunk, place in places]
     rows = [
         {"chunk_uuid": "rebuildable", "rebuildable": True, "manifest": manifest},
         {"chunk_uuid": "not", "manifest": []},
     ]
-    got = ask(spark, "chunk_manifests", ["chunk_uuid", "positions"], chunked_messages=rows)
+    got = ask("chunk_manifests", ["chunk_uuid", "positions"], chunked_messages=rows)
     assert got == [("rebuildable", ["5:9", "6:0", "6:1"])]

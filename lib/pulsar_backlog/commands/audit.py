@@ -5,20 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
-from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
-from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.terminal.again import Saved
-from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.storage.endings import ending
-from pulsar_backlog.storage.runs import run_job
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
@@ -32,6 +25,11 @@ from pulsar_backlog.terms import (
 _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 """Exit codes of a job after which no other job runs."""
 
+if TYPE_CHECKING:
+    from pulsar_backlog.config import Pipeline
+    from pulsar_backlog.report.model import ReportModel
+    from pulsar_backlog.report.terminal.again import Saved
+
 
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "grace_seconds", "model",
@@ -39,6 +37,8 @@ _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 )  # fmt: skip
 def audit(source: SourceArgument, given: Given) -> None:
     """Audit offloaded ledgers: tables, findings and a report."""
+    from pulsar_backlog.config import load_pipelines
+
     given = {**given, "source": absolute("source", source)}
     raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit"))
 
@@ -49,6 +49,8 @@ def run(
     given: Given,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
+    from pulsar_backlog.config import load_pipelines
+
     raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
 
 
@@ -60,6 +62,10 @@ def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str =
         given: options that win over the pipeline's.
         command: what holds the output folder from the first job to the last.
     """
+    from pulsar_backlog.config import job_argv
+    from pulsar_backlog.storage.claims import claimed
+    from pulsar_backlog.storage.endings import ending
+
     who = f"pulsar-backlog {command}"
 
     def run_all() -> int:
@@ -73,6 +79,8 @@ def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str =
 
 
 def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object]) -> int:
+    from pulsar_backlog.jobfiles import load_job
+
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.
@@ -94,6 +102,9 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
 
 def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
+    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.storage.runs import run_job
+
     job = load_job("write_report")
     seen: list[ReportModel] = []
     saved: list[Saved] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +21,14 @@ def explain(
     show_values: Annotated[bool, typer.Option(help="show payload, keys and property values")] = False,
 ) -> None:
     """Show one entry: hex beside fields, metadata, checksum, its chunked message, and who acknowledged it."""
-    from pulsar_backlog.explain import explain_entry  # noqa: PLC0415 - the other commands do without it
-    from pulsar_backlog.report.terminal.explain import NamedValue, print_explain  # noqa: PLC0415
+    from pulsar_backlog.explain import explain_entry
+    from pulsar_backlog.report.terminal.explain import NamedValue, print_explain
 
     model = explain_entry(absolute("source", source) or "", endpoint, position, show_values)
     if admin is not None:
-        from pulsar_backlog.subscriptions.position_acks import acknowledged_by  # noqa: PLC0415
+        from dataclasses import replace
+
+        from pulsar_backlog.subscriptions.position_acks import acknowledged_by
 
         ledger_id, entry_id = map(int, position.split(":"))
         said = acknowledged_by(Path(admin), model.topic, (ledger_id, entry_id))

@@ -12,9 +12,7 @@ import typer
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.audit import run_pipeline
 from pulsar_backlog.commands.options import Given, job_options
-from pulsar_backlog.config import job_argv, load_pipelines
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import OPTIONS
 
 PIPELINE = "export"
@@ -50,6 +48,9 @@ def run_export(place: str, out: str | None, given: Mapping[str, object]) -> int:
     Raises:
         UsageError: a source without `--out`, or an audit that does not say where its source is.
     """
+    from pulsar_backlog.config import job_argv, load_pipelines
+    from pulsar_backlog.jobfiles import load_job
+
     pipeline = load_pipelines().get(PIPELINE)
     here = absolute("out", place) or ""
     if not is_audit(here):
@@ -76,8 +77,8 @@ def source_of(out: str, cluster: str) -> str:
         UsageError: the audit has no scan of this cluster.
     """
     # Spark starts only when it is needed.
-    from pulsar_backlog.storage.runs import scanned_source  # noqa: PLC0415
-    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
+    from pulsar_backlog.storage.runs import scanned_source
+    from pulsar_backlog.storage.session import start_session
 
     source = scanned_source(start_session("pulsar-backlog export", out), out, cluster)
     if source is None:

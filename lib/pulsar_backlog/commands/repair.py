@@ -11,14 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from pulsar_backlog.cluster.access import Access, read_access
-from pulsar_backlog.cluster.admin_http import AdminHttp
-from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
     BrokerHostOption,
@@ -39,17 +36,15 @@ from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.repair.applying.apply import Limits, Outcome, apply_plan, dry_run
-from pulsar_backlog.repair.applying.drift import Allowed
-from pulsar_backlog.repair.applying.journal import open_journal
-from pulsar_backlog.repair.applying.verify import VERIFIED_NAME, Verdict, verify_plan
-from pulsar_backlog.repair.broker.client import Keys, opened_client, read_keys
-from pulsar_backlog.repair.broker.cluster import Door, Ledgers
-from pulsar_backlog.repair.broker.connection import Service
-from pulsar_backlog.repair.values import Action, Plan, read_plan
-from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.terminal import terminal
+from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pulsar_backlog.repair.applying.apply import Outcome
+    from pulsar_backlog.repair.applying.verify import Verdict
+    from pulsar_backlog.repair.broker.client import Keys
+    from pulsar_backlog.repair.broker.cluster import Door, Ledgers
+    from pulsar_backlog.repair.values import Action, Plan
 
 repair = typer.Typer(
     help="Put right what an audit found: plan it, apply the plan, verify it.",
@@ -102,6 +97,16 @@ def apply(
     broker_host: BrokerHostOption = None,
 ) -> None:
     """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.cluster.admin_rest import AdminRest
+    from pulsar_backlog.repair.applying.apply import apply_plan, dry_run
+    from pulsar_backlog.repair.applying.drift import Allowed
+    from pulsar_backlog.repair.applying.journal import open_journal
+    from pulsar_backlog.repair.broker.client import read_keys
+    from pulsar_backlog.repair.broker.cluster import Ledgers
+    from pulsar_backlog.repair.values import read_plan
+    from pulsar_backlog.storage.claims import claimed
+
     access = read_access(
         token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
         token_without_tls=token_without_tls, broker_hosts=broker_host or (),
@@ -145,6 +150,13 @@ def verify(
     broker_host: BrokerHostOption = None,
 ) -> None:
     """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
+    from pulsar_backlog.repair.applying.journal import open_journal
+    from pulsar_backlog.repair.applying.verify import verify_plan
+    from pulsar_backlog.repair.broker.client import read_keys
+    from pulsar_backlog.repair.broker.cluster import Ledgers
+    from pulsar_backlog.repair.values import read_plan
+    from pulsar_backlog.storage.claims import claimed
+
     access = read_access(
         token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
         token_without_tls=token_without_tls, broker_hosts=broker_host or (),
@@ -177,6 +189,11 @@ def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
 
 @contextmanager
 def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None, ledgers: Ledgers) -> Iterator[Door]:
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.repair.broker.client import opened_client
+    from pulsar_backlog.repair.broker.cluster import Door
+    from pulsar_backlog.repair.broker.connection import Service
+
     with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
         yield Door(
             http,
@@ -191,6 +208,8 @@ def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None, l
 
 def _note(plan: Path, verdicts: list[Verdict], door: Door) -> None:
     """Keep what was seen beside the plan; of an action the newest line counts."""
+    from pulsar_backlog.repair.applying.verify import VERIFIED_NAME
+
     with (plan / VERIFIED_NAME).open("a") as stream:
         for verdict in verdicts:
             said = {"number": verdict.action.number, "verdict": verdict.verdict, "note": verdict.note}
@@ -199,6 +218,10 @@ def _note(plan: Path, verdicts: list[Verdict], door: Door) -> None:
 
 def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:
     """The verdict first, then a line per action; JSON lines where no one looks."""
+    from rich.text import Text
+
+    from pulsar_backlog.terminal import terminal
+
     counts = Counter(row.word for row in rows)
     console = terminal()
     if not console.is_terminal:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import Given, OutArgument, job_options
-from pulsar_backlog.config import rendered
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.repair.applying.journal import open_journal
-from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts, ticket
-from pulsar_backlog.repair.values import read_plan
-from pulsar_backlog.report.terminal.repair import PlanView, Row, print_action, print_plan
-from pulsar_backlog.storage.runs import run_job
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pulsar_backlog.report.terminal.repair import PlanView, Row
 
 JOB = "plan_repair"
 
@@ -45,8 +41,14 @@ def run_plan(given: Mapping[str, object], explained: int | None) -> int:
     Raises:
         UsageError: no tables, tables of several clusters and none named, or no such action.
     """
+    from pulsar_backlog.config import rendered
+    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.report.terminal.repair import print_action, print_plan
+
     out = str(given["out"])
     named = given.get("cluster") or _only_cluster(out)
+    from pulsar_backlog.storage.runs import run_job
+
     job = load_job(JOB)
     seen: list[PlanView] = []
     options = {**given, "cluster": named}
@@ -67,6 +69,11 @@ def show(
     json_: Annotated[bool, typer.Option("--json", help="the plan with its audit trail as JSON, for a ticket")] = False,
 ) -> None:
     """Show a plan and all that was done about it; asks no broker."""
+    from pulsar_backlog.repair.applying.journal import open_journal
+    from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts, ticket
+    from pulsar_backlog.repair.values import read_plan
+    from pulsar_backlog.report.terminal.repair import PlanView, print_action, print_plan
+
     planned = read_plan(plan)
     rows: Sequence[Row] = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
     if action is not None:
@@ -90,9 +97,12 @@ def record(plan: Path) -> None:
     out = audit_beside(plan)
     if out is None:
         return
-    # Spark starts only when it is needed.
-    from pulsar_backlog.storage.repairs import plan_row, write_trail  # noqa: PLC0415
-    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
+    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.repair.applying.journal import open_journal
+    from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
+    from pulsar_backlog.repair.values import read_plan
+    from pulsar_backlog.storage.repairs import plan_row, write_trail
+    from pulsar_backlog.storage.session import start_session
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
@@ -117,15 +127,9 @@ def _only_cluster(out: str) -> str:
     Raises:
         UsageError: no tables, or of several clusters.
     """
-    from pulsar_backlog.storage.delta import exists, read_table  # noqa: PLC0415
-    from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
-    from pulsar_backlog.tables import TABLES  # noqa: PLC0415
+    from pulsar_backlog.storage.recorded import recorded_clusters
 
-    spark = start_session("pulsar-backlog repair plan", out)
-    if not exists(spark, out, TABLES["runs"]):
-        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    rows = read_table(spark, out, TABLES["runs"]).select("cluster").distinct().collect()
-    names = sorted(row["cluster"] for row in rows)
+    names = recorded_clusters(out)
     if len(names) != 1:
         raise UsageError(f"{out} holds tables of several clusters: name one with --cluster ({', '.join(names)})")
-    return str(names[0])
+    return names[0]

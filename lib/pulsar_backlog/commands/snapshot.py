@@ -9,17 +9,12 @@ from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.text import Text
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.cluster.access import read_access
-from pulsar_backlog.cluster.admin_http import AdminHttp
-from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_topics
-from pulsar_backlog.cluster.snapshot import TopicFiles, named_files, save_cluster, save_topics
-from pulsar_backlog.cluster.snapshot_index import SnapshotIndex, open_index
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
     BrokerHostOption,
@@ -32,12 +27,12 @@ from pulsar_backlog.commands.connection import (
 )
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
-from pulsar_backlog.json_text import to_json
-from pulsar_backlog.progress import counting
-from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.terminal import terminal
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pulsar_backlog.cluster.admin_rest import AdminRest
+    from pulsar_backlog.cluster.snapshot import TopicFiles
+    from pulsar_backlog.cluster.snapshot_index import SnapshotIndex
 
 _SHOWN = 10
 
@@ -56,6 +51,12 @@ def snapshot(
     parallel: Annotated[int, typer.Option(min=1, max=32, help="topics that are read at the same time")] = 4,
 ) -> None:
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_topics
+    from pulsar_backlog.cluster.snapshot import named_files
+    from pulsar_backlog.cluster.snapshot_index import open_index
+    from pulsar_backlog.storage.claims import claimed
+
     access = read_access(
         token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
         token_without_tls=token_without_tls, broker_hosts=broker_host or (),
@@ -81,6 +82,10 @@ def snapshot(
 def _save(
     rest: AdminRest, folder: Path, index: SnapshotIndex, todo: list[TopicFiles], topics: list[str], parallel: int
 ) -> list[str]:
+    from pulsar_backlog.cluster.admin_rest import parse_topic
+    from pulsar_backlog.cluster.snapshot import save_cluster, save_topics
+    from pulsar_backlog.progress import counting
+
     missing = save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
     with counting("Saving topics", len(todo)) as advance:
         for _ in save_topics(rest, folder, index, todo, parallel, _now_ms):
@@ -91,6 +96,12 @@ def _save(
 
 def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> None:
     """The verdict first; JSON where no one looks."""
+    from rich.text import Text
+
+    from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
+    from pulsar_backlog.json_text import to_json
+    from pulsar_backlog.terminal import terminal
+
     counts = Counter(entry.status for entry in index.entries.values())
     console = terminal()
     if not console.is_terminal:

@@ -1,16 +1,19 @@
-"""The compiled loops over a data block: the chain of entries, and the padding behind it. No Python object per entry.
+"""The loops over a data block: the chain of entries, and the padding behind it. No Python object per entry.
 
 An entry is `[ length i32 ][ entry id i64 ][ body ]`. The caller gives a window of the object; a block may reach beyond
 it. Nothing is read outside the window, whatever the lengths say.
+
+The loop over the chain is written for numba. To load numba takes longer than to interpret the loop over a small ledger,
+so that is what happens to one entry that a person asks for (`walker_of`).
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from pulsar_backlog.wire.jit import compiled
 
 END, PADDING, NEED_MORE, OVERRUN, CHAIN_LOST, SURPLUS = range(6)
 """Why the chain stopped: at the block's end; where only padding can follow; at the window's end; at a length that
@@ -29,8 +32,11 @@ _PADDING_WORD = -19079507  # FEDCDEAD as a signed number
 _FRAME = -1
 _KEEP, _RESYNC, _LOST = range(3)
 
+SMALL_BYTES = 8 * 1024 * 1024
+"""Windows up to this size are walked by the interpreter where numba is not loaded yet."""
+_STRETCH_BYTES = 64 * 1024
 
-@compiled
+
 def _i32(buffer: Any, at: int) -> int:
     word = (
         (np.uint32(buffer[at]) << np.uint32(24))
@@ -41,7 +47,6 @@ def _i32(buffer: Any, at: int) -> int:
     return int(np.int32(word))
 
 
-@compiled
 def _i64(buffer: Any, at: int) -> int:
     word = np.uint64(0)
     for i in range(8):
@@ -49,7 +54,6 @@ def _i64(buffer: Any, at: int) -> int:
     return int(np.int64(word))
 
 
-@compiled
 def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> int:
     """What a frame with another id than expected is: keep the place's id, go on from the stored one, or give up."""
     stored = _i64(buffer, at + 4)
@@ -74,7 +78,6 @@ def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> i
     return _LOST
 
 
-@compiled
 def _stop_at(buffer: Any, position: int, end: int) -> int:
     """Why no whole frame can be taken at `position`, or `_FRAME` when one can."""
     if end - position < _HEADER:
@@ -89,7 +92,6 @@ def _stop_at(buffer: Any, position: int, end: int) -> int:
     return _FRAME if length <= buffer.size - position - _HEADER else NEED_MORE
 
 
-@compiled
 def walk_frames(
     buffer: Any, end: int, limit: int, is_last: bool, state: Any, ids: Any, offsets: Any, lengths: Any, strays: Any
 ) -> None:
@@ -109,7 +111,7 @@ def walk_frames(
     position, expected = state[POSITION], state[EXPECTED_ID]
     frames = 0
     stray_count = 0
-    stored = np.int64(-1)
+    stored: Any = np.int64(-1)  # one type for the compiler
     while True:
         reason = _stop_at(buffer, position, end)
         if reason != _FRAME:
@@ -144,20 +146,22 @@ def walk_frames(
     state[STRAYS], state[REASON], state[NEEDED], state[STORED_ID] = stray_count, reason, needed, stored
 
 
-@compiled
+def walker_of(window_bytes: int) -> Callable[..., None]:
+    """`walk_frames` for a window of this size: interpreted, or compiled where that pays."""
+    if window_bytes <= SMALL_BYTES and "numba" not in sys.modules:
+        return walk_frames
+    from pulsar_backlog.ledgers import frames_compiled  # noqa: PLC0415 - loads numba
+
+    compiled: Callable[..., None] = frames_compiled.walk_frames
+    return compiled
+
+
 def first_bad_padding(buffer: Any, start: int, end: int, phase: int) -> int:
     """First place in `buffer[start:end]` that is not the padding whose byte `phase` (0-3) stands at `start`, or -1."""
-    pattern = np.array([0xFE, 0xDC, 0xDE, 0xAD], dtype=np.uint8)
-    position = start
-    while position < end:
-        # A stretch without a branch inside, so that it compiles to vector instructions.
-        stretch = min(end, position + 4096)
-        difference = np.uint8(0)
-        for at in range(position, stretch):
-            difference |= buffer[at] ^ pattern[(at - start + phase) & 3]
-        if difference:
-            for at in range(position, stretch):
-                if buffer[at] != pattern[(at - start + phase) & 3]:
-                    return at
-        position = stretch
+    pattern = np.resize(np.roll(np.array([0xFE, 0xDC, 0xDE, 0xAD], dtype=np.uint8), -phase), _STRETCH_BYTES)
+    for position in range(start, end, _STRETCH_BYTES):
+        stretch = buffer[position : min(end, position + _STRETCH_BYTES)]
+        differs = stretch != pattern[: stretch.size]
+        if differs.any():
+            return position + int(differs.argmax())
     return -1

@@ -98,12 +98,13 @@ class _Walk:
             self._entry_fault("block_entry_count", block, position, expected, promised, found)
 
     def _run(self, block: Block, end: int, limit: int, state: Int64s) -> None:
-        """The compiled loop over what the window holds of the block."""
+        """The loop over what the window holds of the block."""
         start = int(state[frames.POSITION])
         room = max(0, min(end - self._base, self._buffer.size) - start) // ENTRY_HEADER_BYTES + 1
         ids, offsets, lengths = (np.empty(room, dtype=np.int64) for _ in range(3))
         strays = np.empty((MAX_FAULTS + 1, 3), dtype=np.int64)
-        frames.walk_frames(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
+        walk_frames = frames.walker_of(self._buffer.size)
+        walk_frames(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
         n = int(state[frames.FRAMES])
         if n:
             self._found.append((ids[:n], offsets[:n], lengths[:n]))

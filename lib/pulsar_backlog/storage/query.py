@@ -3,119 +3,92 @@
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol
 
-from pyarrow import parquet
-from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
-from rich.console import Console
-from rich.table import Table as Grid
-
-from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.json_text import SPARK_OPTIONS
 from pulsar_backlog.private_files import private_file
-from pulsar_backlog.storage.delta import register_tables
-from pulsar_backlog.storage.places import local_out
-from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.whole_files import replacing
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Engine = Literal["duckdb", "spark"]
+"""DuckDB answers at once, in this process; Spark answers what one machine cannot hold."""
 FileKind = Literal["json", "parquet"]
-_T = TypeVar("_T")
 
 MAX_ROWS = 1000
 """Rows printed at most; more are said to be there, not fetched."""
 
 
-def run_query(out: str, query: str, console: Console) -> None:
+class Answer(Protocol):
+    """What an engine gives; both give the same."""
+
+    columns: list[str]
+
+    def texts(self, limit: int) -> list[tuple[str | None, ...]]:
+        """The first rows, each value as text."""
+
+    def write_json(self, path: Path) -> int:
+        """Write all rows: their number."""
+
+    def write_parquet(self, path: Path) -> int:
+        """Write all rows: their number."""
+
+
+def run_query(out: str, query: str, console: Console, engine: Engine = "duckdb", endpoint: str | None = None) -> None:
     """Run a query and print its rows: a grid on a terminal, tab-separated text elsewhere.
 
+    Times are UTC in ISO 8601, bytes are hex, what is nested is JSON.
+
     Raises:
-        UsageError: no tables there, or SQL that Spark does not accept.
+        UsageError: no tables there, or SQL that the engine does not accept.
     """
-    frame = _asked(out, query)
-    rows = _told(lambda: frame.limit(MAX_ROWS + 1).collect())
-    _print(
-        [_text(name) for name in frame.columns], [[_text(value) for value in row] for row in rows[:MAX_ROWS]], console
-    )
+    with _asked(out, query, engine, endpoint) as answer:
+        rows = answer.texts(MAX_ROWS + 1)
+        _print([_text(name) for name in answer.columns], [list(map(_text, row)) for row in rows[:MAX_ROWS]], console)
     if len(rows) > MAX_ROWS:
         console.print(f"... more than {MAX_ROWS} rows; add a LIMIT, or write the result to a file with --to")
 
 
-def write_query(out: str, query: str, kind: FileKind, path: Path) -> int:
+def write_query(
+    out: str, query: str, kind: FileKind, path: Path, engine: Engine = "duckdb", endpoint: str | None = None
+) -> int:
     """Run a query and write all its rows to one file: the number of rows.
 
     JSON is one object per line, in ASCII, with times in ISO 8601 and bytes in base64. What was at `path` is replaced
     when all is written. Only its owner may read it: a query may ask for payloads.
 
     Raises:
-        UsageError: no tables there, SQL that Spark does not accept, or a file that cannot be written.
+        UsageError: no tables there, SQL that the engine does not accept, or a file that cannot be written.
     """
-    frame = _asked(out, query)
     try:
         with replacing(path) as part:
-            return _told(lambda: _WRITERS[kind](frame, part))
+            with private_file(part):  # before the query: what cannot be written is told at once
+                pass
+            with _asked(out, query, engine, endpoint, part) as answer:
+                return answer.write_json(part) if kind == "json" else answer.write_parquet(part)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
 
 
-def _write_json(frame: DataFrame, path: Path) -> int:
-    lines = frame.select(f.to_json(f.struct("*"), {"ignoreNullFields": "false", **SPARK_OPTIONS}).alias("line"))
-    rows = 0
-    with private_file(path) as file:
-        for row in lines.toLocalIterator():
-            file.write(str(row["line"]).encode() + b"\n")
-            rows += 1
-    return rows
+def _asked(
+    out: str, query: str, engine: Engine, endpoint: str | None, writes: Path | None = None
+) -> AbstractContextManager[Answer]:
+    if engine == "spark":
+        from pulsar_backlog.storage import spark_query  # noqa: PLC0415 - starts a JVM
+
+        return spark_query.asked(out, query)
+    from pulsar_backlog.storage import duck_query  # noqa: PLC0415 - of no use to Spark
+
+    return duck_query.asked(out, query, endpoint, writes)
 
 
-def _write_parquet(frame: DataFrame, path: Path) -> int:
-    # Spark writes folders; the one file in it is what was asked for.
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".parquet-") as folder:
-        frame.coalesce(1).write.parquet((Path(folder) / "rows").as_uri())
-        (written,) = Path(folder).glob("rows/part-*.parquet")
-        written.chmod(0o600)
-        written.replace(path)
-    return int(parquet.read_metadata(path).num_rows)
-
-
-_WRITERS: dict[FileKind, Callable[[DataFrame, Path], int]] = {"json": _write_json, "parquet": _write_parquet}
-
-
-def _asked(out: str, query: str) -> DataFrame:
-    """The query's frame, not run yet."""
-    folder = local_out(out)
-    if folder is not None and not (folder / "tables").is_dir():
-        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    spark = start_session("pulsar-backlog sql", out)
-    register_tables(spark, out)
-    register_views(spark, home() / "conf" / "sql")
-    return _told(lambda: spark.sql(query))
-
-
-def _told(run: Callable[[], _T]) -> _T:
-    """What `run` gives; what Spark says against it becomes one sentence."""
-    try:
-        return run()
-    except PySparkException as error:
-        raise UsageError(_text(str(error).strip().partition("\n")[0])) from error
-
-
-def register_views(spark: SparkSession, folder: Path) -> None:
-    """Make every `NAME.sql` a temporary view NAME."""
-    for path in sorted(folder.glob("*.sql")):
-        spark.sql(path.read_text()).createOrReplaceTempView(path.stem)
-
-
-def _text(value: object) -> str:
+def _text(value: str | None) -> str:
     """A value as text on one line that cannot steer a terminal, whole."""
-    text = "" if value is None else value.hex() if isinstance(value, bytes | bytearray) else str(value)
-    return visible(text, sys.maxsize)
+    return visible(value or "", sys.maxsize)
 
 
 def _print(columns: list[str], rows: list[list[str]], console: Console) -> None:
@@ -123,6 +96,8 @@ def _print(columns: list[str], rows: list[list[str]], console: Console) -> None:
         for line in (columns, *rows):
             console.file.write("\t".join(line) + "\n")
         return
+    from rich.table import Table as Grid  # noqa: PLC0415 - only people want a grid
+
     grid = Grid(*columns)
     for line in rows:
         grid.add_row(*line)

@@ -26,13 +26,15 @@ from __future__ import annotations
 import io
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import cramjam
 import numpy as np
-import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 BytesLike: TypeAlias = bytes | bytearray | memoryview
 
@@ -145,6 +147,8 @@ def _zlib_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterato
 
 def _zstd_pieces(chunks: Iterable[BytesLike], uncompressed_size: int) -> Iterator[bytes]:
     source = _Source(chunks)
+    import pyarrow as pa  # noqa: PLC0415 - one entry for a person seldom needs it, and it takes a while
+
     # cramjam 2.14 wants whole frames and room for all they hold; pyarrow goes piece by piece, frame by frame.
     with pa.CompressedInputStream(pa.PythonFile(source, mode="r"), "zstd") as stream:
         while piece := _read_zstd(stream, source):

@@ -13,6 +13,7 @@ from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.applying.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
 from pulsar_backlog.repair.applying.drift import Allowed, Check, check
 from pulsar_backlog.repair.applying.journal import Journal, Line, Status
+from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.repair.applying.live import LiveTopic, read_live
 from pulsar_backlog.repair.applying.outgoing import (
     NOT_AS_PLANNED,
@@ -31,21 +32,6 @@ SETTLE_SECONDS = 4.0
 
 ROUNDS = 4
 """How often entries are acknowledged that do not show: those on their way when a connection breaks are lost."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one run may do.
-
-    Attributes:
-        actions: at most so many.
-        entries: at most so many acknowledged entries.
-        per_second: entries acknowledged, or messages published.
-    """
-
-    actions: int = 1000
-    entries: int = 100_000
-    per_second: float = 500.0
 
 
 @dataclass(frozen=True)

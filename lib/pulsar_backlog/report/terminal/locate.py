@@ -78,7 +78,7 @@ def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | N
 
     Args:
         asked: the time as given.
-        side: a row of `around_time`.
+        side: a row of `Positions.around`.
         row: the row of `seek_positions` for the first entry at or after the time; None when there is none.
     """
     before, clock = side["before"], side["clock"]
@@ -188,5 +188,5 @@ def _place(row: Mapping[str, Any], prefix: str) -> str:
 
 
 def _iso(time: datetime | None) -> str | None:
-    """UTC; PySpark gives times without a zone, in that of this machine."""
-    return None if time is None else time.astimezone(UTC).isoformat(timespec="milliseconds")
+    """Times of the tables are UTC, without a zone."""
+    return None if time is None else time.replace(tzinfo=UTC).isoformat(timespec="milliseconds")

@@ -1,18 +1,19 @@
-"""Ids, uuids, indexes and times on small tables: the view `seek_positions`, and the two clocks."""
+"""Ids, uuids, indexes and times on small tables: the view `seek_positions`, and the two clocks; without Spark."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyarrow import parquet
 
-from pulsar_backlog.frames.report.locating import around_time, at_index, at_position, at_positions, of_topics, of_uuid
-from tests.frames.rows import NOON, NOON_MS, entry, table_frame
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.storage.locating import Positions, Row
+from tests.frames.rows import NOON_MS, entry
+from tests.small_tables import write_tables
 
-VIEW = Path(__file__).parents[3] / "conf" / "sql" / "seek_positions.sql"
 KEY = {"cluster": "c", "topic": "t", "chunk_uuid": "u", "publish_time_ms": NOON_MS}
 
 
@@ -35,7 +36,7 @@ OFTEN = [
 
 
 @pytest.fixture(scope="module")
-def positions(spark: SparkSession) -> DataFrame:
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A message, a batch of three, three chunks, two under the same uuid with another publish time, a marker.
 
     In ledger 3 a message of three chunks with everything that resends leave: what was repeated before it was complete,
@@ -67,14 +68,19 @@ def positions(spark: SparkSession) -> DataFrame:
     in_four = {"first_ledger_id": 4, "last_ledger_id": 4}
     messages.append(message(0, 1, state="orphan_prefix", **mixed | in_four))
     messages.append(message(2, 2, state="headless", publish_time_ms=NOON_MS + 9, **mixed | in_four))
-    session = spark.newSession()
-    for table, rows in (("entries", entries), ("chunks", chunks), ("chunked_messages", messages)):
-        table_frame(session, table, rows).createOrReplaceTempView(table)
-    return session.sql(VIEW.read_text()).cache()
+    folder = tmp_path_factory.mktemp("positions")
+    for ledger_id in range(1, 5):  # a file each, so that files can be skipped
+        write_tables(folder, entries=[row for row in entries if row["ledger_id"] == ledger_id])
+    return write_tables(folder, chunks=chunks, chunked_messages=messages)
 
 
-def seeks(frame: DataFrame) -> list[tuple[str, int, int]]:
-    rows = frame.orderBy("topic", "ledger_id", "entry_id").collect()
+@pytest.fixture
+def positions(out: Path) -> Positions:
+    """All topics."""
+    return Positions(str(out))
+
+
+def seeks(rows: list[Row]) -> list[tuple[str, int, int]]:
     return [(row["topic"], row["entry_id"], row["seek_entry_id"]) for row in rows]
 
 
@@ -89,8 +95,8 @@ def seeks(frame: DataFrame) -> list[tuple[str, int, int]]:
         (7, 7),  # a marker
     ],
 )
-def test_where_to_seek_for_an_entry(positions: DataFrame, entry_id: int, seek: int) -> None:
-    assert seeks(at_position(positions, 1, entry_id)) == [("t", entry_id, seek)]
+def test_where_to_seek_for_an_entry(positions: Positions, entry_id: int, seek: int) -> None:
+    assert seeks(positions.at([(1, entry_id)])) == [("t", entry_id, seek)]
 
 
 @pytest.mark.parametrize(
@@ -106,28 +112,28 @@ def test_where_to_seek_for_an_entry(positions: DataFrame, entry_id: int, seek: i
         (12, 1, 3),  # no copy's: too early loses nothing
     ],
 )
-def test_an_id_names_the_very_copy_that_it_ends(positions: DataFrame, entry_id: int, seek: int, last: int) -> None:
-    (row,) = at_position(positions, 3, entry_id).collect()
+def test_an_id_names_the_very_copy_that_it_ends(positions: Positions, entry_id: int, seek: int, last: int) -> None:
+    (row,) = positions.at([(3, entry_id)])
     assert (row["seek_ledger_id"], row["seek_entry_id"], row["message_entry_id"]) == (3, seek, last)
     assert row["is_further_copy"] == (seek > 1)
 
 
-def test_a_mixture_begins_where_its_first_part_does(positions: DataFrame) -> None:
+def test_a_mixture_begins_where_its_first_part_does(positions: Positions) -> None:
     for entry_id in range(3):
-        (row,) = at_position(positions, 4, entry_id).collect()
+        (row,) = positions.at([(4, entry_id)])
         assert (row["seek_entry_id"], row["message_entry_id"], row["is_mixed"]) == (0, 2, True)
 
 
-def test_an_entry_that_is_not_stored(positions: DataFrame) -> None:
-    assert seeks(at_position(positions, 1, 8)) == []
+def test_an_entry_that_is_not_stored(positions: Positions) -> None:
+    assert seeks(positions.at([(1, 8)])) == []
 
 
-def test_a_reused_uuid_means_both_messages(positions: DataFrame) -> None:
-    assert seeks(of_uuid(positions, "u")) == [("t", 2, 2), ("t", 5, 5)]
+def test_a_reused_uuid_means_both_messages(positions: Positions) -> None:
+    assert seeks(positions.of_uuid("u")) == [("t", 2, 2), ("t", 5, 5)]
 
 
-def test_a_uuid_that_is_stored_whole_three_times_means_each(positions: DataFrame) -> None:
-    assert seeks(of_uuid(positions, "v")) == [("often", 1, 1), ("often", 5, 5), ("often", 9, 9)]
+def test_a_uuid_that_is_stored_whole_three_times_means_each(positions: Positions) -> None:
+    assert seeks(positions.of_uuid("v")) == [("often", 1, 1), ("often", 5, 5), ("often", 9, 9)]
 
 
 @pytest.mark.parametrize(
@@ -140,23 +146,64 @@ def test_a_uuid_that_is_stored_whole_three_times_means_each(positions: DataFrame
         (10, []),
     ],
 )
-def test_index(positions: DataFrame, index: int, found: list[tuple[str, int, int]]) -> None:
-    assert seeks(at_index(positions, index)) == found
+def test_index(positions: Positions, index: int, found: list[tuple[str, int, int]]) -> None:
+    assert seeks(positions.at_index(index)) == found
 
 
-def test_several_positions_at_once(positions: DataFrame) -> None:
-    assert seeks(at_positions(positions, {(1, 4), (2, 0)})) == [("other", 0, 0), ("t", 0, 0), ("t", 4, 2)]
+def test_several_positions_at_once(positions: Positions) -> None:
+    assert seeks(positions.at({(1, 4), (2, 0)})) == [("other", 0, 0), ("t", 4, 2)]
 
 
 @pytest.mark.parametrize(
-    ("glob", "topics"), [(None, {"t", "other", "often", "mixed"}), ("ot*", {"other"}), ("[!o]", {"t"}), ("t\n", set())]
+    ("glob", "topics"),
+    [
+        (None, {"t", "other", "often", "mixed"}),
+        ("o*", {"other", "often"}),
+        ("[!o]", {"t"}),
+        ("T", set()),
+        ("t\n", set()),
+        ("' OR '1'='1", set()),
+    ],
 )
-def test_topics_by_glob(positions: DataFrame, glob: str | None, topics: set[str]) -> None:
-    assert {row["topic"] for row in of_topics(positions, glob, None).collect()} == topics
+def test_topics_by_glob(out: Path, glob: str | None, topics: set[str]) -> None:
+    everywhere = {(1, 0), (2, 0), (3, 0), (4, 0)}
+    assert {row["topic"] for row in Positions(str(out), topic=glob).at(everywhere)} == topics
+    assert {row["topic"] for row in Positions(str(out), topic=glob).around(0)} == topics
 
 
-def test_of_another_cluster(positions: DataFrame) -> None:
-    assert of_topics(positions, None, "d").collect() == []
+def test_of_another_cluster(out: Path) -> None:
+    assert Positions(str(out), cluster="d").at({(1, 0)}) == []
+    assert len(Positions(str(out), cluster="c").at({(1, 0)})) == 1
+
+
+@pytest.mark.parametrize("uuid", ["", "' OR '1'='1", "no such"])
+def test_a_uuid_that_is_not_stored(positions: Positions, uuid: str) -> None:
+    assert positions.of_uuid(uuid) == []
+
+
+def test_files_of_other_ledgers_are_not_opened(out: Path, tmp_path: Path) -> None:
+    here = tmp_path / "copy"
+    shutil.copytree(out, here)
+    files = {ledger_in(path): path for path in (here / "tables" / "entries").glob("*.parquet")}
+    for ledger_id in (2, 3, 4):
+        files[ledger_id].unlink()
+    assert seeks(Positions(str(here)).at({(1, 4)})) == [("t", 4, 2)]
+    with pytest.raises(SourceError, match=f"{here}: failed: .*{files[2].name}"):
+        Positions(str(here)).at({(2, 0)})
+
+
+def ledger_in(path: Path) -> int:
+    (ledger_id,) = set(parquet.read_table(path, columns=["ledger_id"])["ledger_id"].to_pylist())
+    return int(ledger_id)
+
+
+def test_an_index_whose_batch_reaches_below_every_number(tmp_path: Path) -> None:
+    """The wire gives any 64 bits: nothing overflows."""
+    low = entry("t", 1, 0, index=-(2**63) + 1, num_messages_in_batch=2**31 - 1)
+    high = entry("t", 1, 1, index=2**63 - 1, num_messages_in_batch=-(2**31))
+    write_tables(tmp_path, entries=[low, high, entry("t", 1, 2, index=5)])
+    assert [row["entry_id"] for row in Positions(str(tmp_path)).at_index(5)] == [2]
+    assert [row["first_index"] for row in Positions(str(tmp_path)).at({(1, 0), (1, 1)})] == [None, None]
 
 
 CLOCKED = [
@@ -173,12 +220,9 @@ CLOCKED = [
 ]
 
 
-def side(spark: SparkSession, topic: str, clock: str, ms: int) -> tuple[Any, Any]:
-    """Entry ids of `after` and `before`."""
-    entries = table_frame(spark, "entries", [row for row in CLOCKED if row["topic"] == topic])
-    rows = {row["clock"]: row for row in around_time(entries, NOON_MS + ms).collect()}
-    after, before = rows[clock]["after"], rows[clock]["before"]
-    return after and after["entry_id"], before and before["entry_id"]
+@pytest.fixture(scope="module")
+def clocked(tmp_path_factory: pytest.TempPathFactory) -> Positions:
+    return Positions(str(write_tables(tmp_path_factory.mktemp("clocked"), entries=CLOCKED)))
 
 
 @pytest.mark.parametrize(
@@ -194,9 +238,13 @@ def side(spark: SparkSession, topic: str, clock: str, ms: int) -> tuple[Any, Any
         ("without broker times", "broker", 0, (None, None)),
     ],
 )
-def test_time(spark: SparkSession, topic: str, clock: str, ms: int, expected: tuple[Any, Any]) -> None:
-    assert side(spark, topic, clock, ms) == expected
+def test_time(clocked: Positions, topic: str, clock: str, ms: int, expected: tuple[Any, Any]) -> None:
+    rows = {(row["topic"], row["clock"]): row for row in clocked.around(NOON_MS + ms)}
+    after, before = rows[topic, clock]["after"], rows[topic, clock]["before"]
+    assert (after and after["entry_id"], before and before["entry_id"]) == expected
 
 
-def test_noon_is_noon() -> None:
-    assert datetime.fromtimestamp(NOON_MS / 1000, NOON.tzinfo) == NOON
+def test_how_many_entries_have_a_time(clocked: Positions) -> None:
+    rows = {(row["topic"], row["clock"]): row["with_clock"] for row in clocked.around(NOON_MS)}
+    assert rows["falling", "publish"] == 4  # without the broker's own
+    assert rows["without broker times", "broker"] == 0

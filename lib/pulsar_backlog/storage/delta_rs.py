@@ -1,0 +1,109 @@
+"""Delta tables read without a JVM, by delta-rs: on a disk or in a bucket.
+
+Credentials of a bucket come from where those of a source come from: the usual environment, profile and files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import unquote
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.tables import Table
+
+Wanted: TypeAlias = Mapping[str, Collection[int | str]]
+"""Values by column: rows that have none of them in one of these columns are not asked for."""
+
+SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
+DEFAULT_REGION = "us-east-1"
+_READER_VERSION = 1
+"""Of the Delta protocol. Later ones rename columns or mark rows as deleted, so that plain files hold other rows."""
+
+
+def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTable | None:
+    """A table as its log has it now; None when it was never written.
+
+    Raises:
+        UsageError: the address is of no known kind, or the table uses what this reader lacks.
+        SourceError: the table is there and cannot be read.
+    """
+    path = table_path(out, table)
+    folder = local_out(path)
+    if folder is not None and not (folder / "_delta_log").is_dir():
+        return None
+    if folder is None and not path.startswith(SCHEMES):
+        raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
+    try:
+        found = DeltaTable(
+            folder or path.replace("s3a://", "s3://", 1), storage_options=_bucket_options(path, endpoint) or None
+        )
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        said = f"delta-rs cannot read it ({_first_line(error)}); sql --engine spark may"
+        raise SourceError(path, "failed", said) from error
+    if found.protocol().min_reader_version > _READER_VERSION:
+        raise UsageError(
+            f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
+        )
+    return found
+
+
+def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) -> list[Path]:
+    """The files of a table in a local folder; of those whose statistics are known only such as may hold wanted rows."""
+    log: Any = table.get_add_actions(flatten=True)
+    bounds = list(_bound_names(wanted or {}))
+    columns: dict[str, list[Any]] = {name: log.column(name).to_pylist() for name in bounds if name in log.schema.names}
+    paths = [folder / unquote(path) for path in log.column("path").to_pylist()]
+    return [path for row, path in enumerate(paths) if _may_hold(columns, row, wanted or {})]
+
+
+def _bound_names(wanted: Wanted) -> Iterator[str]:
+    for name in wanted:
+        yield from (f"min.{name}", f"max.{name}")
+
+
+def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> bool:
+    for name, values in wanted.items():
+        low, high = (columns[bound][row] if bound in columns else None for bound in (f"min.{name}", f"max.{name}"))
+        if low is not None and high is not None and not any(low <= value <= high for value in values):
+            return False
+    return True
+
+
+def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
+    """What delta-rs is told of a bucket; of Google's and Azure's it asks the environment itself."""
+    if not path.startswith(("s3://", "s3a://")):
+        return {}
+    import boto3  # noqa: PLC0415 - takes longer than all the rest, and only buckets need it
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+    try:
+        session = boto3.Session()
+        credentials = session.get_credentials()
+    except BotoCoreError as error:
+        raise UsageError(str(error)) from error
+    if credentials is None:
+        raise SourceError(path, "permission_denied", "no AWS credentials in the environment, the profile or the files")
+    frozen = credentials.get_frozen_credentials()
+    endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    options = {
+        "AWS_ACCESS_KEY_ID": frozen.access_key,
+        "AWS_SECRET_ACCESS_KEY": frozen.secret_key,
+        "AWS_SESSION_TOKEN": frozen.token,
+        "AWS_REGION": session.region_name or DEFAULT_REGION,
+        "AWS_ENDPOINT_URL": endpoint,
+        "AWS_ALLOW_HTTP": str((endpoint or "").startswith("http://")).lower(),
+    }
+    return {name: value for name, value in options.items() if value}
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -1,0 +1,158 @@
+"""Tables and views of an output folder in DuckDB: read only, in bounded memory, and shut off from everything else.
+
+No JVM is started. delta-rs says which files a table is made of; DuckDB reads them itself where they lie on a disk, and
+through pyarrow where they lie in a bucket. Once the tables are open no statement reaches another file or the network,
+loads an extension or changes a setting, see docs/decisions/.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table
+from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
+from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.storage.views import named_in
+from pulsar_backlog.tables import TABLES, Table
+
+MEMORY_LIMIT = "2GiB"
+SPILL_LIMIT = "16GiB"
+"""What does not fit into memory goes to the disk, up to this much."""
+
+_CONFIG: Mapping[str, str] = {
+    "memory_limit": MEMORY_LIMIT,
+    "max_temp_directory_size": SPILL_LIMIT,
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "python_enable_replacements": "false",  # a name in a query is a table, never a variable of this program
+    "default_null_order": "nulls_first_on_asc_last_on_desc",  # as Spark sorts
+}
+_PRELUDE = ("SET TimeZone = 'UTC'", "SET errors_as_json = true", "CREATE MACRO explode(items) AS unnest(items)")
+"""`explode` is the only word of the views that DuckDB lacks."""
+_LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")
+
+
+@contextmanager
+def opened(
+    out: str,
+    query: str,
+    endpoint: str | None = None,
+    wanted: Mapping[str, Wanted] | None = None,
+    writes: Path | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that knows the tables and views that a query names, and nothing else.
+
+    Args:
+        out: folder or bucket that holds `tables/`.
+        query: names in it decide what is opened.
+        endpoint: of an S3 service that is not AWS.
+        wanted: by table, which rows of it are asked for; files that hold none of them are skipped.
+        writes: the one file that may be written.
+
+    Raises:
+        UsageError: there are no tables, one that plain readers do not read, or answers outgrow memory and disk; the
+            last also while the connection is used.
+        SourceError: a table cannot be read; also while the connection is used.
+    """
+    tables, views = named_in(query)
+    with (
+        _told(out),
+        tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
+        duckdb.connect(config={**_CONFIG}) as connection,
+    ):
+        connection.execute(f"SET temp_directory = {literal(spill)}")
+        for statement in _PRELUDE:
+            connection.execute(statement)
+        allowed = _open_tables(connection, out, tables, endpoint, wanted or {})
+        for name, sql in views.items():
+            connection.execute(f"CREATE VIEW {name} AS {sql}")
+        if writes is not None:
+            connection.execute(f"SET allowed_paths = [{literal(str(writes))}]")
+        connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
+        for statement in _LOCK:
+            connection.execute(statement)
+        yield connection
+
+
+def said(error: duckdb.Error) -> dict[str, Any]:
+    """DuckDB's error by parts; errors of the parser alone come as text."""
+    kind, _, text = str(error).partition(": ")
+    if text.startswith("{"):
+        return dict(json.loads(text))
+    return {"exception_type": kind.removesuffix(" Error"), "exception_message": text or kind}
+
+
+@contextmanager
+def _told(out: str) -> Iterator[None]:
+    """Faults of machine and storage as one sentence."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        needs = f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk"
+        raise UsageError(f"{needs}: ask for less, or ask with sql --engine spark") from error
+    except duckdb.IOException as error:
+        raise SourceError(out, "failed", str(said(error)["exception_message"]).partition("\n")[0]) from error
+
+
+def rows_of(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> list[dict[str, Any]]:
+    """Rows of a query of this program, by column."""
+    asked = connection.execute(query, list(values))
+    names = [column[0] for column in asked.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in asked.fetchall()]
+
+
+def _open_tables(
+    connection: duckdb.DuckDBPyConnection,
+    out: str,
+    names: Collection[str],
+    endpoint: str | None,
+    wanted: Mapping[str, Wanted],
+) -> list[str]:
+    """Make each table a view; the folders in which their files lie."""
+    allowed: list[str] = []
+    found = False
+    for name in sorted(names):
+        table = TABLES[name]
+        opened_table = open_table(out, table, endpoint)
+        found = found or opened_table is not None
+        folder = local_out(table_path(out, table))
+        if opened_table is None:
+            _empty(connection, table)
+        elif folder is None:
+            connection.register(name, opened_table.to_pyarrow_dataset())
+        else:
+            files = data_files(opened_table, folder, wanted.get(name))
+            allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]
+            _from_files(connection, table, files)
+    if not found and open_table(out, TABLES["runs"], endpoint) is None:
+        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
+    return allowed
+
+
+def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path]) -> None:
+    if not files:
+        _empty(connection, table)
+        return
+    listed = ", ".join(literal(_no_glob(str(path))) for path in files)
+    connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}])")  # noqa: S608 - quoted
+
+
+def _empty(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    columns = ", ".join(f"CAST(NULL AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in table.columns)
+    connection.execute(f"CREATE VIEW {table.name} AS SELECT {columns} WHERE FALSE")
+
+
+def _no_glob(path: str) -> str:
+    """A path that DuckDB does not take for a pattern, as it takes every path."""
+    return re.sub(r"([*?\[])", r"[\1]", path)

@@ -1,0 +1,119 @@
+"""A user's query on Spark: for answers that outgrow one machine. It changes nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+from pyarrow import parquet
+from pyspark.errors import ParseException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType, TimestampNTZType, TimestampType
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import SPARK_OPTIONS
+from pulsar_backlog.private_files import private_file
+from pulsar_backlog.storage.delta import exists, register_tables
+from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
+from pulsar_backlog.storage.views import named_in, views
+from pulsar_backlog.tables import TABLES
+
+_KEEP_NULLS = {"ignoreNullFields": "false", **SPARK_OPTIONS}
+
+
+class SparkAnswer:
+    """The answer to one query, computed when it is asked for."""
+
+    def __init__(self, frame: DataFrame) -> None:
+        self.columns = frame.columns
+        self._frame = frame
+
+    def texts(self, limit: int) -> list[tuple[str | None, ...]]:
+        """The first rows, each value as text, null as None."""
+        frame = self._frame.toDF(*(f"c{at}" for at in range(len(self.columns))))  # names may be there twice
+        values = [_text(f.col(field.name), field.dataType) for field in frame.schema.fields]
+        return [tuple(row) for row in frame.select(*values).limit(limit).collect()]
+
+    def write_json(self, path: Path) -> int:
+        """Write each row as a line of JSON: the number of rows."""
+        lines = self._frame.select(f.to_json(f.struct("*"), _KEEP_NULLS).alias("line"))
+        rows = 0
+        with private_file(path) as file:
+            for row in lines.toLocalIterator():
+                file.write(str(row["line"]).encode() + b"\n")
+                rows += 1
+        return rows
+
+    def write_parquet(self, path: Path) -> int:
+        """Write one Parquet file: the number of rows."""
+        # Spark writes folders; the one file in it is what was asked for.
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".parquet-") as folder:
+            self._frame.coalesce(1).write.parquet((Path(folder) / "rows").as_uri())
+            (written,) = Path(folder).glob("rows/part-*.parquet")
+            written.chmod(0o600)
+            written.replace(path)
+        return int(parquet.read_metadata(path).num_rows)
+
+
+@contextmanager
+def asked(out: str, query: str) -> Iterator[SparkAnswer]:
+    """A query, bound to the tables and not run yet.
+
+    Raises:
+        UsageError: no tables there, or SQL that Spark does not accept; also while the answer is used.
+    """
+    spark = start_session("pulsar-backlog sql", out)
+    if not exists(spark, out, TABLES["runs"]) and not any(exists(spark, out, TABLES[t]) for t in named_in(query)[0]):
+        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
+    register_tables(spark, out)
+    with _told(query):
+        for name, sql in views().items():
+            spark.sql(sql).createOrReplaceTempView(name)
+        _check(spark, query)
+        yield SparkAnswer(spark.sql(query))
+
+
+def _check(spark: SparkSession, query: str) -> None:
+    """Refuse what is no query before Spark runs it."""
+    parser = cast(Any, spark)._jsparkSession.sessionState().sqlParser()
+    try:
+        parser.parseQuery(query)
+    except ParseException:
+        parser.parsePlan(query)  # SQL after all?
+        raise UsageError(ONLY_QUERIES) from None
+
+
+@contextmanager
+def _told(query: str) -> Iterator[None]:
+    """What Spark says against a query becomes one sentence."""
+    try:
+        yield
+    except PySparkException as error:
+        raise UsageError(_sentence(error, query)) from error
+
+
+def _sentence(error: PySparkException, query: str) -> str:
+    condition, said = error.getCondition() or "", error.getMessageParameters() or {}
+    if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
+        return unknown_table(last_part(said["relationName"]))
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        suggested = [last_part(name) for name in said.get("proposal", "").split(", ")]
+        return unknown_column(last_part(said["objectName"]), query, suggested)
+    return str(error).strip().partition("\n")[0]
+
+
+def _text(value: Column, kind: DataType) -> Column:
+    if isinstance(kind, BinaryType):
+        return f.lower(f.hex(value))
+    if isinstance(kind, TimestampType):
+        return f.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'")
+    if isinstance(kind, TimestampNTZType):
+        return f.date_format(value, "yyyy-MM-dd'T'HH:mm:ss.SSS")
+    if isinstance(kind, ArrayType | MapType | StructType):
+        return f.to_json(value, _KEEP_NULLS)
+    return value.cast("string")

@@ -1,0 +1,26 @@
+"""The views of conf/sql, and what stands in a query."""
+
+from __future__ import annotations
+
+import re
+
+from pulsar_backlog.config import home
+from pulsar_backlog.tables import TABLES
+
+
+def views() -> dict[str, str]:
+    """SQL by name. Spark and DuckDB run all of them, and give equal rows."""
+    return {path.stem: path.read_text() for path in sorted((home() / "conf" / "sql").glob("*.sql"))}
+
+
+def named_in(query: str) -> tuple[set[str], dict[str, str]]:
+    """Tables, and views, that stand in a query or in a view that it names; perhaps more, when words are in texts."""
+    words = _words(query)
+    found = {name: sql for name, sql in views().items() if name in words}
+    for sql in found.values():
+        words |= _words(sql)
+    return {name for name in TABLES if name in words}, found
+
+
+def _words(sql: str) -> set[str]:
+    return set(re.findall(r"\w+", sql.lower()))

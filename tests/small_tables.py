@@ -1,0 +1,44 @@
+"""Delta tables of a few rows, written without Spark: with only what matters given, as `tests/frames/rows.py` has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from deltalake import write_deltalake
+
+from pulsar_backlog.storage.duck_values import duck_type, quoted
+from pulsar_backlog.tables import TABLES, Table
+
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+_EMPTY: dict[str, Any] = {
+    "string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "binary": b"", "timestamp": NOON,
+}  # fmt: skip
+
+
+def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:
+    """Append rows to tables in `out`, a file each time; columns not given are null, or empty where required."""
+    for name, given in rows.items():
+        table = TABLES[name]
+        values = [complete_row(table, row) for row in given]
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            columns = ", ".join(f"{quoted(column.name)} {duck_type(column.type)}" for column in table.columns)
+            connection.execute(f"CREATE TABLE made ({columns})")
+            places = ", ".join("?" for _ in table.columns)
+            if values:
+                connection.executemany(f"INSERT INTO made VALUES ({places})", values)
+            made = connection.execute("FROM made").to_arrow_table()
+        settings = {"delta.dataSkippingStatsColumns": ",".join(table.statistics)} if table.statistics else {}
+        write_deltalake(out / "tables" / name, made, mode="append", configuration=settings)
+    return out
+
+
+def complete_row(table: Table, row: dict[str, Any]) -> list[Any]:
+    """The values of a row in the order of the table's columns."""
+    assert set(row) <= set(table.column_names()), "a column that the table does not have"
+    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in table.columns}
+    return list((blank | row).values())
