@@ -32,13 +32,13 @@ from bench.measuring import core_ratio, interleaved, median_ratio
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog, to_nothing
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.frames.chunk_fold import FoldContext, fold_chunks
-from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_producer_ends
-from pulsar_backlog.frames.export import exported_chunked
-from pulsar_backlog.frames.export_entries import ExportContext
-from pulsar_backlog.frames.export_plan import Filters, pack, plan_chunked, with_transactions
-from pulsar_backlog.frames.producer_facts import producer_facts
+from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks
+from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
+from pulsar_backlog.frames.export.door import exported_chunked
+from pulsar_backlog.frames.export.plan import Filters, pack, plan_chunked, with_transactions
+from pulsar_backlog.frames.log.producer_facts import producer_facts
 from pulsar_backlog.jobfiles import load_job
+from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.storage.delta import read_table

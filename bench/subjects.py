@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 
 from bench import baseline_pyspark
 from jobs.scan_entries import JOB, store_entries
-from pulsar_backlog.frames.scan import entries_frame
+from pulsar_backlog.frames.scanning.scan import entries_frame
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options

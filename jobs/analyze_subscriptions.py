@@ -22,24 +22,24 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.predict import Limits
-from pulsar_backlog.cursors.values import Position
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.frames.ack_join import SUM, join_acks
-from pulsar_backlog.frames.compaction import compacted_stalls
-from pulsar_backlog.frames.cursor_sightings import CursorViews, cursor_views
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.stall_join import join_stalls
-from pulsar_backlog.frames.subscription_findings import (
+from pulsar_backlog.frames.subscriptions.ack_join import SUM, join_acks
+from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
+from pulsar_backlog.frames.subscriptions.findings import (
     findings_of_batches,
     findings_of_stalls,
     findings_of_state,
 )
-from pulsar_backlog.frames.subscription_rows import Analysed, analysed, join_state, said_row, subscription_rows
-from pulsar_backlog.frames.subscription_states import by_topic
+from pulsar_backlog.frames.subscriptions.rows import Analysed, analysed, join_state, said_row, subscription_rows
+from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
 from pulsar_backlog.storage.delta import exists, read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
+from pulsar_backlog.subscriptions.states import by_topic
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terms import Position
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entries", "chunks", "chunked_messages", "ledgers")

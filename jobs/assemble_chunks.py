@@ -23,16 +23,16 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.frames.chunk_context import Known, codes_in_context
-from pulsar_backlog.frames.chunk_findings import findings_of_chunks
-from pulsar_backlog.frames.chunk_fold import FoldContext, fold_chunks, roles_of
-from pulsar_backlog.frames.chunk_rows import producer_ends, select_chunks, with_producer_ends
+from pulsar_backlog.frames.chunks.context import Known, codes_in_context
+from pulsar_backlog.frames.chunks.findings import findings_of_chunks
+from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
+from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
+from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.log_edges import edge_rows, log_edges
-from pulsar_backlog.frames.log_order import ledger_orders
-from pulsar_backlog.frames.order_findings import findings_of_order
-from pulsar_backlog.frames.producer_facts import producer_facts
-from pulsar_backlog.frames.topic_stats import topic_stats
+from pulsar_backlog.frames.log.edges import edge_rows, log_edges
+from pulsar_backlog.frames.log.order import ledger_orders
+from pulsar_backlog.frames.log.order_findings import findings_of_order
+from pulsar_backlog.frames.log.producer_facts import producer_facts
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings

@@ -18,7 +18,7 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.summaries import audit_summary, ledger_summary, topic_summary
+from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary, topic_summary
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.storage.delta import exists, local_out, read_table, replace_slice, schema_of, table_version

@@ -18,10 +18,10 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.client_findings import findings_of_models
-from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
+from pulsar_backlog.frames.clients.findings import findings_of_models
+from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
+from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.model_rows import model_rows
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job

@@ -17,14 +17,15 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of
-from pulsar_backlog.frames.books import copy_accounts, damaged_units, scan_rows
-from pulsar_backlog.frames.entry_findings import findings_of_changed, findings_of_entries, findings_of_scans
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.scan import Accounts, entries_frame, entry_files, rejects_frame
+from pulsar_backlog.frames.scanning.findings import findings_of_changed, findings_of_entries, findings_of_scans
+from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files, rejects_frame
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress, progress
+from pulsar_backlog.scanning.accounts import Accounts
+from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.storage.delta import direct_write, exists, read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job

@@ -21,19 +21,20 @@ from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames import report_acks
-from pulsar_backlog.frames import report_rows as queries
+from pulsar_backlog.frames.report import acks as report_acks
+from pulsar_backlog.frames.report import rows as queries
 from pulsar_backlog.report import acks, acks_build, build, clients, model
-from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
-from pulsar_backlog.report.summary import print_summary
+from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
+from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -184,9 +185,8 @@ def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, Da
 
 def _write(path: Path, text: str) -> None:
     """Replace the file in one step, so that nobody reads half a report."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from rich.console import Console
 from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.report.explain import ExplainModel, print_explain
+from pulsar_backlog.report.terminal.explain import ExplainModel, print_explain
 from tests.auditing import OBJECTS, copy_ledgers, data_object
 from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put

@@ -17,7 +17,7 @@ from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
-from pulsar_backlog.storage.runs import EXIT_INCOMPLETE, EXIT_USAGE
+from pulsar_backlog.terms import EXIT_INCOMPLETE, EXIT_USAGE
 
 COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
 """In the order in which help lists them."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, UsageError
-from pulsar_backlog.ledgers.inventory import take_inventory
-from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy
 from pulsar_backlog.ledgers.walk import walk_unit
-from pulsar_backlog.report.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
+from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
 from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
 from pulsar_backlog.wire.markers import is_marker, marker_kind
@@ -50,13 +51,14 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
         raise UsageError(f"{position!r} is not a position: write LEDGER:ENTRY, such as 22:3")
     ledger_id, entry_id = int(match[1]), int(match[2])
     opened = open_source(source, endpoint)
-    copy = _copy_of(opened, ledger_id)
+    listing = take_listing(opened)
+    copy = _copy_of(opened, listing, ledger_id)
     data, offset = _entry_of(opened, copy, entry_id)
     try:
         entry = decode_entry(data)
     except DecodeError as error:
         return _undecodable(copy, position, data, offset, error, show_values)
-    publication = _publication(opened, copy, entry) if is_chunk(entry.metadata) else None
+    publication = _publication(opened, listing, copy, entry) if is_chunk(entry.metadata) else None
     return ExplainModel(
         position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data),
         tuple(_spans(data, entry.frame)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
@@ -64,8 +66,8 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
     )  # fmt: skip
 
 
-def _copy_of(source: Source, ledger_id: int) -> LedgerCopy:
-    found = [copy for copy in take_inventory(source, ledgers={ledger_id}).copies if copy.selected]
+def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
+    found = _selected(source, listing, {ledger_id})
     if not found or found[0].data_uri is None:
         raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")
     return found[0]
@@ -156,10 +158,10 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"A server-internal marker, not a message: {marker_kind(marker).description}"
 
 
-def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
+def _publication(source: Source, listing: Listing, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
     """Facts about the chunked message, from this ledger and its neighbours of the same topic."""
     uuid = entry.metadata.uuid or ""
-    near = _neighbours(source, copy)
+    near = _neighbours(source, listing, copy)
     rows = [row for ledger in near for row in _chunk_rows(source, ledger, uuid)]
     producer = entry.metadata.producer_name
     last = next((at for ledger in reversed(near) if (at := _last_of(source, ledger, producer))), (copy.ledger_id, -1))
@@ -182,14 +184,19 @@ def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedV
     return tuple(NamedValue(name, value) for name, value in facts.items())
 
 
-def _neighbours(source: Source, copy: LedgerCopy) -> list[LedgerCopy]:
+def _neighbours(source: Source, listing: Listing, copy: LedgerCopy) -> list[LedgerCopy]:
     """The copy with the ledgers of its topic before and after it."""
-    listed = sorted({pair.ledger_id for pair in take_listing(source).pairs})
+    listed = sorted({pair.ledger_id for pair in listing.pairs})
     here = bisect_left(listed, copy.ledger_id)
-    near = listed[max(here - NEIGHBOURHOOD, 0) : here + NEIGHBOURHOOD + 1]
-    same = [c for c in take_inventory(source, ledgers=near).copies if c.selected and c.topic == copy.topic]
-    at = next((i for i, c in enumerate(same) if c.ledger_id == copy.ledger_id), 0)
-    return same[max(at - 1, 0) : at + 2] if same else [copy]
+    before, after = listed[max(here - NEIGHBOURHOOD, 0) : here], listed[here + 1 : here + NEIGHBOURHOOD + 1]
+    same = [c for c in _selected(source, listing, {*before, *after}) if c.topic == copy.topic]
+    at = bisect_left(same, copy.ledger_id, key=lambda c: c.ledger_id)
+    return [*same[max(at - 1, 0) : at], copy, *same[at : at + 1]]
+
+
+def _selected(source: Source, listing: Listing, ledgers: Collection[int]) -> list[LedgerCopy]:
+    """The copies to read of these ledgers, in order."""
+    return [copy for copy in settle(survey(source, listing, ledgers), Known({}, {})).copies if copy.selected]
 
 
 def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRow]:

@@ -13,7 +13,8 @@ import pulsar
 import pytest
 from pulsar import ConsumerType, InitialPosition
 
-from pulsar_backlog.repair.values import Action, Position
+from pulsar_backlog.repair.values import Action
+from pulsar_backlog.terms import Position
 from tests.broker.conftest import NAMESPACE, Admin
 from tests.broker.identity import encryption_keys
 from tests.broker.process import Broker

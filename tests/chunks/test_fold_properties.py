@@ -201,7 +201,7 @@ def test_the_short_way_and_the_long_way_agree(
         for own in rows(" ".join(map(str, range(n))), n)
     ]
     assert is_healthy(made)
-    publication, own_roles = fold_publication(made, FamilyFacts(set(), damaged_siblings=False), at)
+    publication, own_roles = fold_publication(made, FamilyFacts(set()), at)
     short = fold_healthy(made)
     assert short.publications == (publication,)
     assert short.roles == own_roles
@@ -211,5 +211,5 @@ def test_the_short_way_and_the_long_way_agree(
 def test_only_what_the_long_way_finds_whole_takes_the_short_way(made: list[ChunkRow], at: LogEdge) -> None:
     ordered = sorted(made, key=position)
     if is_healthy(ordered):
-        publication, _ = fold_publication(ordered, FamilyFacts(set(), damaged_siblings=False), at)
+        publication, _ = fold_publication(ordered, FamilyFacts(set()), at)
         assert fold_healthy(ordered).publications == (publication,)

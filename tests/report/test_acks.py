@@ -8,15 +8,15 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_reader import Element, PageReader
-from sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
-from sample_models import lab
 
-from pulsar_backlog.cursors.stall_values import Action
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
+from pulsar_backlog.subscriptions.stall_values import Action
+from tests.report.page_reader import Element, PageReader
+from tests.report.sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
+from tests.report.sample_models import lab
 
 sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=CELLS)
 

@@ -8,13 +8,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import duckdb
 import pytest
-from sample_parts import publication
 
 from pulsar_backlog.report import words
 from pulsar_backlog.report.model import ByteRange, FindingRow, PublicationRow, QualityRow
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, span_words
 from pulsar_backlog.tables import TABLES, Column
+from tests.report.sample_parts import publication
 
 PYTHON = {
     "string": str,

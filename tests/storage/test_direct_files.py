@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any, cast
 
 import pytest
 from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.scan import entries_frame, entry_files
+from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
@@ -150,6 +153,74 @@ def test_a_failure_after_the_commit_leaves_the_rows(
     with pytest.raises(KeyboardInterrupt):
         write_then_fail()
     assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+
+
+def test_a_fault_of_spark_after_the_commit_leaves_the_rows(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AnalysisException("the cache cannot be made new")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalog, "refreshByPath", refuse)
+        with pytest.raises(AnalysisException, match="cannot be made new"):
+            write_directly(spark, source, units, tmp_path)
+    assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+
+
+def test_a_commit_that_fails_in_the_jvm_leaves_no_files(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tables" / "entries"
+
+    def write_without_a_log() -> None:
+        with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
+            assert direct is not None
+            files = entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect()
+            (folder / "_delta_log").write_text("no folder: the commit cannot be written")
+            assert list(folder.glob("*.parquet"))
+            direct.commit(files)
+
+    with pytest.raises(Exception, match="_delta_log"):  # Py4J's own, and no refusal
+        write_without_a_log()
+    assert not list(folder.glob("*.parquet"))
+
+
+def test_an_interrupted_commit_leaves_the_files_for_the_jvm_may_yet_commit_them(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableLog, "commit", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_directly(spark, source, units, tmp_path)
+    assert list((tmp_path / "tables" / "entries").glob("*.parquet"))
+
+
+def test_the_folders_are_on_the_disk_before_the_commit_and_the_commit_after_it(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, commit = os.fsync, TableLog.commit
+
+    def note_sync(descriptor: int) -> None:
+        done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    def note_commit(*arguments: Any) -> int:
+        done.append("commit")
+        return commit(*arguments)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(TableLog, "commit", note_commit)
+    write_directly(spark, source, units, tmp_path)
+    tables, log = tmp_path / "tables", tmp_path / "tables" / "entries" / "_delta_log"
+    assert done == [
+        *map(str, (tables / "entries", tables, tmp_path)),
+        "commit",
+        *map(str, (log / f"{0:020}.json", log)),
+    ]
 
 
 def test_a_scan_of_nothing_makes_the_table_and_no_more(spark: SparkSession, source: Source, tmp_path: Path) -> None:

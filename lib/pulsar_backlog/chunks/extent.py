@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, Role
+from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow
+from pulsar_backlog.terms import Role
 
 
 def ledgers_of(rows: Iterable[ChunkRow]) -> tuple[int, ...]:

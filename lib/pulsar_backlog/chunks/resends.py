@@ -11,18 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pulsar_backlog.chunks.rows import (
-    ChunkRole,
-    ChunkRow,
-    FamilyFold,
-    LogEdge,
-    Position,
-    Publication,
-    Sureness,
-    codec,
-    position,
-    trusted,
-)
+from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, FamilyFold, LogEdge, Publication, codec, position, trusted
+from pulsar_backlog.terms import Position, Sureness
 
 _UNCLEAR = frozenset({"metadata_conflict", "copies_differ", "sizes_lie"})
 _WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["whole", "out_of_order", "orphan_prefix", "headless", "gap", "in_flight", "malformed"]
-Role = Literal["used", "duplicate", "residue", "orphan", "conflicting"]
-Sureness = Literal["certain", "likely", "cannot_tell"]
+from pulsar_backlog.terms import Position, Role, State, Sureness
+
 Flag = Literal[
     "repeated_prefix",
     "overlap",
@@ -33,9 +32,6 @@ ENCRYPTION_TAG_BYTES = 16
 
 MAX_LISTED = 1000
 """How many missing chunk ids, and how many missing byte ranges, a publication names at most."""
-
-Position = tuple[int, int]
-"""Ledger id and entry id; ledger ids of a topic ascend with time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +83,57 @@ class ChunkRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Damaged:
+    """A stored entry of which nothing can be believed but where it lies: it may be any message's missing chunk.
+
+    What it says of itself is a hint: damage to one field leaves the others as they were.
+
+    Attributes:
+        kind: `mismatch` (its checksum contradicts it), `absent` (it has none), `reject` (it could not be decoded).
+        after_ms: when the entry before it that can be believed was stored; None when there is none.
+        before_ms: when the one after it was stored; None when there is none.
+        chunk_uuid: the uuid that it names; None when it names none.
+        producer_name: the producer that it names; None when it names none.
+        sequence_id: the sequence id that it names; None when it names none.
+        payload_length: bytes of its payload; None when not known.
+        payload_crc32c: CRC-32C of its payload; None when not computed.
+        garbled: whether its producer is nobody who wrote near it, so that all its fields may be wrong.
+    """
+
+    ledger_id: int
+    entry_id: int
+    kind: Literal["mismatch", "absent", "reject"]
+    after_ms: int | None = None
+    before_ms: int | None = None
+    chunk_uuid: str | None = None
+    producer_name: str | None = None
+    sequence_id: int | None = None
+    payload_length: int | None = None
+    payload_crc32c: int | None = None
+    garbled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The damaged entries of a topic.
+
+    Attributes:
+        places: those that are listed, in position order.
+        unlisted: how many more there are that a checksum contradicts, or that could not be decoded.
+        unverified: ledgers with entries without a checksum that are not listed, ascending.
+        ledgers: the ledgers that were scanned, ascending; empty when nothing is damaged.
+    """
+
+    places: tuple[Damaged, ...] = ()
+    unlisted: int = 0
+    unverified: tuple[int, ...] = ()
+    ledgers: tuple[int, ...] = ()
+
+
+NO_DAMAGE = Damage()
+
+
+@dataclass(frozen=True, slots=True)
 class LogEdge:
     """What is known about the log around a family: it decides what a missing chunk means.
 
@@ -99,11 +146,13 @@ class LogEdge:
         first_ledger_id: first ledger seen.
         begins_at_start: whether it is known that nothing lies before `first_ledger_id`.
         absent_ledgers: ledgers that may hold entries and were not scanned.
-        has_rejects: whether entries of the topic could not be decoded; any may be a missing chunk.
+        has_rejects: whether entries of the topic could not be decoded, or may be missing from a scanned ledger; any
+            may be a missing chunk.
         complete_to_end: whether the scan reaches the broker's last confirmed entry.
         producers_gone: whether saved statistics show no publisher attached.
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
+        damage: the topic's damaged entries.
         deduplicated: whether the broker is known to drop duplicates.
     """
 
@@ -119,6 +168,7 @@ class LogEdge:
     producers_gone: bool
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None
+    damage: Damage = NO_DAMAGE
     deduplicated: bool = False
 
 

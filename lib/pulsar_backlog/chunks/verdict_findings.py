@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pulsar_backlog.chunks.rows import Flag, State
+from pulsar_backlog.chunks.rows import Flag
+from pulsar_backlog.terms import State
 
 STATE_CODES: dict[State, str] = {
     "orphan_prefix": "C06",

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.whole_files import replacing
 
 INDEX_NAME = ".snapshot.jsonl"
 _VERSION = 1
@@ -143,9 +144,8 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         UsageError: the disk does not take it.
     """
-    part = path.with_name(f".{path.name}.part")
     try:
-        part.write_bytes(content)
-        part.replace(path)
+        with replacing(path) as part:
+            part.write_bytes(content)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None

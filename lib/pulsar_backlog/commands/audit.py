@@ -10,61 +10,32 @@ from typing import Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import EndpointOption, SourceArgument
+from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
 from pulsar_backlog.jobfiles import load_job
-from pulsar_backlog.options import HELP
-from pulsar_backlog.report.again import Saved
+from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.storage.runs import (
-    EXIT_CLEAN,
-    EXIT_FAILED,
-    EXIT_FINDINGS,
-    EXIT_INCOMPLETE,
-    EXIT_UNCHANGED,
-    EXIT_USAGE,
-    run_job,
-)
+from pulsar_backlog.report.terminal.again import Saved
+from pulsar_backlog.storage.runs import run_job
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
 
 
-def audit(
-    source: SourceArgument,
-    out: Annotated[str, typer.Option(help=HELP["out"], show_default=False)],
-    admin: Annotated[str | None, typer.Option(help=HELP["admin"])] = None,
-    topic: Annotated[list[str] | None, typer.Option(help=HELP["topic"])] = None,
-    ledger: Annotated[list[str] | None, typer.Option(help=HELP["ledger"])] = None,
-    since: Annotated[str | None, typer.Option(help=HELP["since"])] = None,
-    until: Annotated[str | None, typer.Option(help=HELP["until"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
-    endpoint: EndpointOption = None,
-    fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
-    exit_zero_when_unchanged: Annotated[bool, typer.Option(help=HELP["exit_zero_when_unchanged"])] = False,
-) -> None:
+@job_options(
+    "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "grace_seconds", "model",
+    "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged", required=("out",),
+)  # fmt: skip
+def audit(source: SourceArgument, given: Given) -> None:
     """Audit offloaded ledgers: tables, findings and a report."""
-    given = {
-        "source": absolute("source", source), "out": absolute("out", out), "admin": absolute("admin", admin),
-        "topic": topic or None, "ledger": ledger or None, "since": since, "until": until, "cluster": cluster,
-        "endpoint": endpoint, "fail_on": fail_on, "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
-    }  # fmt: skip
+    given = {**given, "source": absolute("source", source)}
     raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given))
 
 
+@job_options(*OPTIONS)
 def run(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml", show_default=False)],
-    source: Annotated[str | None, typer.Option(help=HELP["source"])] = None,
-    out: Annotated[str | None, typer.Option(help=HELP["out"])] = None,
-    admin: Annotated[str | None, typer.Option(help=HELP["admin"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
-    endpoint: EndpointOption = None,
-    fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
-    exit_zero_when_unchanged: Annotated[bool, typer.Option(help=HELP["exit_zero_when_unchanged"])] = False,
+    given: Given,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
-    given = {
-        "source": absolute("source", source), "out": absolute("out", out), "admin": absolute("admin", admin),
-        "cluster": cluster, "endpoint": endpoint, "fail_on": fail_on,
-        "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
-    }  # fmt: skip
     raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
 
 

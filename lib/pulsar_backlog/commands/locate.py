@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.commands.options import OutArgument
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import parse_instant
-from pulsar_backlog.report.locate import Located, doubts_about_id, located_entry, located_time, print_located
+from pulsar_backlog.report.terminal.locate import Located, doubts_about_id, located_entry, located_time, print_located
 from pulsar_backlog.wire.message_id import parse_message_id
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def locate(
 
 def _positions(out: str, topic: str | None, cluster: str | None) -> Positions:
     """The entries, and where to seek for each. Only the tables this needs are opened: a start takes long enough."""
-    from pulsar_backlog.frames.locating import of_topics  # noqa: PLC0415 - starts Spark
+    from pulsar_backlog.frames.report.locating import of_topics  # noqa: PLC0415 - starts Spark
     from pulsar_backlog.storage.delta import exists, read_table  # noqa: PLC0415
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
     from pulsar_backlog.tables import TABLES  # noqa: PLC0415
@@ -85,7 +85,7 @@ def _of_id(text: str) -> Callable[[Positions], Iterator[Located]]:
     wanted = parse_message_id(text)  # before Spark: a wrong id is told at once
 
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import at_position  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import at_position  # noqa: PLC0415
 
         for row in _rows(at_position(positions.seek, wanted.ledger_id, wanted.entry_id)):
             yield located_entry(text, row, tuple(doubts_about_id(wanted, row)))
@@ -95,7 +95,7 @@ def _of_id(text: str) -> Callable[[Positions], Iterator[Located]]:
 
 def _of_uuid(uuid: str) -> Callable[[Positions], Iterator[Located]]:
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import of_uuid  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import of_uuid  # noqa: PLC0415
 
         yield from (located_entry(uuid, row) for row in _rows(of_uuid(positions.seek, uuid)))
 
@@ -104,7 +104,7 @@ def _of_uuid(uuid: str) -> Callable[[Positions], Iterator[Located]]:
 
 def _of_index(index: int) -> Callable[[Positions], Iterator[Located]]:
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import at_index  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import at_index  # noqa: PLC0415
 
         for row in _rows(at_index(positions.seek, index)):
             batched = (row["num_messages_in_batch"] or 0) > 1
@@ -124,7 +124,7 @@ def _of_time(text: str) -> Callable[[Positions], Iterator[Located]]:
     time_ms = round(instant.timestamp() * 1000)
 
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import around_time, at_positions  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import around_time, at_positions  # noqa: PLC0415
 
         # The times are those of `entries`; only for what was found the joins of the view are worth their while.
         sides = list(_rows(around_time(positions.entries, time_ms).orderBy("cluster", "topic", "clock")))

@@ -33,7 +33,7 @@ from pulsar_backlog.commands.connection import (
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.progress import counting
-from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _SHOWN = 10
 

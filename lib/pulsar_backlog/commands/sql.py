@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.commands.options import OutArgument
 from pulsar_backlog.counting import counted
 
 

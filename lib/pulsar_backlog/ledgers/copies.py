@@ -21,6 +21,7 @@ from pulsar_backlog.ledgers.jcloud import (
 )
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Block, Fault, StoredObject
+from pulsar_backlog.wire.names import topic_of_managed_ledger
 
 FORMAT_VERSION = "1"
 FORMAT_VERSION_KEY = "s3managedledgeroffloaderformatversion"
@@ -77,6 +78,14 @@ class Examined:
         """Managed-ledger name: from the index, else from the objects' user metadata."""
         inside = self.index.metadata.managed_ledger if self.index and self.index.metadata else None
         return inside or self.user_metadata.get(MANAGED_LEDGER_KEY)
+
+    @property
+    def topic(self) -> str | None:
+        """Full topic name, or None where the objects name none, or another kind of managed ledger."""
+        try:
+            return topic_of_managed_ledger(self.managed_ledger) if self.managed_ledger is not None else None
+        except ValueError:
+            return None
 
 
 def examine(source: Source, pair: Pair) -> Examined:

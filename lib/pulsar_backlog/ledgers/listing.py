@@ -52,50 +52,48 @@ class Tally:
 
 @dataclass
 class Listing:
-    """What a source holds."""
+    """What a source holds by the names of its objects; none was opened.
+
+    Attributes:
+        pairs: offload attempts of the object-store offloader, in order.
+        foreign: objects that are no ledger's.
+        others: objects that are a ledger of another kind by their name: kind and object.
+        unreadable: parts that could not be listed.
+        digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
+            is part of it, so that mending a permission is a change.
+    """
 
     pairs: list[Pair] = field(default_factory=list)
     foreign: Tally = field(default_factory=Tally)
-    unsupported: dict[str, Tally] = field(default_factory=dict)
+    others: list[tuple[str, StoredObject]] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
+    digest: str = ""
 
 
 def take_listing(source: Source) -> Listing:
-    """List the whole source; what cannot be listed or looked into is kept as errors.
+    """List the whole source, once; what cannot be listed is kept as errors.
 
     Raises:
         UsageError: the source does not exist.
     """
     listing = Listing()
     pairs: dict[tuple[int, str, str], dict[str, StoredObject]] = {}
+    total = 0
     for stored in source.list(listing.unreadable.append):
+        total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
         match = _JCLOUD.fullmatch(name)
         if match and int(match[2]) <= MAX_LEDGER_ID:
             role = "index" if match[3] else "data"
             pairs.setdefault((int(match[2]), match[1], folder), {})[role] = stored
         elif kind := _other_kind(folder, name):
-            _add_other(source, listing, kind, stored)
+            listing.others.append((kind, stored))
         else:
             listing.foreign.add(stored.path)
     listing.pairs = _numbered(pairs)
+    total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
+    listing.digest = f"{total % (1 << 256):064x}"
     return listing
-
-
-def listing_digest(source: Source) -> str:
-    """A digest of names, sizes and tags of all objects, whatever order the store lists them in.
-
-    What cannot be listed is part of it, so that mending a permission is a change.
-
-    Raises:
-        UsageError: the source does not exist.
-    """
-    failures: list[SourceError] = []
-    total = 0
-    for stored in source.list(failures.append):
-        total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
-    total += sum(_digest(f"{error.uri}\0{error.reason}") for error in failures)
-    return f"{total % (1 << 256):064x}"
 
 
 def _digest(text: str) -> int:
@@ -103,24 +101,28 @@ def _digest(text: str) -> int:
 
 
 def _other_kind(folder: str, name: str) -> str | None:
+    """The kind of a ledger's data, by the name of the object that holds it."""
     if name in _MAP_FILE_PARTS and _MAP_FILE_FOLDER.fullmatch(folder):
         return "filesystem"
     return "streaming" if _STREAMING.fullmatch(name) else None
 
 
-def _add_other(source: Source, listing: Listing, kind: str, stored: StoredObject) -> None:
-    """Count a ledger of another kind once, by its data, if its first bytes say so too."""
-    if kind == "filesystem" and not stored.path.endswith("/data"):
-        return
-    try:
-        begins = source.read(stored.path, 0, 4).tobytes()
-    except SourceError as error:
-        listing.unreadable.append(error)
-        return
-    if begins.startswith(_MAGIC_OF_KIND[kind]):
-        listing.unsupported.setdefault(kind, Tally()).add(stored.path)
-    else:
-        listing.foreign.add(stored.path)
+def look_at_others(source: Source, listing: Listing) -> tuple[dict[str, Tally], Tally, list[SourceError]]:
+    """Ledgers of other kinds by kind, and foreign objects, by the first bytes too; what could not be looked into."""
+    unsupported: dict[str, Tally] = {}
+    foreign = Tally(listing.foreign.count, listing.foreign.examples.copy())
+    unreadable: list[SourceError] = []
+    for kind, stored in listing.others:
+        if kind == "filesystem" and not stored.path.endswith("/data"):
+            continue  # a ledger counts once, by its data
+        try:
+            begins = source.read(stored.path, 0, 4).tobytes()
+        except SourceError as error:
+            unreadable.append(error)
+            continue
+        is_kind = begins.startswith(_MAGIC_OF_KIND[kind])
+        (unsupported.setdefault(kind, Tally()) if is_kind else foreign).add(stored.path)
+    return unsupported, foreign, unreadable
 
 
 def _numbered(found: dict[tuple[int, str, str], dict[str, StoredObject]]) -> list[Pair]:

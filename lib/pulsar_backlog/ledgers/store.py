@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.bucket import Bucket
+from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
@@ -90,14 +90,6 @@ class Source:
             SourceError: the object cannot be read, or is larger than `max_bytes`.
         """
         return self._place.fetch(path, max_bytes)
-
-    def read_all(self, path: str, max_bytes: int) -> bytes:
-        """A whole object.
-
-        Raises:
-            SourceError: the object cannot be read, or is larger than `max_bytes`.
-        """
-        return self.fetch(path, max_bytes).data
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object with lower-case keys; empty in a local folder.

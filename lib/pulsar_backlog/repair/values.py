@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
 _VERSION = 3
 
-Position = tuple[int, int]
 Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
 """How it is done:
 

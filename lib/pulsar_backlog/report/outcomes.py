@@ -9,10 +9,10 @@ from typing import Literal
 from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.report.model import PublicationGroup, PublicationRow
 from pulsar_backlog.report.words import STATE_ORDER, STATES, SURENESS
+from pulsar_backlog.terms import INCOMPLETE
 
 Outcome = Literal["lost", "maybe_lost", "blocking", "damaged", "malformed", "rescue", "in_flight", "odd", "fine"]
 
-_INCOMPLETE = frozenset({"orphan_prefix", "headless", "gap"})
 _BLOCKING = frozenset({"decode_fault", "sizes_lie"})
 _CLIENTS_LOSE_IT = frozenset({"repeated_prefix", "overlap"})
 _HARMLESS = frozenset({"ledger_span"})
@@ -38,7 +38,7 @@ def outcome(state: str, flags: Iterable[str], rebuildable: bool, sureness: str) 
         return "in_flight" if state == "in_flight" else "malformed"
     if flag_set & _BLOCKING:
         return "blocking"
-    if state in _INCOMPLETE:
+    if state in INCOMPLETE:
         return "maybe_lost" if known_sureness(sureness) == "cannot_tell" else "lost"
     if not rebuildable:
         return "damaged" if state in STATES else "maybe_lost"

@@ -2,7 +2,7 @@
 
 Spark's Delta writer plans a query, writes row by row and asks for statistics; for the small tables of an audit that is
 most of its time, and for `entries` three times the scan (docs/decisions/0011). Where all tasks share the driver's disk
-they write Parquet themselves (`tables/data_files.py`), and one transaction of Delta's own adds the files.
+they write Parquet themselves (`output/data_files.py`), and one transaction of Delta's own adds the files.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any, cast
 from uuid import uuid4
 
 import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import StructType
 
+from pulsar_backlog.output.data_files import sync
 from pulsar_backlog.tables import Table
 
 CONTRACT_PROPERTY = "pulsar_backlog.contract"
@@ -53,8 +55,10 @@ class TableLog:
         """The table's schema as its log has it."""
         return StructType.fromJson(json.loads(self._snapshot.metadata().schemaString()))
 
-    def commit(self, table: Table, schema: StructType, adds: Sequence[str]) -> None:
+    def commit(self, table: Table, schema: StructType, adds: Sequence[str]) -> int:
         """Add files (actions as JSON) to the table, which is made when there was none; all or nothing.
+
+        Returns: the version that this made. Where it raises, the commit may be in the log all the same.
 
         Raises:
             ConcurrentModificationException: another writer changed the table since this was made (Delta's own).
@@ -70,8 +74,10 @@ class TableLog:
             actions.add(delta.actions.Action.fromJson(add))
         append = self._jvm.org.apache.spark.sql.SaveMode.Append
         operation = getattr(delta, "DeltaOperations$Write")(append, *[self._none] * 8)
-        transaction.commit(self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq(), operation)
+        all_actions = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(actions).toSeq()
+        version = int(transaction.commit(all_actions, operation))
         self._spark.catalog.refreshByPath(self._path)  # as Spark's writer does: what is cached of the table is old now
+        return version
 
 
 def _metadata_action(table: Table, schema: StructType) -> str:
@@ -94,7 +100,7 @@ class DirectWrite:
     Attributes:
         folder: where the files go.
         prefix: how their names begin.
-        offered: whether Delta may have made the files part of the table, so that they must stay.
+        offered: whether the files are part of the table or may yet become it, so that they must stay.
     """
 
     folder: Path
@@ -105,7 +111,7 @@ class DirectWrite:
     offered: bool = False
 
     def commit(self, files: Sequence[Row]) -> None:
-        """Add `files` (`name`, `size_bytes`, `stats`) to the table, all or none.
+        """Add `files` (`name`, `size_bytes`, `stats`) to the table, all or none; on the disk when this returns.
 
         Raises:
             ConcurrentModificationException: another writer changed the table since it was opened (Delta's own).
@@ -113,12 +119,27 @@ class DirectWrite:
         if not files and self.log.version >= 0:
             return
         adds = [self._add_action(file) for file in files]
+        if files:
+            for folder in (self.folder, *self.folder.parents[:2]):  # the table, all tables, `--out`
+                sync(folder)
         self.offered = True
         try:
-            self.log.commit(self.table, self.schema, adds)
-        except PySparkException:  # Delta's refusal; after anything else the commit may yet have happened
-            self.offered = False
+            version = self.log.commit(self.table, self.schema, adds)
+        except (PySparkException, Py4JJavaError):
+            # The JVM has answered, so no commit is still on its way; Spark may have failed after it, though.
+            self.offered = self._is_in_log()
             raise
+        sync(self.folder / "_delta_log" / f"{version:020}.json")
+        sync(self.folder / "_delta_log")
+
+    def _is_in_log(self) -> bool:
+        """Whether a commit names a file of ours, or may: what cannot be read may name any."""
+        commits = (self.folder / "_delta_log").glob("*.json")
+        try:
+            newer = [path for path in commits if path.stem.isdecimal() and int(path.stem) > self.log.version]
+            return any(_mentions(path, self.prefix) for path in newer)
+        except OSError:
+            return True
 
     def _add_action(self, file: Row) -> str:
         changed_ms = int((self.folder / file["name"]).stat().st_mtime * 1000)
@@ -128,6 +149,11 @@ class DirectWrite:
                 "modificationTime": changed_ms, "dataChange": True, "stats": file["stats"],
             }
         })  # fmt: skip
+
+
+def _mentions(path: Path, text: str) -> bool:
+    with path.open(encoding="utf-8") as lines:
+        return any(text in line for line in lines)
 
 
 @contextmanager

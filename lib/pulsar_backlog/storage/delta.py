@@ -15,9 +15,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
 from pulsar_backlog.tables import TABLES, Table
-from pulsar_backlog.tables.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.workers import quiet
 
 

@@ -33,8 +33,7 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
-
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE, EXIT_UNCHANGED = 0, 1, 2, 3, 4, 99
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
 
 _PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
 _NOT_INPUTS = ("fail_on", "exit_zero_when_unchanged", "out")

@@ -1,7 +1,7 @@
 """What clients make of what a subscription has not acknowledged, when its consumers are opened again.
 
-A forecast from the beginning of the log is another question: there messages are acknowledged on the way, and what a full
-client gave up stays given up. Opened again, a client has forgotten all that and gets exactly what is not acknowledged.
+A forecast from the beginning of the log is another question: there messages are acknowledged on the way, and what a
+full client gave up stays given up. Opened again, a client has forgotten that and gets exactly what is not acknowledged.
 """
 
 from __future__ import annotations

@@ -1,0 +1,169 @@
+"""One scan unit -> Arrow batches of `entries`, rows of `rejects`, and the unit's account. No Spark in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.jcloud import ENTRY_HEADER_BYTES
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import Fault, FrameBatch, Int64s, ScanUnit
+from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.scanning.accounts import UnitAccount
+from pulsar_backlog.wire.columns import FrameDecoder
+
+BATCH_ENTRIES = 16_384
+"""Entries of a batch at most: enough to hide what a column costs, few enough to keep a worker small."""
+BATCH_METADATA_BYTES = 8 * 1024 * 1024
+"""Metadata of a batch at most, unless one entry has more."""
+
+STRUCTURE_ENTRY_ID = -1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a unit's scan: at most `BATCH_ENTRIES` entries, what was rejected, and the account of both."""
+
+    batches: list[pa.RecordBatch]
+    rejects: list[dict[str, Any]]
+    account: UnitAccount
+
+
+def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -> Iterator[Piece]:
+    """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account saying so."""
+    gathered = _Gathered(unit)
+    try:
+        for frames in walk_unit(source, unit):
+            if frames.faults:
+                yield _fault_piece(frames.faults, unit, cluster)
+            first = 0
+            while (first := first + gathered.add(frames, first)) < len(frames.entry_id):
+                yield gathered.piece(cluster, schema)
+                gathered = _Gathered(unit, int(frames.length[first]))
+            del frames  # its window goes before the next one is read
+    except SourceError as error:
+        yield Piece([], [], UnitAccount(unreadable=error.reason))
+    yield gathered.piece(cluster, schema)
+
+
+def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
+    rows = [_fault_row(fault, unit, cluster) for fault in faults]
+    out_of_order = sum(fault.code == "entry_id_out_of_order" for fault in faults)
+    return Piece([], rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
+
+
+class _Gathered:
+    """Frames of a unit on their way into one batch: windows of large entries hold few of them."""
+
+    def __init__(self, unit: ScanUnit, metadata_bytes: int = 0) -> None:
+        """Have room for a batch, and at least for `metadata_bytes` of metadata."""
+        self._unit = unit
+        most = sum(block.length for block in unit.blocks) // ENTRY_HEADER_BYTES + 1
+        self._decoder = FrameDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
+        self._places: list[tuple[Int64s, Int64s, Int64s]] = []
+
+    def add(self, frames: FrameBatch, first: int) -> int:
+        """Take frames from the `first` on; how many there was room for."""
+        offset, length = frames.offset[first:], frames.length[first:]
+        n = self._decoder.add(frames.buffer, offset, length)
+        self._places.append((frames.entry_id[first : first + n], offset[:n] + frames.base, length[:n]))
+        return n
+
+    def piece(self, cluster: str, schema: pa.Schema) -> Piece:
+        """What was gathered, as a piece."""
+        if not self._places:
+            return Piece([], [], UnitAccount())
+        unit, decoded = self._unit, self._decoder.decoded()
+        entry_id, offset, length = map(np.concatenate, zip(*self._places, strict=True))
+        batches = []
+        if len(decoded.plain):
+            columns = decoded.columns
+            columns["entry_id"] = pa.array(entry_id[decoded.plain])
+            columns["offset"] = pa.array(offset[decoded.plain])
+            batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
+        if decoded.rows:
+            constants = _constants(unit, cluster)
+            rows = [
+                {**row, **constants, "entry_id": int(entry_id[i]), "offset": int(offset[i])} for i, row in decoded.rows
+            ]
+            batches.append(pa.RecordBatch.from_pylist(rows, schema=schema))
+        rejects = [
+            _reject_row(error, int(entry_id[i]), int(offset[i]), int(length[i]), unit, cluster)
+            for i, error in decoded.errors
+        ]
+        return Piece(batches, rejects, _account(batches, len(rejects), int(length.sum())))
+
+
+def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:
+    """The columns in the schema's order; what is the same for all is filled in, what is absent is null."""
+    constants = _constants(unit, cluster)
+    arrays = []
+    for field in schema:
+        if field.name in columns:
+            arrays.append(columns[field.name])
+        elif constants.get(field.name) is not None:
+            arrays.append(pa.repeat(pa.scalar(constants[field.name], field.type), n))
+        else:
+            arrays.append(pa.nulls(n, field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    """What is the same in every row of a unit."""
+    return {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
+
+
+def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> UnitAccount:
+    decoded = sum(batch.num_rows for batch in batches)
+    states = {"valid": 0, "mismatch": 0, "absent": 0}
+    for batch in batches:
+        for count in batch.column("checksum_state").value_counts().to_pylist():
+            states[count["values"]] += count["counts"]
+    return UnitAccount(
+        frames=decoded + rejected,
+        decoded=decoded,
+        rejected=rejected,
+        entry_bytes=entry_bytes,
+        valid=states["valid"],
+        mismatch=states["mismatch"],
+        absent=states["absent"],
+    )
+
+
+def _reject_row(
+    error: DecodeError, entry_id: int, offset: int, length: int, unit: ScanUnit, cluster: str
+) -> dict[str, Any]:
+    return {
+        **_constants(unit, cluster),
+        "entry_id": entry_id,
+        "scope": "entry",
+        "code": error.code,
+        "offset": offset + error.offset,
+        "entry_offset": offset,
+        "length": length,
+        "field": error.field,
+        "expected": error.expected,
+        "found": error.found,
+        "first_bytes": error.context,
+    }
+
+
+def _fault_row(fault: Fault, unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    return {
+        **_constants(unit, cluster),
+        "entry_id": STRUCTURE_ENTRY_ID,
+        "scope": "structure",
+        "code": fault.code,
+        "offset": fault.offset,
+        "entry_offset": fault.entry_offset,
+        "length": fault.length,
+        "field": fault.field,
+        "expected": fault.expected,
+        "found": fault.found,
+        "first_bytes": fault.first_bytes,
+    }
