@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, Stop, SubscriptionView
+from pulsar_backlog.chunks.clients.reopened import Stop
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stall_words import advice_of
 from pulsar_backlog.subscriptions.stalls import CODES, judge
 from tests.subscriptions.stall_cases import chunk_set, stall, view
@@ -306,9 +307,9 @@ def test_a_reset_is_advised_only_where_every_client_delivers_then(reopened: Reop
 
 
 def test_what_is_stored_before_it_and_stops_a_client_is_named() -> None:
-    verdict = found(chunk_set("0u 1u 2u", reopened=Reopened(stops=(Stop("java", (5, 3)),))), "...")
+    verdict = found(chunk_set("0u 1u 2u", reopened=Reopened(stops=(Stop("java", "reconnect_loop", (5, 3)),))), "...")
     assert verdict.action == "wait"
-    assert "java gets no further than 5:3" in verdict.advice
+    assert "java gets no further than what lies at 5:3" in verdict.advice
 
 
 def test_what_clients_lose_is_exported_while_another_send_arrives() -> None:

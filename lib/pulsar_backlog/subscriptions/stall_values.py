@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pulsar_backlog.chunks.clients.reopened import Stop
 from pulsar_backlog.terms import Position
 
 Action = Literal["wait", "export_then_acknowledge", "acknowledge", "skip", "reset_to_first_chunk", "none"]
@@ -37,20 +38,12 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
-    """A model of a client that gets no further than a position."""
-
-    model: str
-    position: Position
-
-
-@dataclass(frozen=True, slots=True)
 class Reopened:
     """What the models of clients make of a message if the subscription's consumers are opened again.
 
     Attributes:
         losses: models that do not deliver it as it was sent; what is acknowledged of it does not come again.
-        stops: models that something stored before it stops.
+        stops: models that something stops before it comes to them.
         after_reset: models that do not deliver it after a reset to its first chunk; None when that was not asked.
     """
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pulsar_backlog.chunks.clients.reopened import DEATHS, Stop
 from pulsar_backlog.counting import counted
-from pulsar_backlog.subscriptions.stall_values import ChunkSet, Stop
+from pulsar_backlog.subscriptions.stall_values import ChunkSet
+from pulsar_backlog.terms import position_text
 
 _WHAT = {
     "shared_stall": "Chunks wait without their first one before them: no consumer of a Shared subscription gets them",
@@ -94,7 +96,8 @@ def _stopped(chunks: ChunkSet) -> str:
     """What keeps clients from getting to a message that they would deliver."""
     stops: Sequence[Stop] = chunks.reopened.stops if chunks.reopened else ()
     return "".join(
-        f" {stop.model} gets no further than {stop.position[0]}:{stop.position[1]}: see first to what lies there."
+        f" {stop.model} {'dies' if stop.damage in DEATHS else 'gets no further than what lies'} at "
+        f"{position_text(stop.position)}: see to that first."
         for stop in stops
     )
 

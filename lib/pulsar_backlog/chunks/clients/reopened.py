@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry, Position
+from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.chunks.clients.outcomes import InLogFields, OutcomeWord
 from pulsar_backlog.chunks.clients.settings import ClientSettings, SubscriptionType
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
+from pulsar_backlog.terms import Position
 
 LOSSES: frozenset[OutcomeWord] = frozenset({"silent_loss", "lost", "wrong_content", "mixed", "breaks_client"})
 """Outcomes of a message that is whole in the log, after which the application does not have it as it was sent."""
