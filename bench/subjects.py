@@ -15,7 +15,8 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options
 from pulsar_backlog.progress import Progress
-from pulsar_backlog.storage.delta import make_table, read_table, replace_slice, table_path
+from pulsar_backlog.storage.delta import make_table, read_table, replace_slice
+from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.runs import JobContext, now
 from pulsar_backlog.tables.entries import TABLE
 

@@ -13,8 +13,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
-
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.findings import findings_of_export
@@ -31,6 +29,7 @@ from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import terminal
 
 JOB = "export_messages"
 INPUTS = ("entries", "chunked_messages", "ledgers")
@@ -69,7 +68,7 @@ def export(context: JobContext) -> JobResult:
     findings = findings_of_export(written, wanted_entries(publications, filters), hidden, origin)
     replace_findings(context, findings, topics=topics)
     summary = summary_of(context, written, topics)
-    print_export(summary, Console())
+    print_export(summary, terminal())
     rows = {"messages": summary.messages}
     return JobResult(digest, rows=rows, bytes_read=summary.payload_bytes, topics=topics)
 

@@ -26,7 +26,8 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
-from pulsar_backlog.storage.delta import exists, local_out, table_version
+from pulsar_backlog.storage.delta import exists, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
 from pulsar_backlog.tables import TABLES

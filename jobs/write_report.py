@@ -17,12 +17,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.report import rows as queries
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report import acks, acks_build, build, clients, model
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
@@ -30,10 +30,12 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
-from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.storage.delta import exists, read_table, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terminal import terminal
 from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def show(report: ReportModel) -> None:
     """The summary: words on a terminal, JSON lines elsewhere."""
-    console = Console()
+    console = terminal()
     if console.is_terminal:
         print_summary(report, console)
         return
@@ -64,11 +66,11 @@ def show(report: ReportModel) -> None:
 
 def show_again(saved: Saved) -> None:
     """The verdict of the last report, when there was nothing new to do."""
-    console = Console()
+    console = terminal()
     if console.is_terminal:
         print_again(saved, console)
         return
-    sys.stdout.write(json.dumps(saved, ensure_ascii=False) + "\n")
+    sys.stdout.write(to_json(saved) + "\n")
 
 
 def write(context: JobContext, use: Callable[[ReportModel], None], again: Callable[[Saved], None]) -> JobResult:
@@ -86,7 +88,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     use(report)
     _write(repairs, render_repairs(context.cluster, *history(context.spark, context.out, context.cluster)))
     _write(page, render(report))
-    _write(result, json.dumps(result_json(report), indent=1, ensure_ascii=False) + "\n")
+    _write(result, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)
 
 
@@ -108,7 +110,7 @@ def model_of(context: JobContext) -> ReportModel:
         "stats": tables["topic_stats"].select("topic", "recommended"),
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
-    of_chosen["buckets"] = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
+    of_chosen["buckets"] = queries.bucket_rows(tables["ledger_facts"], chosen_frame)
     standing = context.keep(report_acks.standing(tables["subscriptions"], tables["stalls"]))
     of_all = {
         "groups": queries.group_rows(publications),
@@ -180,7 +182,9 @@ def at_once(*groups: Mapping[str, DataFrame]) -> list[dict[str, list[Row]]]:
 def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The number of rows of each table that exists."""
     present = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
-    return {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
+    return {name: entries if name == "entries" else rows for name, rows in counted.items()}
 
 
 def _write(path: Path, text: str) -> None:

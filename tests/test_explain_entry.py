@@ -36,7 +36,7 @@ def facts(model: ExplainModel) -> dict[str, str]:
 def test_a_chunk_names_its_message() -> None:
     model = explain("22:3")  # brk-dup-prefix: 0 1 | 0 1 2 3
     assert model.topic == "persistent://lab/s3/brk-dup-prefix"
-    assert model.data == data_object(OBJECTS, 22).read_bytes()[model.object_offset : model.object_offset + model.length]
+    assert model.data == data_object(OBJECTS, 22).read_bytes()[model.place.offset : model.place.end]
     named = {field.name: field.value for field in model.metadata}
     assert (named["chunk_id"], named["num_chunks_from_msg"]) == ("1", "4")
     assert facts(model) == {

@@ -137,7 +137,7 @@ def load_pipelines(path: Path | None = None) -> Pipelines:
         return Pipelines.model_validate(document)
     except ValidationError as error:
         faults = [f"{path}: {'.'.join(keys) or 'the document'}: {words}" for keys, words in faults_of(error)]
-        raise UsageError("\n".join(faults)) from error
+        raise UsageError("; ".join(faults)) from error
 
 
 def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> list[str]:

@@ -9,6 +9,8 @@ Odd but readable input is not an error: decoders return it with flags.
 
 from __future__ import annotations
 
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
+
 CONTEXT_BYTES = 32
 """How many of the offending bytes an error carries at most."""
 
@@ -20,13 +22,15 @@ class UsageError(Exception):
 class SourceError(Exception):
     """An object of the source could not be listed or read.
 
+    Its words may quote a server's: they are on one line, and without secrets.
+
     Attributes:
         uri: the object or folder that was asked for.
         reason: a short word for tables: `not_found`, `permission_denied`, `unreachable`, `failed`.
     """
 
     def __init__(self, uri: str, reason: str, detail: str) -> None:
-        super().__init__(f"{uri}: {reason}: {detail}")
+        super().__init__(visible(f"{uri}: {reason}: {detail}", MAX_SENTENCE))
         self.uri = uri
         self.reason = reason
 

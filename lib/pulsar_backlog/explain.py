@@ -12,12 +12,12 @@ from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy
-from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy, Place, ScanUnit
 from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
 from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
@@ -53,14 +53,14 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
     opened = open_source(source, endpoint)
     listing = take_listing(opened)
     copy = _copy_of(opened, listing, ledger_id)
-    data, offset = _entry_of(opened, copy, entry_id)
+    data, place = _entry_of(opened, copy, entry_id)
     try:
         entry = decode_entry(data)
     except DecodeError as error:
-        return _undecodable(copy, position, data, offset, error, show_values)
+        return _undecodable(copy, position, data, place, error, show_values)
     publication = _publication(opened, listing, copy, entry) if is_chunk(entry.metadata) else None
     return ExplainModel(
-        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data),
+        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data),
         tuple(_spans(data, entry.frame)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
         publication, tuple(_notes(entry)), show_values,
     )  # fmt: skip
@@ -73,15 +73,20 @@ def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
     return found[0]
 
 
-def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, int]:
-    """The entry's bytes, and where they begin in the object."""
+def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, Place]:
+    """The entry's bytes, and where they lie. The unit that should hold it is looked at first."""
     last = -1
-    for batch in _batches(source, copy):
+    units = sorted(units_of(copy), key=lambda unit: (_first_id(unit) > entry_id, -_first_id(unit)))
+    for batch in (batch for unit in units for batch in walk_unit(source, unit)):
         at = batch.entry_id.searchsorted(entry_id)
         if at < len(batch.entry_id) and batch.entry_id[at] == entry_id:
-            return _bytes(batch, int(at)), batch.base + int(batch.offset[at])
+            return _bytes(batch, int(at)), batch.place(copy.data_uri or "", int(at))
         last = max(last, int(batch.entry_id[-1]) if len(batch.entry_id) else -1)
     raise UsageError(f"ledger {copy.ledger_id} holds no readable entry {entry_id}; the last one it holds is {last}")
+
+
+def _first_id(unit: ScanUnit) -> int:
+    return unit.blocks[0].first_entry_id
 
 
 def _batches(source: Source, copy: LedgerCopy) -> Iterator[FrameBatch]:
@@ -94,12 +99,12 @@ def _bytes(batch: FrameBatch, at: int) -> bytes:
 
 
 def _undecodable(
-    copy: LedgerCopy, position: str, data: bytes, offset: int, error: DecodeError, show_values: bool
+    copy: LedgerCopy, position: str, data: bytes, place: Place, error: DecodeError, show_values: bool
 ) -> ExplainModel:
     said = f"it cannot be decoded: {error.code} at byte {error.offset} ({error.field})"
     note = f"{REJECT_CODES[error.code]} Expected {error.expected}, found {error.found}."
     return ExplainModel(
-        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
+        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
         (note,), show_values,
     )  # fmt: skip
 
@@ -212,8 +217,8 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
             except DecodeError:
                 continue
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
-                offset = batch.base + int(batch.offset[at]) + frame.payload_offset
-                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), offset)
+                place = batch.place(copy.data_uri or "", at).after(frame.payload_offset)
+                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place.offset)
 
 
 def _last_of(source: Source, copy: LedgerCopy, producer: str) -> tuple[int, int] | None:

@@ -38,6 +38,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "to",
         "format",
         "inline_limit_bytes",
+        "max_message_bytes",
         *_EVERY_JOB,
     ),
     "plan_repair": (
@@ -247,6 +248,12 @@ class Options(Frozen):
             "largest payload that stands in the row; larger ones become files named by their SHA-256", default=262144
         ),
     ] = None
+    max_message_bytes: Annotated[
+        Count | None,
+        Words(
+            "largest message that is exported; one that says or turns out to be larger has no payload", default=1 << 30
+        ),
+    ] = None
     subscription: Annotated[Texts | None, Words("only subscriptions that match this glob; may be repeated")] = None
     code: Annotated[
         Annotated[tuple[FindingCode, ...], BeforeValidator(_as_tuple)] | None,
@@ -362,7 +369,7 @@ def given_options(given: Mapping[str, object]) -> Options:
         return Options.model_validate(dict(given))
     except ValidationError as error:
         faults = [f"--{keys[0].replace('_', '-')}: {words}" for keys, words in faults_of(error)]
-        raise UsageError("\n".join(faults)) from error
+        raise UsageError("; ".join(faults)) from error
 
 
 def faults_of(error: ValidationError) -> list[tuple[list[str], str]]:

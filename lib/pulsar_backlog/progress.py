@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -18,6 +17,8 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 from rich.progress import Progress as RichProgress
+
+from pulsar_backlog.terminal import terminal
 
 POLL_SECONDS = 0.5
 LINE_SECONDS = 10.0
@@ -56,7 +57,7 @@ class Progress:
 @contextmanager
 def progress(label: str, total_bytes: int) -> Iterator[Progress]:
     """Progress on standard error, so that standard output stays the result's."""
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     if not console.is_terminal:
         yield Progress(label, total_bytes, _line_printer(label, total_bytes))
         return
@@ -71,7 +72,7 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
 @contextmanager
 def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
     """Progress of work whose pieces are counted; what it yields is called after each of them."""
-    console = Console(stderr=True)
+    console = terminal(stderr=True)
     done = 0
     if console.is_terminal:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -56,7 +56,7 @@ def ask(url: str, access: Access = QUICK, waited: list[float] | None = None) -> 
         (Answer(200, b""), None, "not whole JSON", 1),
         (Answer(200, b"{}"), None, "answered JSON that is no list", 1),
         (Answer(200, b"[" * 100_000), None, "not whole JSON", 1),  # nested without end
-        (Answer(500, b"\x1b[31m\xff\n" * 999), None, "status 500; it said '?[31m", 4),  # cannot steer a terminal
+        (Answer(500, b"\x1b[31m\xff\n" * 999), None, "status 500; it said '\\x1b[31m", 4),  # cannot steer a terminal
     ],
 )
 def test_answers_that_are_none(server: AdminServer, answer: Answer, token: str | None, words: str, times: int) -> None:
@@ -98,6 +98,61 @@ def test_the_token_follows_to_the_owner_of_a_topic(server: AdminServer) -> None:
         server.answers[TENANTS] = Answer(307, headers={"Location": owner.url + TENANTS})
         assert ask(server.url, Access("secret")) == ["a"]
         assert owner.asked == [(TENANTS, "Bearer secret")]
+
+
+FAR = "http://192.0.2.1:8080"  # RFC 5737: nobody's
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("https://192.0.2.1:8443", "sends us on to host '192.0.2.1', and the token goes to no host that you did not"),
+        (FAR, "sends us on to host '192.0.2.1'"),
+        ("ftp://127.0.0.1:1", "is no address of a web service"),
+        ("http://me:word@127.0.0.1:1", "is no address of a web service"),
+        ("http://127.0.0.1:port", "is no address of a web service"),
+        ("http://[", "is no address of a web service"),
+    ],
+)
+def test_where_no_token_follows(server: AdminServer, target: str, words: str) -> None:
+    server.answers[TENANTS] = Answer(307, headers={"Location": target + TENANTS})
+    with pytest.raises(AdminError) as raised:
+        ask(server.url, Access("secret-token"))
+    assert words in str(raised.value)
+    assert server.times(TENANTS) == 1
+
+
+def test_a_host_that_was_named_gets_the_token(server: AdminServer) -> None:
+    """Its name resolves to nothing here; that it is asked for is what counts."""
+    server.answers[TENANTS] = Answer(307, headers={"Location": f"https://broker-2.invalid{TENANTS}"})
+    named = Access("secret-token", attempts=1, broker_hosts=("broker-*.invalid",))
+    with pytest.raises(AdminError, match=r"https://broker-2.invalid/.*no connection"):
+        ask(server.url, named)
+
+
+def test_without_a_token_redirects_are_followed_to_any_host(server: AdminServer) -> None:
+    server.answers[TENANTS] = Answer(307, headers={"Location": f"https://broker-2.invalid{TENANTS}"})
+    with pytest.raises(AdminError, match=r"https://broker-2.invalid/.*no connection"):
+        ask(server.url, Access(attempts=1))
+
+
+def test_a_token_without_tls_is_a_choice() -> None:
+    with pytest.raises(UsageError, match=r"^--admin-url http://192.0.2.1:8080: .*say --token-without-tls") as raised:
+        AdminHttp(FAR, Access("secret-token"))
+    assert "secret-token" not in str(raised.value)
+    for url, access in (
+        (FAR, Access("t", token_without_tls=True)), (FAR, Access()), (FAR.replace("http", "https"), Access("t")),
+        ("http://localhost:1", Access("t")), ("http://[::1]:1", Access("t")), ("http://127.8.9.1:1", Access("t")),
+    ):  # fmt: skip
+        AdminHttp(url, access).close()
+
+
+def test_a_chosen_token_without_tls_goes_to_named_hosts_only(server: AdminServer) -> None:
+    server.answers[TENANTS] = Answer(307, headers={"Location": FAR + TENANTS})
+    with pytest.raises(AdminError, match="sends us on to host"):
+        ask(server.url, Access("t", token_without_tls=True))
+    with pytest.raises(AdminError, match="say --token-without-tls"):
+        ask(server.url, Access("t", broker_hosts=("192.0.2.*",)))
 
 
 def test_redirects_end(server: AdminServer) -> None:

@@ -20,8 +20,10 @@ from pulsar_backlog.cli import run_cli
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.snapshot import named_files
 from pulsar_backlog.cluster.snapshot_index import INDEX_NAME
-from pulsar_backlog.cluster.snapshot_policies import without_secrets
+from pulsar_backlog.cluster.snapshot_policies import without_secret_members
+from pulsar_backlog.terms import LOCK_NAME
 from tests.cluster.admin_server import AdminServer, Answer, admin_server
+from tests.places import held_elsewhere
 
 TOPICS = "/admin/v2/persistent/lab/s"
 
@@ -56,7 +58,7 @@ def test_what_is_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> No
     kinds = ("internalStats", "internal-info", "stats", "policies")
     topics = {f"lab__s__{topic}.{kind}.json" for topic in "ab" for kind in kinds}
     assert {path.name for path in (tmp_path / "s").iterdir()} == {
-        *topics, "cluster.json", "lab__s.namespace.json", INDEX_NAME,
+        *topics, "cluster.json", "lab__s.namespace.json", INDEX_NAME, LOCK_NAME,
     }  # fmt: skip
     state = read_cluster_state(tmp_path / "s", {})
     assert state.findings == ()
@@ -65,6 +67,39 @@ def test_what_is_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> No
     }  # fmt: skip
     assert "hidden" not in (tmp_path / "s" / "cluster.json").read_text()
     assert all(path.startswith("/admin") for path, _ in server.asked)
+
+
+def test_a_folder_that_another_run_writes_to_is_refused(server: AdminServer, snapshot: Any, tmp_path: Path) -> None:
+    server.holds("a")
+    with held_elsewhere(tmp_path / "s") as other:
+        code, _, said = snapshot()
+    assert (code, f"process {other.pid} on" in said) == (2, True)
+    assert snapshot()[0] == 0
+
+
+ECHO = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhZG1pbiJ9.9c0t5qJ8vYp1wK3mX7nB2rL6hD4sF0gA"
+
+
+def test_a_server_that_repeats_the_token(
+    server: AdminServer, snapshot: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In documents, in an error, in one that is cut off, and in a redirect; nowhere does it come back."""
+    monkeypatch.setenv("PULSAR_BACKLOG_TOKEN", ECHO)
+    server.holds("a", "b", "c", "d")
+    server.says("/admin/v2/brokers/version", f"4.0.8 for Bearer {ECHO}")
+    server.says(f"{TOPICS}/a/stats", {"publishers": [], "subscriptions": {}, "request": f"Bearer {ECHO}"})
+    server.answers[f"{TOPICS}/b/stats"] = Answer(403, f'{{"reason":"not for {ECHO}"}}'.encode())
+    server.answers[f"{TOPICS}/c/stats"] = Answer(412, f"Bearer {ECHO[:60]}... \x1b]0;owned\x07".encode())
+    server.answers[f"{TOPICS}/d/internal-info"] = Answer(307, headers={"Location": f"http://192.0.2.1/{ECHO}"})
+    code, said, errors = snapshot()
+    assert (code, said["failed"]) == (4, 3)
+    assert server.asked[0][1] == f"Bearer {ECHO}"
+    files = {path.name: path.read_text() for path in (tmp_path / "s").iterdir()}
+    for text in (json.dumps(said), errors, *files.values()):
+        assert not [at for at in range(len(ECHO) - 16) if ECHO[at : at + 16] in text]
+        assert not {"\x1b", "\x07"} & set(text)
+    assert json.loads(files["lab__s__a.stats.json"])["request"] == "Bearer ***"
+    assert 'it said \'{"reason":"not for ***"}\'' in said["not_saved"]["persistent://lab/s/b"]
 
 
 def test_a_finished_snapshot_is_left_alone(server: AdminServer, snapshot: Any) -> None:
@@ -249,4 +284,4 @@ def test_secrets_are_left_out() -> None:
         "s3ManagedLedgerOffloadCredentialSecret": "hidden", "nested": [{"gcsServiceAccountPrivateKey": "hidden"}],
         "managedLedgerOffloadBucket": "b",
     }  # fmt: skip
-    assert without_secrets(policies) == {"nested": [{}], "managedLedgerOffloadBucket": "b"}
+    assert without_secret_members(policies) == {"nested": [{}], "managedLedgerOffloadBucket": "b"}

@@ -375,7 +375,6 @@ MEMORY = """
 import json, resource, sys, zlib
 from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.slices import decoded_size_check
-from pulsar_backlog.errors import DecodeError
 
 def zstd_bomb(blocks):
     rle = (131072 << 3 | 2).to_bytes(3, "little") + b"A"
@@ -420,7 +419,6 @@ def test_bombs_cost_no_more_than_the_limit_allows():
 LARGE = """
 import json, resource
 import numpy as np
-from pulsar_backlog.wire.slices import decoded_size_check
 
 mib, size = 1 << 20, 128 << 20
 heads = {  # literals alone, as of what does not compress

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from urllib.parse import quote, urlencode, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 
 from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.known_secrets import content_without_secrets
 
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 """As much as the reader of saved JSON takes for one file."""
@@ -49,6 +50,8 @@ class AdminHttp:
 
     def __init__(self, url: str, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
         self.url = checked_url(url)
+        if against := access.against_token(self.url):
+            raise UsageError(f"--admin-url {self.url}: {against}")
         self._access = access
         self._sleep = sleep
         self._pool = urllib3.PoolManager(
@@ -91,14 +94,33 @@ class AdminHttp:
                 if status >= 300:
                     raise _refusal(url, status, content, is_html, self._access)
                 return content
-            target = urljoin(url, target)
-            # The owner of a topic is another broker, so the token must follow; but never in the clear.
-            if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
-                raise AdminError(
-                    url, "failed", f"redirects from https to {target!r}; refused, to keep the token secret"
-                )
-            url = target
+            url = self._followed(url, target)
         raise AdminError(url, "failed", f"more than {_MAX_REDIRECTS} redirects: brokers disagree on who owns the topic")
+
+    def _followed(self, url: str, location: str) -> str:
+        """Where an answer sends us on to: the owner of a topic is another broker, so the token must follow.
+
+        Raises:
+            AdminError: it would go where nobody said it may.
+        """
+        try:
+            target = urljoin(url, location)
+            checked_url(target.partition("?")[0].partition("#")[0])
+        except (ValueError, UsageError):
+            raise AdminError(
+                url, "failed", f"sends us on to {location!r}, which is no address of a web service"
+            ) from None
+        if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
+            raise AdminError(url, "failed", f"redirects from https to {target!r}; refused, to keep the token secret")
+        if not self._access.follows(url, target):
+            host = urlsplit(target).hostname
+            raise AdminError(
+                url, "failed", f"sends us on to host {host!r}, and the token goes to no host that you did not name: "
+                f"if that is a broker of this cluster, say --broker-host {host}",
+            )  # fmt: skip
+        if against := self._access.against_token(target):
+            raise AdminError(url, "failed", f"sends us on to {target}: {against}")
+        return target
 
     def _exchange(self, method: str, url: str, body: bytes | None) -> tuple[int, str | None, bytes, bool]:
         headers = {"Accept": "application/json"}
@@ -109,7 +131,7 @@ class AdminHttp:
         try:
             answer = self._pool.request(method, url, headers=headers, body=body, redirect=False, preload_content=False)
             try:
-                content = answer.read(MAX_ANSWER_BYTES + 1, decode_content=True)
+                content = content_without_secrets(answer.read(MAX_ANSWER_BYTES + 1, decode_content=True))
             finally:
                 answer.release_conn()
         except HTTPError as error:
@@ -126,16 +148,34 @@ def checked_url(url: str) -> str:
     Raises:
         UsageError: it is not the address of a web service.
     """
-    parts = urlsplit(url)
+    expected = UsageError(f"--admin-url {url}: expected http://host:port or https://host:port")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise expected from None
     if parts.username is not None or parts.password is not None:
         raise UsageError("--admin-url must not hold credentials; give a token with --token-file")
     if parts.scheme in ("pulsar", "pulsar+ssl"):
         raise UsageError(
             f"--admin-url {url}: this is the service URL; the admin API is a web service, such as http://broker:8080"
         )
-    if parts.scheme not in _TRUSTED_SCHEMES or not parts.hostname or parts.query or parts.fragment:
-        raise UsageError(f"--admin-url {url}: expected http://host:port or https://host:port")
+    if (
+        parts.scheme not in _TRUSTED_SCHEMES
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or not port_of(parts)
+    ):
+        raise expected
     return url.rstrip("/")
+
+
+def port_of(parts: SplitResult, default: int = 80) -> int | None:
+    """The port of an address, a default where it names none; None where it is no number of a port."""
+    try:
+        return default if parts.port is None else parts.port
+    except ValueError:
+        return None
 
 
 def segment(text: str) -> str:
@@ -199,7 +239,6 @@ def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Acces
         detail = f"status {status}"
     reason = {401: "permission_denied", 403: "permission_denied", 404: "not_found"}.get(status, "failed")
     said = "" if is_html else " ".join(content[:200].decode(errors="replace").split())
-    said = "".join(c if c.isprintable() else "?" for c in said)
     return AdminError(url, reason, f"{detail}; it said {said!r}" if said else detail, status)
 
 

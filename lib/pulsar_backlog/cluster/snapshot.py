@@ -26,6 +26,7 @@ from pulsar_backlog.cluster.admin_http import AdminError
 from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic
 from pulsar_backlog.cluster.snapshot_index import Entry, SnapshotIndex, write_file
 from pulsar_backlog.cluster.snapshot_policies import broker_settings, namespace_policies, topic_policies
+from pulsar_backlog.json_text import to_json
 
 _DOCUMENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("internalStats", {"metadata": "true"}),
@@ -53,7 +54,7 @@ class TopicFiles:
         """The document as it is saved."""
         if self.is_plain:
             return content
-        return json.dumps({"partitions": {self.topic: json.loads(content)}}).encode()
+        return to_json({"partitions": {self.topic: json.loads(content)}}).encode()
 
 
 def named_files(topics: Iterable[str]) -> list[TopicFiles]:
@@ -130,4 +131,4 @@ def _save_topic(rest: AdminRest, folder: Path, file: TopicFiles, now_ms: Callabl
 
 
 def _json(body: Mapping[str, object]) -> bytes:
-    return json.dumps(body, indent=1, sort_keys=True).encode()
+    return to_json(body, indent=1, sort_keys=True).encode()

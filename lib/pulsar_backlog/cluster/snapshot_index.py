@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
+from pulsar_backlog.terms import LOCK_NAME
 from pulsar_backlog.whole_files import replacing
 
 INDEX_NAME = ".snapshot.jsonl"
@@ -79,7 +81,7 @@ class SnapshotIndex:
 
     def _append(self, line: Mapping[str, object]) -> None:
         with self._path.open("ab") as stream:
-            stream.write(json.dumps(line).encode() + b"\n")
+            stream.write(to_json(line).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
 
@@ -96,7 +98,7 @@ def open_index(folder: Path, admin_url: str, globs: tuple[str, ...], now_ms: int
         return _continued(path, lines, asked)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        occupied = any(found.name != INDEX_NAME for found in folder.iterdir())
+        occupied = any(found.name not in (INDEX_NAME, LOCK_NAME) for found in folder.iterdir())
     except OSError as error:
         raise UsageError(f"--out {folder}: {error.strerror}") from None
     if occupied:

@@ -75,7 +75,7 @@ def topic_policies(rest: AdminRest, topic: str) -> dict[str, object]:
     unknown = []
     for kind in TOPIC_POLICIES:
         try:
-            policies[kind] = without_secrets(rest.policy(topic, kind))
+            policies[kind] = without_secret_members(rest.policy(topic, kind))
         except AdminError as error:
             if error.status is None or error.status >= 500:
                 raise
@@ -83,17 +83,17 @@ def topic_policies(rest: AdminRest, topic: str) -> dict[str, object]:
     return {**policies, "unknown": unknown}
 
 
-def without_secrets(value: object) -> object:
+def without_secret_members(value: object) -> object:
     """The value without the members whose names sound like a secret."""
     if isinstance(value, dict):
-        return {name: without_secrets(member) for name, member in value.items() if not _SECRET.search(name)}
+        return {name: without_secret_members(member) for name, member in value.items() if not _SECRET.search(name)}
     if isinstance(value, list):
-        return [without_secrets(item) for item in value]
+        return [without_secret_members(item) for item in value]
     return value
 
 
 def _kept(body: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
-    return {name: without_secrets(body[name]) for name in names if name in body}
+    return {name: without_secret_members(body[name]) for name in names if name in body}
 
 
 def _or_none(read: Callable[[], object], missing: list[str]) -> object:

@@ -31,4 +31,14 @@ CaFileOption = Annotated[
 ]
 CertFileOption = Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")]
 KeyFileOption = Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")]
+TokenWithoutTlsOption = Annotated[
+    bool,
+    typer.Option(
+        "--token-without-tls", help="send the token also where it can be read on the way (http://, pulsar://)"
+    ),
+]
+BrokerHostOption = Annotated[
+    list[str] | None,
+    typer.Option("--broker-host", help="host (glob) that gets the token too when --admin-url redirects to it; repeat"),
+]
 TimeoutOption = Annotated[float, typer.Option("--timeout-seconds", help="how long one answer may take")]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import EndpointOption, SourceArgument
 from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.terminal import terminal
 
 
 def explain(
@@ -32,4 +32,4 @@ def explain(
         ledger_id, entry_id = map(int, position.split(":"))
         said = acknowledged_by(Path(admin), model.topic, (ledger_id, entry_id))
         model = replace(model, subscriptions=tuple(NamedValue(name, words) for name, words in said))
-    print_explain(model, Console())
+    print_explain(model, terminal())

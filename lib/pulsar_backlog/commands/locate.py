@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import OutArgument
@@ -17,6 +16,7 @@ from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import parse_instant
 from pulsar_backlog.report.terminal.locate import Located, doubts_about_id, located_entry, located_time, print_located
+from pulsar_backlog.terminal import terminal
 from pulsar_backlog.wire.message_id import parse_message_id
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def locate(
     found = list(answers(_positions(absolute("out", out) or "", topic, cluster)))
     if not found:
         raise UsageError(f"{given[0]}: nothing of it is in the tables of {out}; was its ledger in the audit?")
-    print_located(found, Console())
+    print_located(found, terminal())
 
 
 def _positions(out: str, topic: str | None, cluster: str | None) -> Positions:

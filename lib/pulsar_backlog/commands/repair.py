@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import sys
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from pulsar_backlog.cluster.access import Access, read_access
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
+    BrokerHostOption,
     CaFileOption,
     CertFileOption,
     EncryptionKeyOption,
@@ -32,10 +31,13 @@ from pulsar_backlog.commands.connection import (
     ServiceUrlOption,
     TimeoutOption,
     TokenFileOption,
+    TokenWithoutTlsOption,
 )
+from pulsar_backlog.commands.repair_plan import audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
-from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
+from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.repair.applying.apply import Limits, Outcome, apply_plan, dry_run
 from pulsar_backlog.repair.applying.drift import Allowed
@@ -45,6 +47,8 @@ from pulsar_backlog.repair.broker.client import Keys, opened_client, read_keys
 from pulsar_backlog.repair.broker.cluster import Door, Ledgers
 from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.values import Action, Plan, read_plan
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.terminal import terminal
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(
@@ -94,9 +98,14 @@ def apply(
     cert_file: CertFileOption = None,
     key_file: KeyFileOption = None,
     timeout_seconds: TimeoutOption = 30.0,
+    token_without_tls: TokenWithoutTlsOption = False,
+    broker_host: BrokerHostOption = None,
 ) -> None:
     """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
-    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    access = read_access(
+        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
+        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
+    )  # fmt: skip
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     ledgers = Ledgers(source, endpoint)
@@ -108,10 +117,11 @@ def apply(
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
-    with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
-        told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
-    record(plan)
-    _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
+    with claimed(audit_beside(plan), "pulsar-backlog repair apply"):
+        with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
+            told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
+        record(plan)
+    _show(planned, told, f"Next: pulsar-backlog repair verify {shell_word(str(plan))}")
     words = {row.word for row in told} - {"advice", "kept"}
     if words <= {"done", "already"}:
         raise typer.Exit(EXIT_CLEAN if "done" in words else EXIT_UNCHANGED)
@@ -131,16 +141,22 @@ def verify(
     cert_file: CertFileOption = None,
     key_file: KeyFileOption = None,
     timeout_seconds: TimeoutOption = 30.0,
+    token_without_tls: TokenWithoutTlsOption = False,
+    broker_host: BrokerHostOption = None,
 ) -> None:
     """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
-    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    access = read_access(
+        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
+        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
+    )  # fmt: skip
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
-    with _door(admin_url, service_url, access, keys, Ledgers()) as door:
-        verdicts = list(verify_plan(door, planned, journal))
-        _note(plan, verdicts, door)
-    record(plan)
+    with claimed(audit_beside(plan), "pulsar-backlog repair verify"):
+        with _door(admin_url, service_url, access, keys, Ledgers()) as door:
+            verdicts = list(verify_plan(door, planned, journal))
+            _note(plan, verdicts, door)
+        record(plan)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)
@@ -178,13 +194,13 @@ def _note(plan: Path, verdicts: list[Verdict], door: Door) -> None:
     with (plan / VERIFIED_NAME).open("a") as stream:
         for verdict in verdicts:
             said = {"number": verdict.action.number, "verdict": verdict.verdict, "note": verdict.note}
-            stream.write(json.dumps({**said, "at_ms": door.now_ms(), "who": door.who}) + "\n")
+            stream.write(to_json({**said, "at_ms": door.now_ms(), "who": door.who}) + "\n")
 
 
 def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:
     """The verdict first, then a line per action; JSON lines where no one looks."""
     counts = Counter(row.word for row in rows)
-    console = Console()
+    console = terminal()
     if not console.is_terminal:
         for row in rows:
             action = row.action
@@ -193,13 +209,13 @@ def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:
                 "subscription": action.subscription, "entries": action.entry_count,
                 "result": row.word, "note": row.note,
             }  # fmt: skip
-            sys.stdout.write(json.dumps(body) + "\n")
+            sys.stdout.write(to_json(body) + "\n")
         return
     verdict = ", ".join(f"{count:,} {word}" for word, count in counts.most_common()) or "nothing to do"
-    console.print(f"[bold]Plan {plan.plan_id}: {verdict}.[/]")
+    console.print(Text(visible(f"Plan {plan.plan_id}: {verdict}."), style="bold"))
     for row in rows:
         where = f" of {row.action.subscription}" if row.action.subscription else ""
         line = f"{row.word:9} {row.action.number} {row.action.kind} {row.action.topic}{where}"
-        console.print(escape(f"{line}: {row.note}" if row.note else line), highlight=False)
+        console.print(visible(f"{line}: {row.note}" if row.note else line, MAX_SENTENCE))
     if next_step:
-        console.print(escape(next_step))
+        console.print(visible(next_step, MAX_SENTENCE), soft_wrap=True)

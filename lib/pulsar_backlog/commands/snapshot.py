@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -13,8 +12,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.cluster.access import read_access
@@ -24,15 +22,21 @@ from pulsar_backlog.cluster.snapshot import TopicFiles, named_files, save_cluste
 from pulsar_backlog.cluster.snapshot_index import SnapshotIndex, open_index
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
+    BrokerHostOption,
     CaFileOption,
     CertFileOption,
     KeyFileOption,
     TimeoutOption,
     TokenFileOption,
+    TokenWithoutTlsOption,
 )
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.progress import counting
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.terminal import terminal
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _SHOWN = 10
@@ -47,10 +51,15 @@ def snapshot(
     cert_file: CertFileOption = None,
     key_file: KeyFileOption = None,
     timeout_seconds: TimeoutOption = 30.0,
+    token_without_tls: TokenWithoutTlsOption = False,
+    broker_host: BrokerHostOption = None,
     parallel: Annotated[int, typer.Option(min=1, max=32, help="topics that are read at the same time")] = 4,
 ) -> None:
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
-    access = read_access(token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ)
+    access = read_access(
+        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
+        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
+    )  # fmt: skip
     folder = Path(absolute("out", str(out)) or "")
     globs = tuple(topic or ("*",))
     with closing(AdminHttp(admin_url, access)) as http:
@@ -58,12 +67,13 @@ def snapshot(
         topics = wanted_topics(rest, globs)
         if not topics:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
-        index = open_index(folder, http.url, globs, _now_ms())
-        todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
-        if not todo and index.finished_ms is not None:
-            _show(index, folder, [], 0)
-            raise typer.Exit(EXIT_UNCHANGED)
-        missing = _save(rest, folder, index, todo, topics, parallel)
+        with claimed(str(folder), "pulsar-backlog snapshot"):
+            index = open_index(folder, http.url, globs, _now_ms())
+            todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
+            if not todo and index.finished_ms is not None:
+                _show(index, folder, [], 0)
+                raise typer.Exit(EXIT_UNCHANGED)
+            missing = _save(rest, folder, index, todo, topics, parallel)
     _show(index, folder, missing, len(todo))
     raise typer.Exit(EXIT_INCOMPLETE if index.failed else EXIT_CLEAN)
 
@@ -82,7 +92,7 @@ def _save(
 def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> None:
     """The verdict first; JSON where no one looks."""
     counts = Counter(entry.status for entry in index.entries.values())
-    console = Console()
+    console = terminal()
     if not console.is_terminal:
         body = {
             "snapshot": str(folder),
@@ -92,19 +102,19 @@ def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> N
             "not_saved": {entry.topic: entry.note for entry in index.entries.values() if entry.status != "saved"},
             "unknown": missing,
         }
-        sys.stdout.write(json.dumps(body) + "\n")
+        sys.stdout.write(to_json(body) + "\n")
         return
     verdict = f"Saved {counted(counts['saved'], 'topic')}" if new else "Nothing to do: this snapshot is complete"
-    console.print(f"[bold]{verdict}[/]; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}.")
-    console.print(
-        f"Begun {_utc(index.begun_ms)}. Next: pulsar-backlog audit SOURCE --admin {escape(str(folder))} --out DIR"
-    )
+    rest = f"; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}."
+    console.print(Text.assemble((verdict, "bold"), rest))
+    taken = f"pulsar-backlog audit SOURCE --admin {shell_word(str(folder))} --out DIR"
+    console.print(f"Begun {_utc(index.begun_ms)}. Next: {taken}")
     for entry in index.failed[:_SHOWN]:
-        console.print(f"Not saved: {escape(entry.note or entry.topic)}", highlight=False)
+        console.print(f"Not saved: {visible(entry.note or entry.topic, MAX_SENTENCE)}")
     if len(index.failed) > _SHOWN:
         console.print(f"... and {len(index.failed) - _SHOWN:,} more; start the same command again to try only these.")
     for sentence in missing[:_SHOWN]:
-        console.print(f"Left out: {escape(sentence)}", highlight=False)
+        console.print(f"Left out: {visible(sentence, MAX_SENTENCE)}")
 
 
 def _now_ms() -> int:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import OutArgument
 from pulsar_backlog.counting import counted
+from pulsar_backlog.terminal import terminal
 
 
 def sql(
@@ -24,7 +24,7 @@ def sql(
 
     place = absolute("out", out) or ""
     if to is None:
-        run_query(place, query, Console())
+        run_query(place, query, terminal())
         return
     rows = write_query(place, query, format_, to.absolute())
-    Console(stderr=True).print(f"{counted(rows, 'row')} written to {to}", markup=False, highlight=False, soft_wrap=True)
+    terminal(stderr=True).print(f"{counted(rows, 'row')} written to {to}", soft_wrap=True)

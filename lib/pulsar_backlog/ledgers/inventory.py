@@ -1,8 +1,9 @@
 """From a source to the copies of ledgers in it: which is scanned, and what is wrong with each.
 
 Of several copies of one ledger one is scanned: the one that saved admin JSON names complete, else one whose index and
-data agree, else the longest. Leftovers of retried offloads are usual, so what is wrong with a copy that is not scanned
-stands in its row and in the finding about the copies, not in findings of its own.
+data agree, else one of the object-store offloader, else the longest. Leftovers of retried offloads are usual, so what
+is wrong with a copy that is not scanned stands in its row and in the finding about the copies, not in findings of its
+own.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import Survey, survey
 from pulsar_backlog.ledgers.values import BrokerCopy, LedgerCopy
-
-KIND = "jcloud"
 
 _DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
 _NO_PROMISE = "Nothing names the topic of this ledger."
@@ -99,10 +98,11 @@ class Known:
 def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
-    def merit(found: Examined) -> tuple[bool, bool, int]:
+    def merit(found: Examined) -> tuple[bool, bool, bool, int]:
         named = bool(broker and broker.complete and broker.uuid == _uuid(found))
-        agrees = found.index is not None and not any(problem.code in _DAMAGE for problem in found.problems)
-        return named, agrees, found.pair.data.size if found.pair.data else 0
+        agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
+        # Lengths tell which of two copies holds more only where both are stored the same way.
+        return named, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
 
     with_data = [found for found in attempts if found.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
@@ -150,12 +150,12 @@ def _copy(
     chosen: Examined | None,
 ) -> LedgerCopy:
     data, index = found.pair.data, found.pair.index
-    metadata = found.index.metadata if found.index else None
+    metadata = found.metadata
     return LedgerCopy(
         topic=topic,
         ledger_id=found.pair.ledger_id,
         copy=found.pair.copy,
-        kind=KIND,
+        kind=found.pair.kind,
         managed_ledger=found.managed_ledger,
         data_uri=data.path if data else None,
         index_uri=index.path if index else None,
@@ -174,6 +174,7 @@ def _copy(
         faults=tuple(sorted({problem.code for problem in problems})),
         blocks=found.blocks,
         structure_faults=found.faults,
+        checksum_uri=found.pair.checksums.path if found.pair.checksums else None,
     )
 
 
@@ -189,7 +190,9 @@ def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> b
 def _status(found: Examined, chosen: Examined | None) -> str:
     if chosen is not None and found is not chosen:
         return "spare"
-    if found.pair.data is None or not found.blocks or found.pair.data.size <= BLOCK_HEADER_BYTES:
+    if found.pair.data is None or not found.blocks:
+        return "unreadable"
+    if found.pair.kind == "jcloud" and found.pair.data.size <= BLOCK_HEADER_BYTES:
         return "unreadable"
     return "damaged" if any(problem.code in _DAMAGE for problem in found.problems) else "ok"
 

@@ -10,7 +10,8 @@ from itertools import islice
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.copies import Examined, Pair, examine
+from pulsar_backlog.ledgers.copies import Examined, Pair
+from pulsar_backlog.ledgers.kinds import examine
 from pulsar_backlog.ledgers.listing import Listing, Tally, look_at_others, printable
 from pulsar_backlog.ledgers.store import Source
 

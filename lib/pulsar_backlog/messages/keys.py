@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.known_secrets import remember_secret
 from pulsar_backlog.wire.encryption import KeyRing, read_private_keys
 
 MAX_KEY_BYTES = 1 << 20
@@ -52,6 +53,8 @@ def _ring(source: KeySource) -> KeyRing:
             keys[name] = read_private_keys(pem)
         except ValueError as error:
             raise UsageError(f"--private-keys: {name}: {error}") from None
+        if keys[name]:
+            remember_secret(pem.decode(errors="replace"))
     if not any(keys.values()):
         raise UsageError("--private-keys or --private-keys-command gives no private key in PEM")
     return KeyRing(keys)

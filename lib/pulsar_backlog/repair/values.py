@@ -18,11 +18,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
+from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
-_VERSION = 3
+_VERSION = 4
 
 Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
 """How it is done:
@@ -55,9 +58,11 @@ class StoredEntry:
     Attributes:
         position: in the log.
         uri: object that holds it, relative to the source.
-        offset: first byte of the entry in that object.
+        offset: first byte of the entry in that object; where that is compressed, of the block or record that holds it.
         length: bytes of the entry.
         crc32c: of metadata and payload, unsigned, as the producer computed it and the audit found it to agree.
+        inner_offset: first byte of the entry in that block or record, decompressed; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None likewise.
     """
 
     position: Position
@@ -65,6 +70,13 @@ class StoredEntry:
     offset: int
     length: int
     crc32c: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it lies."""
+        return Place(self.uri, self.offset, self.length, self.inner_offset, self.block_length)
 
 
 @dataclass(frozen=True)
@@ -190,7 +202,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """Digest of the actions."""
-        lines = [json.dumps(asdict(action), sort_keys=True) for action in self.actions]
+        lines = [to_json(asdict(action), sort_keys=True) for action in self.actions]
         return hashlib.sha256("\n".join([self.cluster, *lines]).encode()).hexdigest()[:16]
 
     def action_id(self, action: Action) -> str:
@@ -199,13 +211,15 @@ class Plan:
 
 
 def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
-    """Write a plan with its payloads, by number of the action."""
-    (folder / PAYLOADS_NAME).mkdir(parents=True, exist_ok=True)
+    """Write a plan with its payloads, by number of the action; only its owner may read it."""
+    private_folder(private_folder(folder) / PAYLOADS_NAME)
     for number, payload in payloads.items():
-        payload_path(folder, number).write_bytes(payload)
+        with private_file(payload_path(folder, number)) as file:
+            file.write(payload)
     head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster}
-    lines = [json.dumps(line) for line in [head, *map(asdict, plan.actions)]]
-    (folder / PLAN_NAME).write_text("\n".join(lines) + "\n")
+    lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
+    with private_file(folder / PLAN_NAME) as file:
+        file.write(("\n".join(lines) + "\n").encode())
 
 
 def payload_path(folder: Path, number: int) -> Path:

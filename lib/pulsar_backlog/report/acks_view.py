@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from glob import escape
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import shell_word, visible
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
-from pulsar_backlog.report.hostile import shell_word, visible
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
 from pulsar_backlog.terms import Position

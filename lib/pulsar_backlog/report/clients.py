@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.words import position
 
 MAX_MODELS = 12

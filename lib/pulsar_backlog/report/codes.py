@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.findings import CATALOGUE, FindingKind
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.model import FindingRow, FindingTotal
 from pulsar_backlog.report.words import SURENESS, severity_rank
 

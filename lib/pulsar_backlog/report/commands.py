@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.report.hostile import shell_word
+from pulsar_backlog.foreign_text import shell_word
 from pulsar_backlog.report.model import FindingRow
 from pulsar_backlog.report.words import position
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup
-from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import PublicationGroup, QualityRow
 from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_outcome, group_outcome, known_sureness
 from pulsar_backlog.report.words import SURENESS, severity_rank, spaced

@@ -11,10 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import MAX_TEXT, shell_word, visible
 from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import ACTIONS, where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
-from pulsar_backlog.report.hostile import MAX_TEXT, shell_word, visible
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, page, span_words, topic_name

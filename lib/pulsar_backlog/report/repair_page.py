@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.html import escaping_environment, foreign, stylesheet
 from pulsar_backlog.report.terminal.repair import Row, action_facts, action_line, counted_kinds, moment
 

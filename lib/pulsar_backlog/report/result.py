@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.codes import by_code
 from pulsar_backlog.report.consumers_json import acks_json, model_json, topic_acks_json, topic_clients_json
 from pulsar_backlog.report.model import MAX_FINDINGS, FindingRow, ReportModel, TopicSection
@@ -140,4 +140,4 @@ def json_lines(model: ReportModel) -> Iterator[str]:
 
 def json_line(value: Mapping[str, object]) -> str:
     """One line of JSON in printable ASCII."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
+    return to_json(value, compact=True)

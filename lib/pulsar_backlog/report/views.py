@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS, BlockedRow
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
@@ -13,7 +14,6 @@ from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import all_findings, fill
 from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
-from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import BROKEN, by_flag, by_outcome, by_state, rebuildable, row_outcome
 from pulsar_backlog.report.verdict import Grade, Verdict, judge, topic_line

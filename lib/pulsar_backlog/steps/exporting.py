@@ -22,7 +22,8 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
-from pulsar_backlog.storage.delta import local_out, read_table
+from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
@@ -85,7 +86,7 @@ def store_of(options: Options) -> PayloadStore:
         raise UsageError("--to must be a folder: payload files cannot be put under an address yet")
     folder.mkdir(parents=True, exist_ok=True)
     limit = -1 if options.format == "files" else options.inline_limit_bytes
-    return PayloadStore(str(folder), 0 if limit is None else limit)
+    return PayloadStore(str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30)
 
 
 def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:

@@ -20,7 +20,8 @@ from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
 from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.steps.plan_choices import choices_of
-from pulsar_backlog.storage.delta import exists, local_out, read_table
+from pulsar_backlog.storage.delta import exists, read_table
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, scanned_source
 from pulsar_backlog.tables import TABLES
 

@@ -203,7 +203,10 @@ def action_for(
     resets = chunks.rebuildable and sturdy and _comes_after_reset(chunks)
     if resets and _reset_costs_nothing(chunks, done, subscription):
         return "reset_to_first_chunk"
-    if chunks.family_rebuildable or chunks.rebuildable or chunks.state in ("whole", "out_of_order"):
+    # Of what rests on a damaged copy an export gives nothing, and its payload may be salvaged.
+    damaged = "corrupt_copy" in chunks.flags and chunks.sureness != "certain"
+    stored = chunks.state in ("whole", "out_of_order") and not damaged
+    if chunks.family_rebuildable or chunks.rebuildable or stored:
         return "export_then_acknowledge"
     # Of chunks that make no sense clients deliver some: whole messages, or each as a message.
     if chunks.sureness != "certain" or chunks.state == "malformed":

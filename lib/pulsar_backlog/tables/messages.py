@@ -2,7 +2,10 @@
 
 from pulsar_backlog.tables.contract import CLUSTER, TOPIC, Column, Table, required
 
-POSITIONS_TYPE = "array<struct<ledger_id:bigint,entry_id:bigint,uri:string,offset:bigint,length:bigint>>"
+POSITIONS_TYPE = (
+    "array<struct<ledger_id:bigint,entry_id:bigint,uri:string,offset:bigint,length:bigint,"
+    "inner_offset:bigint,block_length:bigint>>"
+)
 
 IDENTITY_COLUMNS = (
     CLUSTER,
@@ -33,14 +36,14 @@ IDENTITY_COLUMNS = (
     required(
         "positions",
         POSITIONS_TYPE,
-        "Exactly the entries it was made of, in order, and where the payload of each lies as stored; the ciphertext where it could not be decrypted.",
+        "Exactly the entries it was made of, in order, and where the payload of each lies as stored (as `entries` says of entries); the ciphertext where it could not be decrypted.",
     ),
 )
 VERDICT_COLUMNS = (
     required(
         "outcome",
         "string",
-        "`exported`; `wrong_size` (the payload is here, but not as long as its metadata says); or why the payload is not here: `corrupt`, `no_key`, `undecryptable`, `undecodable`, `unreadable`.",
+        "`exported`; `wrong_size` (the payload is here, but not as long as its metadata says); or why the payload is not here: `corrupt`, `no_key`, `undecryptable`, `undecodable`, `too_large` (see `--max-message-bytes`), `no_room` (on the disk), `unreadable`.",
     ),
     required(
         "verified",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     CommandError,
     CommandLookupTopicResponse,
 )
+from tests.broker.identity import Identity, make_identity
 
 TOPIC = "persistent://t/n/one"
 ACCESS = Access(token="secret", timeout_seconds=2)
@@ -34,13 +36,18 @@ class Script:
 
     Attributes:
         answers: of each connection.
+        connections: how many there were.
         heard: what was sent to it.
     """
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, identity: Identity | None = None) -> None:
         self.answers = answers
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if identity else None
+        if self._tls and identity:
+            self._tls.load_cert_chain(identity.server_cert, identity.server_key)
+        self.url = f"pulsar{'+ssl' if self._tls else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.connections = 0
         self.heard: list[BaseCommand] = []
         threading.Thread(target=self._serve, daemon=True).start()
 
@@ -53,6 +60,9 @@ class Script:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
+            self.connections += 1
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as stream:
                 for answer in self.answers:
                     head = stream.read(8)
@@ -66,8 +76,8 @@ class Script:
 
 
 @contextmanager
-def script(*answers: BaseCommand | bytes) -> Iterator[Script]:
-    running = Script(answers)
+def script(*answers: BaseCommand | bytes, identity: Identity | None = None) -> Iterator[Script]:
+    running = Script(answers, identity)
     try:
         yield running
     finally:
@@ -150,3 +160,80 @@ def test_brokers_that_send_in_circles_are_left() -> None:
         broker.answers = (CONNECTED, found(CommandLookupTopicResponse.Redirect, broker.url))
         with pytest.raises(ClientError, match="too many redirects"):
             owner(broker)
+
+
+Lookup = CommandLookupTopicResponse
+
+
+@pytest.fixture(scope="module")
+def identity(tmp_path_factory: pytest.TempPathFactory) -> Identity:
+    return make_identity(tmp_path_factory.mktemp("keys") / "identity")
+
+
+def secured(identity: Identity) -> Access:
+    return Access(token="secret", ca_file=identity.ca, timeout_seconds=2)
+
+
+@pytest.mark.parametrize("through_proxy", [False, True])
+@pytest.mark.parametrize("kind", [Lookup.Connect, Lookup.Redirect])
+@pytest.mark.parametrize("scheme", ["pulsar", "http", ""])
+def test_with_tls_no_broker_sends_the_token_where_there_is_none(
+    identity: Identity, kind: Lookup.LookupType, scheme: str, through_proxy: bool
+) -> None:
+    with script(CONNECTED) as listening, script(identity=identity) as broker:
+        clear = listening.url.replace("pulsar:", f"{scheme}:" if scheme else "")
+        said = found(kind, "pulsar://right:6650", brokerServiceUrlTls=clear, proxy_through_service_url=through_proxy)
+        broker.answers = (CONNECTED, said)
+        with pytest.raises(ClientError) as told:
+            connection_to_owner(Service(broker.url, secured(identity)), TOPIC)
+        assert "where --service-url begins with pulsar+ssl://" in str(told.value)
+        assert "nothing was sent there" in str(told.value)
+        assert (listening.connections, broker.connections) == (0, 1)
+
+
+def test_a_broker_that_is_reached_by_tls_is_followed_by_tls(identity: Identity) -> None:
+    with script(CONNECTED, identity=identity) as last, script(identity=identity) as first:
+        first.answers = (CONNECTED, found(Lookup.Connect, "pulsar://no:1", brokerServiceUrlTls=last.url))
+        connection_to_owner(Service(first.url, secured(identity)), TOPIC).close()
+        assert last.heard[0].connect.auth_data == b"secret"
+
+
+def test_a_second_broker_and_a_second_question_are_trusted_no_more(identity: Identity) -> None:
+    """The first answer is good, the one after it is not: of a redirect, and when the way is asked for anew."""
+    with script(CONNECTED) as listening, script(identity=identity) as second, script(identity=identity) as first:
+        first.answers = (CONNECTED, found(Lookup.Redirect, brokerServiceUrlTls=second.url))
+        second.answers = (CONNECTED, found(Lookup.Connect, brokerServiceUrlTls=second.url))
+        service = Service(first.url, secured(identity))
+        connection_to_owner(service, TOPIC).close()
+        second.answers = (CONNECTED, found(Lookup.Connect, brokerServiceUrlTls=listening.url))
+        with pytest.raises(ClientError, match="nothing was sent there"):
+            connection_to_owner(service, TOPIC)
+        assert listening.connections == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "pulsar+ssl://127.0.0.1:1", "http://127.0.0.1:1", "pulsar://", "pulsar://who@127.0.0.1:1", "pulsar://a:1,b:1",
+        "pulsar://127.0.0.1:port", "pulsar://127.0.0.1:99999", "pulsar://[::1", "pulsar://a\x1b]0;b:1", "127.0.0.1:1",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_none_or_of_another_kind(url: str) -> None:
+    with script(CONNECTED, found(Lookup.Connect, url)) as broker, pytest.raises(ClientError) as told:
+        owner(broker)
+    assert "where --service-url begins with pulsar://" in str(told.value)
+    assert str(told.value).isprintable()
+
+
+FAR = "pulsar://192.0.2.1:6650"  # RFC 5737: nobody's
+
+
+@pytest.mark.parametrize("kind", [Lookup.Connect, Lookup.Redirect])
+def test_a_token_that_stays_on_this_machine_is_sent_nowhere_else(kind: Lookup.LookupType) -> None:
+    """A tunnel to a broker ends here; the address that the broker has in its own network does not."""
+    with script(CONNECTED, found(kind, FAR)) as broker, pytest.raises(ClientError) as told:
+        owner(broker)
+    assert f"{FAR}: " in str(told.value)
+    assert "say --token-without-tls" in str(told.value)
+    with pytest.raises(ClientError, match="say --token-without-tls"):
+        Connection(Service(FAR, ACCESS))

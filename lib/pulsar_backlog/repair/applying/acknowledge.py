@@ -6,7 +6,6 @@ accepts that for entries it never dispatched, on every subscription type; an id 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ import pulsar
 
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import parse_topic
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.repair.acked_entries import Entries
 from pulsar_backlog.repair.broker.client import CLIENT_NAME, told
 from pulsar_backlog.repair.values import Action
@@ -104,7 +104,7 @@ def reset_cursor(http: AdminHttp, action: Action) -> None:
         return
     ledger_id, entry_id = action.target
     body = {"ledgerId": ledger_id, "entryId": entry_id, "partitionIndex": -1, "excluded": False}
-    http.request("POST", f"{_subscription_path(action)}/resetcursor", body=json.dumps(body).encode())
+    http.request("POST", f"{_subscription_path(action)}/resetcursor", body=to_json(body).encode())
 
 
 def _subscribed(client: pulsar.Client, action: Action, kind: pulsar.ConsumerType) -> pulsar.Consumer:

@@ -189,7 +189,7 @@ class _Step:
             after = self._acknowledge_each(live)
         else:
             if action.kind == "acknowledge_cumulative":
-                acknowledge_cumulative(self.door.client, action)
+                acknowledge_cumulative(self.door.client_for(action.topic), action)
             elif action.kind == "skip":
                 skip(self.door.http, action)
             else:
@@ -207,7 +207,8 @@ class _Step:
             missing = entries_of_runs(self.action.runs) - subscription.acked
             if not missing:
                 break
-            acknowledge(self.door.client, self.action, missing, subscription.type, self.pace)
+            client = self.door.client_for(self.action.topic)
+            acknowledge(client, self.action, missing, subscription.type, self.pace)
             live = self._settled()
         return live
 

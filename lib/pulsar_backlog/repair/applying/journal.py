@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs, entries_of_text
 from pulsar_backlog.repair.applying.drift import Baseline
 from pulsar_backlog.repair.values import Action, Plan
@@ -74,7 +75,7 @@ class Journal:
     def add(self, line: Line) -> None:
         """Write a line to disk."""
         with self._path.open("ab") as stream:
-            stream.write(json.dumps(asdict(line)).encode() + b"\n")
+            stream.write(to_json(asdict(line)).encode() + b"\n")
             stream.flush()
             os.fsync(stream.fileno())
         self.lines.append(line)

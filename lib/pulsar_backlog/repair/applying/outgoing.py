@@ -115,7 +115,7 @@ def found_again(door: Door, plan: Plan, action: Action, after: Position, sealed:
     """
     if sealed is not None:
         return find_stored(door.service, plan, action, after, sealed, READ_BACK_SECONDS)
-    return find_published(door.client, plan, action, after, door.keys, READ_BACK_SECONDS)
+    return find_published(door.client_for(action.topic), plan, action, after, door.keys, READ_BACK_SECONDS)
 
 
 def sound_entries(ledgers: Ledgers, message: Message) -> tuple[RawEntry, ...]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.repair.acked_entries import entries_of_text
 from pulsar_backlog.repair.applying.journal import Journal, Line
 from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Plan
@@ -70,7 +71,7 @@ def ticket(plan: Plan, rows: Sequence[Row]) -> str:
         "state": plan_state(rows),
         "actions": [{name: value for name, value in row.items() if name not in ("cluster", "plan_id")} for row in rows],
     }
-    return json.dumps(body, indent=1, ensure_ascii=False, default=_time)
+    return to_json(body, indent=1, default=_time)
 
 
 def _action_row(

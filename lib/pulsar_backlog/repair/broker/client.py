@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,8 +17,11 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.known_secrets import remember_secret
 
 CLIENT_NAME = "pulsar-backlog-repair"
+SCHEME, TLS_SCHEME = "pulsar", "pulsar+ssl"
+_HOST = re.compile(r"[\w.:-]+")
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def read_keys(names: Sequence[str], public_files: Sequence[Path], private_file: 
         raise UsageError(
             "--encryption-key and --public-key-file go in pairs, each name once, with one --private-key-file: give all"
         )
-    _pem(private_file)
+    remember_secret(_pem(private_file).decode(errors="replace"))
     public = {name: _public_key(path) for name, path in zip(names, public_files, strict=True)}
     return Keys(public, public_files[0], private_file)
 
@@ -79,6 +83,23 @@ def _pem(path: Path) -> bytes:
         raise UsageError(f"{path}: {error.strerror}") from None
 
 
+def addresses_of(url: str) -> list[str]:
+    """The addresses that a service URL names, each as a URL with host and port; none where it is no service URL."""
+    found = []
+    try:
+        parts = urlsplit(url)
+        for place in parts.netloc.split(","):
+            one = urlsplit(f"//{place}")
+            host = one.hostname or ""
+            if one.username is not None or not _HOST.fullmatch(host):
+                return []
+            port = one.port or (6651 if parts.scheme == TLS_SCHEME else 6650)
+            found.append(f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+    except ValueError:  # brackets that do not close, or a port that is none
+        return []
+    return found if parts.scheme in (SCHEME, TLS_SCHEME) else []
+
+
 class ClientError(SourceError):
     """The broker did not do what the client asked for."""
 
@@ -88,11 +109,14 @@ def opened_client(service_url: str, access: Access) -> Iterator[pulsar.Client]:
     """A client that is closed at the end.
 
     Raises:
-        UsageError: the address is not that of a broker's service.
+        UsageError: the address is not that of a broker's service, or the token must not go there.
     """
-    parts = urlsplit(service_url)
-    if parts.scheme not in ("pulsar", "pulsar+ssl") or not parts.hostname or parts.username:
+    addresses = addresses_of(service_url)
+    if not addresses:
         raise UsageError(f"--service-url {service_url}: expected pulsar://host:port or pulsar+ssl://host:port")
+    for address in addresses:
+        if against := access.against_token(address):
+            raise UsageError(f"--service-url {service_url}: {against}")
     client = pulsar.Client(
         service_url,
         authentication=_authentication(access),
@@ -100,7 +124,7 @@ def opened_client(service_url: str, access: Access) -> Iterator[pulsar.Client]:
         operation_timeout_seconds=max(1, int(access.timeout_seconds)),
         connection_timeout_ms=max(1000, int(access.timeout_seconds * 1000)),
         tls_trust_certs_file_path=str(access.ca_file) if access.ca_file else None,
-        tls_validate_hostname=parts.scheme == "pulsar+ssl",
+        tls_validate_hostname=urlsplit(service_url).scheme == TLS_SCHEME,
         logger=pulsar.FileLogger(pulsar.LoggerLevel.Error, os.devnull),  # it would print to standard output
     )
     try:

@@ -12,7 +12,7 @@ from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.repair.broker.client import Keys
-from pulsar_backlog.repair.broker.connection import Service
+from pulsar_backlog.repair.broker.connection import Service, connection_to_owner
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Door:
 
     Attributes:
         http: admin API, for changes.
-        client: Pulsar client, to acknowledge and to read back.
+        client: Pulsar client, to acknowledge and to read back; ask for it with `client_for`.
         service: of brokers, to publish.
         who: user and host, for the journal.
         now_ms: clock.
@@ -59,6 +59,19 @@ class Door:
     keys: Keys | None = None
     ledgers: Ledgers = Ledgers()
     sleep: Callable[[float], None] = time.sleep
+
+    def client_for(self, topic: str) -> pulsar.Client:
+        """The client, when nothing sends it where we would not go.
+
+        It follows every address that a broker answers. Where its own URL asks for TLS, it asks for TLS of all of them.
+        Where a token stays on this machine, a broker must not lead it away; so the way is looked at first.
+
+        Raises:
+            ClientError: the way leads elsewhere, or there is none.
+        """
+        if self.service.access.stays_here(self.service.url):
+            connection_to_owner(self.service, topic).close()
+        return self.client
 
     @property
     def rest(self) -> AdminRest:

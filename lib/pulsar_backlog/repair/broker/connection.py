@@ -24,7 +24,7 @@ from google.protobuf.message import DecodeError, Message
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.cluster.admin_http import tls_context
-from pulsar_backlog.repair.broker.client import CLIENT_NAME, ClientError
+from pulsar_backlog.repair.broker.client import CLIENT_NAME, TLS_SCHEME, ClientError, addresses_of
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnect,
@@ -33,7 +33,6 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     CommandPong,
 )
 
-TLS_SCHEME = "pulsar+ssl"
 _PROTOCOL_VERSION = 19
 _MAX_ANSWER_BYTES = 1 << 20
 """Of an answer; one that brings an entry may be larger by that."""
@@ -192,18 +191,27 @@ def connection_to_owner(service: Service, topic: str) -> Connection:
 def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse) -> str:
     if answer.response == CommandLookupTopicResponse.Failed:
         raise ClientError(topic, "failed", f"no broker serves it: {answer.message[:300]}")
-    # With TLS here, TLS there: the token must not travel in the clear.
-    is_tls = urlsplit(service.url).scheme == TLS_SCHEME
+    # With TLS here, TLS there: neither token nor messages may travel in the clear because a broker says so.
+    scheme = urlsplit(service.url).scheme
+    is_tls = scheme == TLS_SCHEME
     url = answer.brokerServiceUrlTls if is_tls else answer.brokerServiceUrl
     if not url:
         raise ClientError(topic, "failed", f"its broker has no address {'with' if is_tls else 'without'} TLS")
+    if len(addresses_of(url)) != 1 or urlsplit(url).scheme != scheme:
+        raise ClientError(
+            topic, "failed", f"a broker names {url!r} as the address where --service-url begins with {scheme}://; "
+            "nothing was sent there: see the broker's advertised addresses and listeners",
+        )  # fmt: skip
     return url
 
 
 def _connected(service: Service) -> socket.socket:
     is_tls = urlsplit(service.url).scheme == TLS_SCHEME
     last: OSError | None = None
-    for host, port in _addresses(service.url):
+    for url in addresses_of(service.url):
+        if against := service.access.against_token(url):
+            raise ClientError(url, "failed", against)
+        host, port = urlsplit(url).hostname, urlsplit(url).port
         try:
             plain = socket.create_connection((host, port), service.access.timeout_seconds)
         except OSError as error:
@@ -219,13 +227,6 @@ def _connected(service: Service) -> socket.socket:
                 service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
             ) from None
     raise ClientError(service.url, "unreachable", f"no connection ({last}): see that --service-url is right")
-
-
-def _addresses(url: str) -> Iterator[tuple[str, int]]:
-    parts = urlsplit(url)
-    for place in parts.netloc.split(","):
-        one = urlsplit(f"//{place}")
-        yield one.hostname or "", one.port or (6651 if parts.scheme == TLS_SCHEME else 6650)
 
 
 def _words(error: OSError) -> str:

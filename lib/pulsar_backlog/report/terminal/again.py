@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pulsar_backlog.findings import SEVERITIES
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.verdict import MAX_HEADLINE
 from pulsar_backlog.terms import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
 

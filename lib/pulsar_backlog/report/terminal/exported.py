@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.words import byte_size
 
 _WHERE = {
@@ -44,10 +44,10 @@ def print_export(summary: ExportSummary, console: Console) -> None:
     """Sentences on a terminal, one JSON line elsewhere."""
     if not console.is_terminal:
         body = asdict(summary) | {"findings": {code: count for code, (_, count) in summary.findings.items()}}
-        console.file.write(json.dumps(body, ensure_ascii=True) + "\n")
+        console.file.write(to_json(body) + "\n")
         return
     for line in _lines(summary):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        console.print(line, soft_wrap=True)
 
 
 def _lines(summary: ExportSummary) -> Iterator[str]:

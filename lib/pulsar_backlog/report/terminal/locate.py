@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -11,7 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
-from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.wire.message_id import MessageId
 
@@ -130,15 +130,15 @@ def print_located(found: Sequence[Located], console: Console) -> None:
     """Sentences on a terminal, JSON lines elsewhere."""
     if not console.is_terminal:
         for one in found:
-            console.file.write(json.dumps(asdict(one), ensure_ascii=True) + "\n")
+            console.file.write(to_json(asdict(one)) + "\n")
         return
     for one in found:
         for line in _lines(one):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            console.print(line, soft_wrap=True)
 
 
 def _lines(one: Located) -> Iterator[str]:
-    yield f"{visible(one.asked)}: {one.words}"
+    yield f"{visible(one.asked)}: {visible(one.words)}"
     yield f"  topic   {visible(one.topic or 'unknown')}"
     if one.seek:
         yield f"  seek    {one.seek}, inclusive"
@@ -146,7 +146,7 @@ def _lines(one: Located) -> Iterator[str]:
         yield f"  message {one.message_id} ({one.state})"
     times = (("published", one.publish_time), ("stored", one.broker_time))
     yield from (f"  {name:<9} {time}" for name, time in times if time)
-    yield from (f"  note    {note}" for note in one.notes)
+    yield from (f"  note    {visible(note)}" for note in one.notes)
 
 
 def _words(row: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +16,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.report.hostile import shell_word, visible
+from pulsar_backlog.foreign_text import shell_word, visible
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.words import byte_size
+from pulsar_backlog.terminal import terminal
 
 MAX_ACTIONS = 40
 MAX_REASONS = 8
@@ -70,7 +71,7 @@ class PlanView:
 
 def print_plan(view: PlanView) -> None:
     """A plan: words on a terminal, JSON lines elsewhere."""
-    console = Console()
+    console = terminal()
     if console.is_terminal:
         print_words(view, console)
         return
@@ -80,9 +81,9 @@ def print_plan(view: PlanView) -> None:
 
 def print_action(row: Row) -> None:
     """One action in full: words on a terminal, JSON elsewhere."""
-    console = Console()
+    console = terminal()
     if not console.is_terminal:
-        sys.stdout.write(json.dumps(row, default=_time, ensure_ascii=False) + "\n")
+        sys.stdout.write(to_json(row, default=_time) + "\n")
         return
     for name, text in action_facts(row):
         _line(console, Text.assemble((f"{name}: ", "bold"), visible(text, 2000)))
@@ -90,7 +91,7 @@ def print_action(row: Row) -> None:
 
 def print_words(view: PlanView, console: Console) -> None:
     """A plan in words."""
-    _line(console, Text(headline(view), style="bold"))
+    _line(console, Text(visible(headline(view)), style="bold"))
     doing = [row for row in view.actions if row["kind"] != "settings"]
     for topic, rows in groupby(doing[:MAX_ACTIONS], key=itemgetter("topic")):
         _line(console, Text(visible(topic), style="bold underline"))
@@ -152,11 +153,11 @@ def json_lines(view: PlanView) -> Iterator[str]:
         "record": "repair_plan", "plan_id": view.plan_id, "folder": view.folder, "state": view.state,
         "headline": headline(view), "actions": len(view.actions), "left_off": view.left_off,
     }  # fmt: skip
-    yield json.dumps(head, ensure_ascii=False)
+    yield to_json(head)
     for row in view.actions:
-        yield json.dumps({"record": "repair_action", **row}, default=_time, ensure_ascii=False)
+        yield to_json({"record": "repair_action", **row}, default=_time)
     for one in view.held_back:
-        yield json.dumps({"record": "held_back", **asdict(one)}, ensure_ascii=False)
+        yield to_json({"record": "held_back", **asdict(one)})
 
 
 def action_line(row: Row) -> str:
@@ -221,7 +222,7 @@ def _print_actions(rows: Iterable[Row], console: Console) -> None:
 def _print_head(row: Row, console: Console) -> None:
     head = Text(f"{row['action']:>3} ", style="bold")
     if row["state"] != "planned":
-        head.append(f"{row['state']}: ", style=_STATE_STYLES.get(row["state"], "bold"))
+        head.append(f"{visible(row['state'])}: ", style=_STATE_STYLES.get(row["state"], "bold"))
     head.append(visible(action_line(row), 600), style="bold")
     _line(console, head)
 

@@ -7,10 +7,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks_view import ACTIONS
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.consumers import blocked_words
-from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Verdict, judge
 from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
@@ -34,7 +34,7 @@ def print_summary(model: ReportModel, console: Console) -> None:
     """Verdict first, then what was found, what the worst of it means for whom, and the next command."""
     verdict = judge(model)
     _line(console, Text(visible(verdict.headline, MAX_HEADLINE), style=_STYLES[verdict.grade]))
-    _line(console, Text(verdict.sureness))
+    _line(console, Text(visible(verdict.sureness, MAX_HEADLINE)))
     if model.exit_code == 99:
         _line(console, Text("Nothing new to do: this is what the last audit found."))
     _print_blocked(model, console)

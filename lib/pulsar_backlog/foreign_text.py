@@ -1,4 +1,8 @@
-"""Text that came out of a topic: anything may be in it, and nothing of it may act on the reader's screen."""
+"""Text that others wrote: names out of topics, words of servers, exceptions of libraries. Anything may be in it.
+
+Nothing of it may act on the reader's screen, bring back a secret (see `known_secrets`), or be read as another line or
+word than it is. `terminal` passes all that is printed through here once more.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,18 @@ import re
 import shlex
 import unicodedata
 
+from pulsar_backlog.known_secrets import without_secrets
+
 MAX_TEXT = 300
 """Characters of one foreign text that are shown; a chunk uuid may be megabytes long."""
+
+MAX_SENTENCE = 2000
+"""Characters of a sentence that quotes some, such as an error's, that are shown."""
 
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _PLAIN = re.compile(r"[ -~]*\Z")
+_PLAIN_LINES = re.compile(r"[ -~\n\t]*\Z")
 
 
 def _is_unseen(char: str) -> bool:
@@ -30,11 +40,12 @@ def _escape(char: str) -> str:
 
 
 def visible(text: str, limit: int = MAX_TEXT) -> str:
-    r"""The text on one line, with control and invisible characters written as `\x1b` or `\u202e`.
+    r"""The text on one line, with control and invisible characters written as `\x1b` or `\u202e`, without secrets.
 
     At most about `limit` characters come out: longer texts lose their middle, and say so. Escape for
     HTML separately.
     """
+    text = without_secrets(text)
     if len(text) <= limit and _PLAIN.match(text):
         return text
     pieces = [_escape(c) if _is_unseen(c) else c for c in text[: 2 * limit]]
@@ -44,6 +55,16 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
     tail = _fitting([_escape(c) if _is_unseen(c) else c for c in reversed(text[-limit:])], limit // 2)
     hidden = len(text) - len(head) - len(tail)
     return f"{''.join(head)} [... {hidden:,} characters ...] {''.join(reversed(tail))}"
+
+
+def visible_lines(text: str) -> str:
+    r"""The text as `visible` has it, of any length, but for its line ends and tabs, which stay."""
+    text = without_secrets(text)
+    return (
+        text
+        if _PLAIN_LINES.match(text)
+        else "".join(_escape(c) if c not in "\n\t" and _is_unseen(c) else c for c in text)
+    )
 
 
 def _fitting(pieces: list[str], budget: int) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.report.hostile import shell_word, visible
+from pulsar_backlog.foreign_text import shell_word, visible
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=[]), max_size=400))
