@@ -1,9 +1,10 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
-Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`; the folder of saved
-admin JSON and raw cursor state.
+Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, and which models
+`client_forecasts` is of; the folder of saved admin JSON and raw cursor state.
 Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`.
-Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported.
+Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported;
+nobody is told to wait for a message that a model of a client, opened again, does not deliver.
 One pass over spans of entries, whatever the number of subscriptions; without saved state it does nothing and says so.
 """
 
@@ -13,19 +14,23 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
+from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import (
     findings_of_batches,
@@ -61,7 +66,8 @@ def analyze(context: JobContext) -> JobResult:
     """Join the log with the saved state of its subscriptions."""
     spark, out, admin = context.spark, context.out, context.options.admin
     inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
-    digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
+    models = _models(context)
+    digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin), "models": models})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     if admin is None:
@@ -74,12 +80,12 @@ def analyze(context: JobContext) -> JobResult:
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
-    return _write(context, digest, state, views, tables, frozenset(stored))
+    return _write(context, digest, state, views, tables, frozenset(stored), models)
 
 
 def _write(
     context: JobContext, digest: str, state: ClusterState, views: CursorViews, tables: Mapping[str, DataFrame],
-    stored: frozenset[int],
+    stored: frozenset[int], models: tuple[str, ...],
 ) -> JobResult:  # fmt: skip
     options, out, origin = context.options, context.out, Origin(context.cluster, JOB)
     spans, chunks, publications = (tables[name] for name in ("entry_spans", "chunks", "chunked_messages"))
@@ -96,7 +102,11 @@ def _write(
     log_ends = _log_ends(tables["ledger_facts"])
     states = by_topic((one.topic, join) for one, join in known)
     joined = context.keep(join_acks(spans, cut_spans(spans, states), states, partitions))
-    stalls = join_stalls(publications, chunks, readers, log_ends, context.cluster, partitions)
+    judged = partial(
+        join_stalls, publications, chunks, log_ends=log_ends, cluster=context.cluster, partitions=partitions
+    )
+    chunk_rows = model_rows(tables["noted_entries"], publications)
+    stalls = advised_stalls(judged, readers, chunk_rows, models, partitions, context.keep)
     compacted = compacted_stalls(publications, tables["noted_entries"], _horizons(subscriptions), context.cluster)
     stalls = context.keep(stalls.unionByName(compacted))
     said = [said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions]
@@ -112,6 +122,12 @@ def _write(
     replace_findings(context, found)
     counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}
     return JobResult(digest, rows=counts)
+
+
+def _models(context: JobContext) -> tuple[str, ...]:
+    """The models that the forecasts are of, and the current release of each family that none of them is of."""
+    rows = _mine(context, "client_forecasts").select("model").distinct().toLocalIterator()
+    return models_to_ask(sorted(row["model"] for row in rows))
 
 
 def _without_state(context: JobContext, digest: str) -> JobResult:

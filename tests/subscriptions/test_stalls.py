@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
+from pulsar_backlog.chunks.clients.reopened import Stop
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stall_words import advice_of
 from pulsar_backlog.subscriptions.stalls import CODES, judge
 from tests.subscriptions.stall_cases import chunk_set, stall, view
@@ -90,7 +92,8 @@ def test_kind_and_action(
     verdict = found(chunks, acked, subscription)
     assert (verdict.kind, verdict.action) == (kind, action)
     assert verdict.code == CODES[kind]
-    assert verdict.advice == advice_of(kind, action, acked.count("."), verdict.blocks_dispatch)
+    told = {"blocks": verdict.blocks_dispatch, "sureness": verdict.sureness}
+    assert verdict.advice == advice_of(chunks, kind, action, acked.count("."), **told)
 
 
 @pytest.mark.parametrize(
@@ -250,7 +253,98 @@ def test_a_stall_names_exactly_what_is_not_acknowledged(case: tuple[ChunkSet, li
 
 
 def test_nobody_is_told_to_wait_for_what_blocks() -> None:
-    waiting, blocking = (advice_of("orphan_hole", "wait", 1, blocks) for blocks in (False, True))
-    assert "Wait and acknowledge nothing" in waiting
-    assert "Wait" not in blocking
-    assert "until then acknowledge nothing of it" in blocking
+    waiting = found(chunk_set("1o 2o", "headless", sureness="likely"), "..", view("Shared", last=50))
+    blocking = found(chunk_set("1o 2o", "headless", sureness="likely"), "..", view("Shared"))
+    assert "Wait and acknowledge nothing" in waiting.advice
+    assert "Wait" not in blocking.advice
+    assert "until then acknowledge nothing of it" in blocking.advice
+
+
+PYTHON_LOSES = Loss("python", "lost", "the client dropped the chunks it had")
+REUSED = frozenset({"uuid_reused"})
+
+
+@pytest.mark.parametrize(
+    ("flags", "reopened", "action"),
+    [
+        pytest.param((), None, "wait", id="nothing speaks against it"),
+        pytest.param((), Reopened(), "wait", id="every client delivers it"),
+        pytest.param((), Reopened((PYTHON_LOSES,)), "export_then_acknowledge", id="one client loses it, whatever else"),
+        pytest.param(REUSED, None, "export_then_acknowledge", id="some lose it, and nobody was asked"),
+        pytest.param(REUSED, Reopened(), "wait", id="some may lose it, but not here"),
+        pytest.param(REUSED, Reopened((PYTHON_LOSES,)), "export_then_acknowledge", id="an unfinished one before it"),
+        pytest.param({"repeated_prefix"}, Reopened(), "export_then_acknowledge", id="older releases lose it"),
+    ],
+)
+def test_advice_is_never_rosier_than_what_a_client_makes_of_it(
+    flags: Collection[str], reopened: Reopened | None, action: str
+) -> None:
+    verdict = found(chunk_set("0u 1u 2u", flags=frozenset(flags), reopened=reopened), "...")
+    assert verdict.action == action
+    loses = reopened is not None and bool(reopened.losses)
+    assert ("python does not deliver it as sent" in verdict.advice) is loses
+    assert ("python: the client dropped the chunks it had" in verdict.reason) is loses
+
+
+def test_a_message_that_clients_lose_is_told_as_soon_as_they_got_to_it() -> None:
+    """Nothing after it is acknowledged: only what clients make of it says that it is not simply next."""
+    assert stall(chunk_set("0u 1u 2u", flags=REUSED, reopened=Reopened()), "...", view()) is None
+    lost = chunk_set("0u 1u 2u", flags=REUSED, reopened=Reopened((PYTHON_LOSES,)))
+    verdict = found(lost, "...", view())
+    assert (verdict.kind, verdict.action) == ("whole_hole", "export_then_acknowledge")
+    assert stall(lost, "...", view("Shared", mark=5, read=7)) is None
+
+
+@pytest.mark.parametrize(
+    ("reopened", "action"),
+    [
+        pytest.param(None, "reset_to_first_chunk", id="nobody was asked"),
+        pytest.param(Reopened(after_reset=()), "reset_to_first_chunk", id="every client delivers it then"),
+        pytest.param(Reopened((PYTHON_LOSES,), after_reset=()), "reset_to_first_chunk", id="only the rest comes now"),
+        pytest.param(Reopened(after_reset=(PYTHON_LOSES,)), "export_then_acknowledge", id="one loses it even then"),
+        pytest.param(Reopened(), "export_then_acknowledge", id="that was not asked"),
+    ],
+)
+def test_a_reset_is_advised_only_where_every_client_delivers_then(reopened: Reopened | None, action: str) -> None:
+    verdict = found(chunk_set("0u 1u 2u", reopened=reopened), "##.", view(mark=11))
+    assert verdict.action == action
+
+
+def test_what_is_stored_before_it_and_stops_a_client_is_named() -> None:
+    verdict = found(chunk_set("0u 1u 2u", reopened=Reopened(stops=(Stop("java", "reconnect_loop", (5, 3)),))), "...")
+    assert verdict.action == "wait"
+    assert "java gets no further than what lies at 5:3" in verdict.advice
+
+
+def test_what_clients_lose_is_exported_while_another_send_arrives() -> None:
+    chunks = chunk_set("0u 1u 2u", flags=REUSED, family_in_flight=True, reopened=Reopened((PYTHON_LOSES,)))
+    verdict = found(chunks, "...")
+    assert verdict.action == "wait"
+    assert "export this one, and acknowledge nothing of either yet" in verdict.advice
+
+
+@pytest.mark.parametrize(
+    ("chunks", "words"),
+    [
+        (chunk_set("0u 0d 1u 2u", flags=frozenset({"repeated_prefix"})), "Export it, verify the export"),
+        (chunk_set("0o 1o", "orphan_prefix", family_rebuildable=True), "export that one"),
+        (chunk_set("0u 1u 2u", rebuildable=False, flags=frozenset({"decode_fault"})), "keep the objects"),
+        (chunk_set("1u 0u 2u", "out_of_order", rebuildable=False), "keep the objects"),
+    ],
+)
+def test_export_is_told_of_what_an_export_gives(chunks: ChunkSet, words: str) -> None:
+    verdict = found(chunks, "." * len(chunks.copies))
+    assert verdict.action == "export_then_acknowledge"
+    assert words in verdict.advice
+
+
+@given(anything())
+def test_words_and_sureness_agree(case: tuple[ChunkSet, list[bool], SubscriptionView]) -> None:
+    verdict = judge(*case)
+    if verdict is None:
+        return
+    assert "for certain" not in verdict.advice
+    if verdict.blocks_dispatch:
+        assert {"likely": "most likely nothing", "cannot_tell": "perhaps nothing"}[verdict.sureness] in verdict.advice
+    if "Export it" in verdict.advice:
+        assert verdict.rebuildable

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pulsar_backlog.chunks.clients.reopened import Stop
 from pulsar_backlog.terms import Position
 
 Action = Literal["wait", "export_then_acknowledge", "acknowledge", "skip", "reset_to_first_chunk", "none"]
@@ -28,12 +29,37 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
+class Loss:
+    """A model of a client that does not deliver a message as it was sent; words as in `consumer_outcomes`."""
+
+    model: str
+    outcome: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reopened:
+    """What the models of clients make of a message if the subscription's consumers are opened again.
+
+    Attributes:
+        losses: models that do not deliver it as it was sent; what is acknowledged of it does not come again.
+        stops: models that something stops before it comes to them.
+        after_reset: models that do not deliver it after a reset to its first chunk; None when that was not asked.
+    """
+
+    losses: tuple[Loss, ...] = ()
+    stops: tuple[Stop, ...] = ()
+    after_reset: tuple[Loss, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChunkSet:
     """One publication with its copies, in position order. Fields are named as in `chunked_messages`.
 
     Attributes:
         family_in_flight: whether a publication with its uuid, itself included, may still be arriving.
         family_rebuildable: whether one, itself included, can be rebuilt and has not been exported.
+        reopened: what clients of one subscription would make of it; None when the models were not asked.
     """
 
     chunk_uuid: str
@@ -47,6 +73,7 @@ class ChunkSet:
     copies: tuple[Copy, ...]
     family_in_flight: bool
     family_rebuildable: bool
+    reopened: Reopened | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pulsar_backlog.chunks.clients.reopened import DEATHS, Stop
+from pulsar_backlog.counting import counted
+from pulsar_backlog.subscriptions.stall_values import ChunkSet
+from pulsar_backlog.terms import position_text
+
 _WHAT = {
     "shared_stall": "Chunks wait without their first one before them: no consumer of a Shared subscription gets them",
     "head_acked": "The first chunk is acknowledged and later ones are not: no client gets this message any more",
@@ -12,27 +19,88 @@ _WHAT = {
     "orphan_hole": "No client can be delivered these chunks",
     "tail_block": "The log ends on a chunk that will never be delivered: readers that wait for the last message hang",
     "key_shared_risk": "Brokers do not keep chunks together on a Key_Shared subscription",
-    "whole_hole": "The message is stored whole, nothing of it is acknowledged, and the subscription went on",
+    "whole_hole": "The message is stored whole; the subscription got to it and has acknowledged nothing of it",
     "pending": "The message may still be arriving",
     "compaction_truncation": "The compacted topic keeps only the last chunk of this message",
 }
 _DO = {
     "wait": "Wait and acknowledge nothing of it.",
-    "export_then_acknowledge": "Export it, verify the export, then acknowledge its entries.",
-    "acknowledge": "It is lost for certain: acknowledge its entries.",
-    "skip": "It is lost for certain and blocks what follows: skip its entries.",
+    "acknowledge": "The rest of it is not stored and will not come: acknowledge its entries.",
+    "skip": "The rest of it is not stored and will not come: skip its entries.",
     "reset_to_first_chunk": "Reset the cursor to its first chunk; nothing else is delivered twice.",
     "none": "Nothing need be done now.",
 }
+_EXPORT = "Export it, verify the export, then acknowledge its entries."
+_EXPORT_ANOTHER = (
+    "It cannot be rebuilt, but another send under its uuid can: export that one, verify the export, then acknowledge "
+    "these entries."
+)
+_KEEP = "An export cannot verify it: keep the objects that hold its entries before you acknowledge them."
 _BLOCKED_AND_UNSURE = (
     "Whether it is lost is not certain: settle what the reason names (a later snapshot, the missing ledgers), then "
     "audit again; until then acknowledge nothing of it."
 )
+_EXPORT_MEANWHILE = (
+    "Another send under its uuid may still be arriving: export this one, and acknowledge nothing of either yet."
+)
+_BEHIND = {
+    "certain": "; nothing behind it is delivered",
+    "likely": "; most likely nothing behind it is delivered",
+    "cannot_tell": "; perhaps nothing behind it is delivered",
+}
 
 
-def advice_of(kind: str, action: str, entries: int, blocks: bool) -> str:
-    """What happened and what to do."""
-    left = f" ({entries:,} {'entry' if entries == 1 else 'entries'} unacknowledged)"
-    blocked = "; nothing behind it is delivered" if blocks else ""
-    remedy = _BLOCKED_AND_UNSURE if blocks and action == "wait" else _DO[action]
-    return f"{_WHAT[kind]}{left}{blocked}. {remedy}"
+def advice_of(chunks: ChunkSet, kind: str, action: str, entries: int, *, blocks: bool, sureness: str) -> str:
+    """What happened and what to do.
+
+    Args:
+        chunks: the publication, as the subscription would get it.
+        kind: of the stall.
+        action: the one thing to do.
+        entries: how many of its copies are not acknowledged.
+        blocks: whether it keeps what follows from being delivered.
+        sureness: how sure the stall is.
+    """
+    left = f" ({counted(entries, 'entry')} unacknowledged)"
+    lost = _lost_by(chunks) if action in ("export_then_acknowledge", "wait") else ""
+    blocked = _BEHIND[sureness] if blocks else ""
+    return f"{_WHAT[kind]}{left}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
+
+
+def compaction_advice() -> str:
+    """What happened to a message of which compaction kept the last chunk."""
+    return f"{_WHAT['compaction_truncation']}. {_DO['none']}"
+
+
+def _remedy(chunks: ChunkSet, action: str, *, blocks: bool) -> str:
+    if action == "export_then_acknowledge":
+        if chunks.rebuildable:
+            return _EXPORT
+        return _KEEP if chunks.state in ("whole", "out_of_order") or not chunks.family_rebuildable else _EXPORT_ANOTHER
+    if action != "wait":
+        return _DO[action]
+    if blocks:
+        return _BLOCKED_AND_UNSURE
+    return _EXPORT_MEANWHILE if _lost_by(chunks) else f"{_DO[action]}{_stopped(chunks)}"
+
+
+def _lost_by(chunks: ChunkSet) -> str:
+    losses = chunks.reopened.losses if chunks.reopened else ()
+    if not losses:
+        return ""
+    verb = "does" if len(losses) == 1 else "do"
+    return f"; {_names([loss.model for loss in losses])} {verb} not deliver it as sent, not even when opened again"
+
+
+def _stopped(chunks: ChunkSet) -> str:
+    """What keeps clients from getting to a message that they would deliver."""
+    stops: Sequence[Stop] = chunks.reopened.stops if chunks.reopened else ()
+    return "".join(
+        f" {stop.model} {'dies' if stop.damage in DEATHS else 'gets no further than what lies'} at "
+        f"{position_text(stop.position)}: see to that first."
+        for stop in stops
+    )
+
+
+def _names(models: Sequence[str]) -> str:
+    return models[0] if len(models) == 1 else f"{', '.join(models[:-1])} and {models[-1]}"

@@ -1,7 +1,8 @@
 """A publication and what a subscription has acknowledged of it -> why it is stuck, and the one thing to do.
 
 One function per rule. The rule above all others: nothing is acknowledged or skipped while any publication with its uuid
-may still be arriving, or can be rebuilt and has not been exported; and what is lost must be lost for certain.
+may still be arriving, or can be rebuilt and has not been exported; and what is lost must be lost for certain. And
+nobody is told to wait for a message that some client does not deliver when it is opened again, as its model says.
 
 A client is delivered a message when chunks 0 to n-1 come to it in this order; only what is not acknowledged comes.
 A broker gives the chunks of a Shared subscription to the consumer that got chunk 0: without it nobody gets the others,
@@ -21,6 +22,8 @@ _BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
 _LOST_BY_SOME = frozenset(
     {"repeated_prefix", "overlap", "mixed_with_another_publication", "corrupt_copy", "copies_differ", "size_fault"}
 )
+_LOST_BY_REUSE = frozenset({"uuid_reused"})
+"""Clients may lose what has this flag; where the models were asked, they decide."""
 
 CODES: dict[str, str | None] = {
     "shared_stall": "C25", "head_acked": "C23", "last_only": "C23", "copies_only": "C23", "mark_delete_inside": "C23",
@@ -76,7 +79,7 @@ def judge(
         last=chunks.copies[-1].position,
         sureness=sureness,
         reason=reason,
-        advice=advice_of(main, action, len(unacked), blocks),
+        advice=advice_of(chunks, main, action, len(unacked), blocks=blocks, sureness=sureness),
     )
 
 
@@ -132,7 +135,8 @@ def is_whole_hole(
     if chunks.state != "whole" or done:
         return False
     passed = subscription.highest_acked > unacked[-1].position
-    return passed or bool(chunks.flags & (_BREAKS_CLIENTS | _LOST_BY_SOME) and _was_reached(unacked, subscription))
+    some_lose_it = _is_fragile(chunks) or not comes_again(chunks)
+    return passed or (some_lose_it and _was_reached(unacked, subscription))
 
 
 def is_shared_stall(
@@ -193,10 +197,11 @@ def action_for(
     """The one thing to do. `acknowledge` and `skip` come last, when nothing speaks against them."""
     if chunks.family_in_flight or chunks.state == "in_flight":
         return "wait"
-    fragile = bool(chunks.flags & (_BREAKS_CLIENTS | _LOST_BY_SOME))
-    if can_complete(chunks, unacked) and not blocks and not fragile:
+    sturdy = not _is_fragile(chunks)
+    if can_complete(chunks, unacked) and not blocks and sturdy and comes_again(chunks):
         return "wait"
-    if chunks.rebuildable and not fragile and _reset_costs_nothing(chunks, done, subscription):
+    resets = chunks.rebuildable and sturdy and _comes_after_reset(chunks)
+    if resets and _reset_costs_nothing(chunks, done, subscription):
         return "reset_to_first_chunk"
     # Of what rests on a damaged copy an export gives nothing, and its payload may be salvaged.
     damaged = "corrupt_copy" in chunks.flags and chunks.sureness != "certain"
@@ -207,6 +212,25 @@ def action_for(
     if chunks.sureness != "certain" or chunks.state == "malformed":
         return "wait"
     return "skip" if blocks else "acknowledge"
+
+
+def comes_again(chunks: ChunkSet) -> bool:
+    """Whether every client delivers it when consumers are opened again, as far as the models were asked."""
+    if chunks.reopened is None:
+        return not chunks.flags & _LOST_BY_REUSE
+    return not chunks.reopened.losses
+
+
+def _comes_after_reset(chunks: ChunkSet) -> bool:
+    """The same when the cursor goes back to its first chunk."""
+    if chunks.reopened is None:
+        return not chunks.flags & _LOST_BY_REUSE
+    return chunks.reopened.after_reset == ()
+
+
+def _is_fragile(chunks: ChunkSet) -> bool:
+    """Whether its flags say that some release loses it, or breaks on it."""
+    return bool(chunks.flags & (_BREAKS_CLIENTS | _LOST_BY_SOME))
 
 
 def _reset_costs_nothing(chunks: ChunkSet, done: Sequence[Copy], subscription: SubscriptionView) -> bool:
@@ -258,5 +282,7 @@ def _sureness(
         doubts.append(("cannot_tell", "the subscription stands before it, and nothing says whether it was read"))
     if completes or blocks:
         doubts.append(("likely", "it depends on the client and its settings"))
+    if completes and chunks.reopened:
+        doubts += [("likely", f"{loss.model}: {loss.reason or loss.outcome}") for loss in chunks.reopened.losses]
     worst = max((sureness for sureness, _ in doubts), key=DOUBT.__getitem__)
     return worst, "; ".join(dict.fromkeys(reason for _, reason in doubts if reason))

@@ -6,7 +6,8 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 from bench.models import CHUNKS, MISSING_ONE_IN, TOPICS, chunk_rows
-from pulsar_backlog.frames.clients.models import ROWS_AT_A_TIME, ModelContext, run_models
+from pulsar_backlog.frames.clients.log_stream import ROWS_AT_A_TIME
+from pulsar_backlog.frames.clients.models import ModelContext, run_models
 
 STALLING = ("java:receiver_queue=20", "go:receiver_queue=20")
 """With few permits a client stalls, and where it does depends on every entry before."""

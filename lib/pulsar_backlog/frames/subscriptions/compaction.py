@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.subscriptions.rows import COMPACTION
-from pulsar_backlog.subscriptions.stall_words import advice_of
+from pulsar_backlog.subscriptions.stall_words import compaction_advice
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position
 
@@ -56,7 +56,7 @@ def compacted_stalls(
         "first_chunk_entry_id": f.col("first_entry_id"),
         "sureness": f.lit("likely"),
         "reason": f.lit(_REASON),
-        "advice": f.lit(advice_of("compaction_truncation", "none", 0, False)),
+        "advice": f.lit(compaction_advice()),
         "subscription_type": f.lit(None),
     }
     columns = TABLES["stalls"].columns

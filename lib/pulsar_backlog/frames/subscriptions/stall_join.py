@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +15,8 @@ from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.frames.schemas import spark_schema
-from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
+from pulsar_backlog.frames.subscriptions.reopened import LOSS_TYPE, Stops
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.tables import TABLES
@@ -25,6 +27,19 @@ from pulsar_backlog.workers import quiet
 
 _VERDICT = ("state", "flags", "rebuildable", "sureness", "reason", "num_chunks")
 _OUT_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What models of clients that are opened again make of subscriptions.
+
+    Attributes:
+        losses: as by `reopened.losses_of`.
+        stops: as by `reopened.stops_of`.
+    """
+
+    losses: DataFrame
+    stops: Stops
 
 
 def first_place() -> Column:
@@ -45,6 +60,7 @@ def join_stalls(
     log_ends: Mapping[str, Position],
     cluster: str,
     partitions: int,
+    answers: Answers | None = None,
 ) -> DataFrame:
     """Rows of `stalls`.
 
@@ -55,18 +71,22 @@ def join_stalls(
         log_ends: last stored entry of each topic.
         cluster: name of the cluster.
         partitions: tasks.
+        answers: what clients make of these subscriptions when they are opened again; None when nobody was asked.
     """
-    shared = chunks.sparkSession.sparkContext.broadcast((dict(states), dict(log_ends)))
+    stops = dict(answers.stops) if answers else None
+    shared = chunks.sparkSession.sparkContext.broadcast((dict(states), dict(log_ends), stops))
     schema = spark_schema(TABLES["stalls"].ddl())
     arrow = to_arrow_schema(schema)
 
     def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known, ends = shared.value
+        known, ends, stopped = shared.value
         acked = _AckedEntries()
         rows: list[dict[str, Any]] = []
         for topic, family in _families(batches):
-            for stall, view in _stalls_of(family, known.get(topic, ()), acked, ends.get(topic)):
-                rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
+            for publication, losses in family:
+                forecasts = None if stopped is None else _Forecasts(topic, losses, stopped)
+                for stall, view in _stalls_of(publication, known.get(topic, ()), acked, ends.get(topic), forecasts):
+                    rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
             if len(rows) >= _OUT_ROWS:
                 yield pa.RecordBatch.from_pylist(rows, schema=arrow)
                 rows = []
@@ -76,6 +96,10 @@ def join_stalls(
     key = ["topic", "chunk_uuid", "publish_time_ms"]
     copies = chunks.select(*key, "ledger_id", "entry_id", "chunk_id", "role", "payload_length")
     verdicts = publications.filter(f.col("topic").isin(list(states))).select(*key, *_VERDICT)
+    if answers is None:
+        verdicts = verdicts.withColumn("losses", f.lit(None).cast(LOSS_TYPE))
+    else:
+        verdicts = verdicts.join(answers.losses, on=key, how="left")
     joined = copies.join(verdicts, on=key, how="inner")
     ordered = joined.repartition(partitions, "topic", "chunk_uuid").sortWithinPartitions(*key, "ledger_id", "entry_id")
     return ordered.mapInArrow(quiet(join_partition), schema)
@@ -101,13 +125,40 @@ class _AckedEntries:
         return position[1] in self._opened[key]
 
 
-def _families(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, list[ChunkSet]]]:
+class _Forecasts:
+    """What clients that are opened again make of one publication, by subscription."""
+
+    def __init__(self, topic: str, losses: Iterable[dict[str, Any]], stops: Stops) -> None:
+        self._topic = topic
+        self._stops = stops
+        self._losses: dict[tuple[str, bool], dict[str, Loss]] = {}
+        for loss in losses:
+            of = self._losses.setdefault((loss["subscription"], loss["after_reset"]), {})
+            of.setdefault(loss["model"], Loss(loss["model"], loss["outcome"], loss["reason"]))
+
+    def of(self, subscription: str, chunks: ChunkSet) -> Reopened:
+        """What they make of it on one subscription."""
+        stops = self._stops.get((self._topic, subscription), ())
+        return Reopened(
+            losses=self._lost(subscription, after_reset=False),
+            stops=tuple(stop for stop in stops if stop.is_before(chunks.copies[-1].position)),
+            after_reset=self._lost(subscription, after_reset=True),
+        )
+
+    def _lost(self, subscription: str, *, after_reset: bool) -> tuple[Loss, ...]:
+        return tuple(self._losses.get((subscription, after_reset), {}).values())
+
+
+def _families(
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[tuple[str, list[tuple[ChunkSet, list[dict[str, Any]]]]]]:
+    """Topic, and the publications of each uuid, each with what models that were asked would lose."""
     rows = (row for batch in batches for row in batch.to_pylist())
     for (topic, _uuid), family in groupby(rows, key=lambda row: (row["topic"], row["chunk_uuid"])):
         publications = [list(of) for _, of in groupby(family, key=lambda row: row["publish_time_ms"])]
         in_flight = any(of[0]["state"] == "in_flight" for of in publications)
         rebuildable = any(of[0]["rebuildable"] for of in publications)
-        yield topic, [_chunk_set(of, in_flight, rebuildable) for of in publications]
+        yield topic, [(_chunk_set(of, in_flight, rebuildable), of[0]["losses"] or []) for of in publications]
 
 
 def _chunk_set(rows: list[dict[str, Any]], in_flight: bool, rebuildable: bool) -> ChunkSet:
@@ -131,16 +182,18 @@ def _chunk_set(rows: list[dict[str, Any]], in_flight: bool, rebuildable: bool) -
 
 
 def _stalls_of(
-    family: list[ChunkSet], states: tuple[SubscriptionState, ...], acked: _AckedEntries, log_end: Position | None
-) -> Iterator[tuple[Stall, SubscriptionView]]:
-    for chunks in family:
-        last = chunks.copies[-1].position
-        # States are ordered by mark-delete: from here on everything of this publication is acknowledged.
-        for state in states[: bisect_left(states, last, key=lambda s: s.view.mark_delete)]:
-            done = [acked(state, copy.position) for copy in chunks.copies]
-            stall = judge(chunks, done, state.view, ends_log=last == log_end)
-            if stall is not None:
-                yield stall, state.view
+    chunks: ChunkSet, states: tuple[SubscriptionState, ...], acked: _AckedEntries, log_end: Position | None,
+    forecasts: _Forecasts | None,
+) -> Iterator[tuple[Stall, SubscriptionView]]:  # fmt: skip
+    last = chunks.copies[-1].position
+    # States are ordered by mark-delete: from here on everything of this publication is acknowledged.
+    for state in states[: bisect_left(states, last, key=lambda s: s.view.mark_delete)]:
+        done = [acked(state, copy.position) for copy in chunks.copies]
+        if forecasts is not None and chunks.state == "whole":
+            chunks = replace(chunks, reopened=forecasts.of(state.view.name, chunks))
+        stall = judge(chunks, done, state.view, ends_log=last == log_end)
+        if stall is not None:
+            yield stall, state.view
 
 
 def _row(stall: Stall, view: SubscriptionView) -> dict[str, Any]:

@@ -1,0 +1,177 @@
+"""The door to the models of clients that are opened again: what of a subscription's backlog they would not deliver.
+
+Asked only of subscriptions on which a message that is whole is stuck; of those, every chunk that is not acknowledged is
+played, because a message may be lost by what is stored before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress, groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry
+from pulsar_backlog.chunks.clients.reopened import Reopened, Stop
+from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, in_log_order, no_garbage_collection
+from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.subscriptions.states import States, SubscriptionState
+from pulsar_backlog.terms import Position
+from pulsar_backlog.workers import quiet
+
+_ANSWER_DDL = (
+    "topic string, subscription string, after_reset boolean, model string, chunk_uuid string, publish_time_ms bigint, "
+    "outcome string, reason string, ledger_id bigint, entry_id bigint"
+)
+LOSS_TYPE = "array<struct<subscription:string,after_reset:boolean,model:string,outcome:string,reason:string>>"
+
+Stops = Mapping[tuple[str, str], tuple[Stop, ...]]
+"""What stops which model, by topic and subscription."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A subscription whose consumers are opened again.
+
+    Attributes:
+        state: what it has acknowledged.
+        reset_to: first chunk that its cursor is reset to before; None when it stays.
+    """
+
+    state: SubscriptionState
+    reset_to: Position | None = None
+
+
+Questions = Mapping[str, tuple[Question, ...]]
+"""By topic."""
+
+
+def questions_of(stalls: DataFrame, states: States) -> Questions:
+    """What is to be asked because of `stalls`: subscriptions on which a message that is whole is stuck."""
+    first = f.struct("first_chunk_ledger_id", "first_chunk_entry_id")
+    inside = (f.col("kind") == "mark_delete_inside") | f.array_contains("also", "mark_delete_inside")
+    stuck = stalls.filter(f.col("state") == "whole").groupBy("topic", "subscription")
+    asked = {
+        (row["topic"], row["subscription"]): row["first"]
+        for row in stuck.agg(f.min(f.when(inside, first)).alias("first")).toLocalIterator()
+    }
+    questions: dict[str, tuple[Question, ...]] = {}
+    for topic, known in states.items():
+        own: list[Question] = []
+        for state in known:
+            if (topic, state.view.name) not in asked:
+                continue
+            own.append(Question(state))
+            reset_to = asked[topic, state.view.name]
+            if reset_to is not None:
+                own.append(Question(state, (reset_to[0], reset_to[1])))
+        if own:
+            questions[topic] = tuple(own)
+    return questions
+
+
+def ask_models(rows: DataFrame, questions: Questions, models: Sequence[str], partitions: int) -> DataFrame:
+    """The answers: a row for each message that a model does not deliver, and for each model that something stops.
+
+    Read them with `losses_of` and `stops_of`.
+
+    Args:
+        rows: as `MODEL_COLUMNS`.
+        questions: by topic; other topics are left out.
+        models: as by `models_to_ask`.
+        partitions: tasks.
+    """
+    shared = rows.sparkSession.sparkContext.broadcast((dict(questions), tuple(models)))
+    schema = spark_schema(_ANSWER_DDL)
+    arrow = to_arrow_schema(schema)
+
+    def ask_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known, names = shared.value
+        with no_garbage_collection():
+            for topic, stretches in by_topic(batches):
+                for answers in _answers(known[topic], names, stretches):
+                    yield pa.RecordBatch.from_pylist([{"topic": topic, **row} for row in answers], schema=arrow)
+
+    asked = rows.filter(f.col("topic").isin(list(questions)))
+    return in_log_order(asked, partitions).mapInArrow(quiet(ask_partition), schema)
+
+
+def losses_of(answers: DataFrame) -> DataFrame:
+    """By topic, uuid and publish time: `losses`, models that do not deliver the message, of all subscriptions."""
+    loss = f.struct("subscription", "after_reset", "model", "outcome", "reason")
+    lost = answers.filter(f.col("outcome").isNotNull())
+    # A model may be asked for two types.
+    return lost.groupBy("topic", "chunk_uuid", "publish_time_ms").agg(f.sort_array(f.collect_set(loss)).alias("losses"))
+
+
+def stops_of(answers: DataFrame) -> Stops:
+    """What stops which model; as many as subscriptions and models at most."""
+    stops: dict[tuple[str, str], set[Stop]] = {}
+    for row in answers.filter(f.col("outcome").isNull() & ~f.col("after_reset")).toLocalIterator():
+        kind: DamageKind = row["reason"]
+        stop = Stop(row["model"], kind, (row["ledger_id"], row["entry_id"]))
+        stops.setdefault((row["topic"], row["subscription"]), set()).add(stop)
+    return {key: tuple(sorted(found)) for key, found in stops.items()}
+
+
+def _answers(
+    questions: Iterable[Question], models: Sequence[str], stretches: Iterable[Stretch]
+) -> Iterator[list[dict[str, Any]]]:
+    """The answers of one topic, a few at a time."""
+    opened: list[tuple[Question, Reopened]] = []
+    for entries, in_logs, end_ms in stretches:
+        if not opened:
+            opened = [(one, Reopened(models, one.state.view.type, end_ms)) for one in questions]
+        for question, consumers in opened:
+            comes = _comes(question, entries)
+            consumers.offer_all(list(compress(entries, comes)), list(compress(in_logs, comes)))
+            yield _losses(question, consumers)
+    for question, consumers in opened:
+        consumers.finish()
+        yield _losses(question, consumers)
+        yield [_stop(question, stop) for stop in consumers.stops()]
+
+
+def _comes(question: Question, entries: Sequence[LogEntry]) -> npt.NDArray[np.bool_]:
+    """For each entry whether it is delivered to a consumer that is opened."""
+    parts = []
+    for ledger_id, of in groupby((entry.position for entry in entries), key=lambda position: position[0]):
+        entry_ids = np.array([entry_id for _, entry_id in of])
+        comes = ~question.state.opened(ledger_id).is_acked(entry_ids)
+        if question.reset_to is not None and ledger_id >= question.reset_to[0]:
+            comes |= (entry_ids >= question.reset_to[1]) | (ledger_id > question.reset_to[0])
+        parts.append(comes)
+    return np.concatenate(parts)
+
+
+def _losses(question: Question, consumers: Reopened) -> list[dict[str, Any]]:
+    return [
+        {
+            "subscription": question.state.view.name,
+            "after_reset": question.reset_to is not None,
+            "model": loss.model,
+            "chunk_uuid": loss.chunk_uuid,
+            "publish_time_ms": loss.publish_time_ms,
+            "outcome": loss.outcome,
+            "reason": loss.reason,
+        }
+        for loss in consumers.losses()
+    ]
+
+
+def _stop(question: Question, stop: Stop) -> dict[str, Any]:
+    return {
+        "subscription": question.state.view.name,
+        "after_reset": question.reset_to is not None,
+        "model": stop.model,
+        "reason": stop.damage,
+        "ledger_id": stop.position[0],
+        "entry_id": stop.position[1],
+    }
