@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.buckets import bucket, patience
+from pulsar_backlog.ledgers.buckets import bucket, patience, web
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.store import Source, open_source
 from tests.ledgers.conftest import S3Server
 from tests.ledgers.faulty import FAULTS, FaultyProxy, faulty
@@ -28,7 +29,7 @@ def proxy(s3_server: S3Server, aws: pytest.MonkeyPatch) -> Iterator[FaultyProxy]
 def source(s3_server: S3Server, proxy: FaultyProxy) -> Source:
     name = f"retries-{next(NUMBERS)}"
     s3_server.fill(name, {f"object-{n}": (BODY, {"Key": "Value"}) for n in range(6)})
-    return open_source(f"s3://{name}", proxy.endpoint)
+    return open_source(f"s3://{name}", proxy.endpoint, Access(timeout_seconds=1))
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and a store that stands still is noticed soon."""
     monkeypatch.setattr(patience, "FIRST_WAIT_SECONDS", 0.001)
     monkeypatch.setattr(bucket, "SILENCE_SECONDS", 0.3)
-    monkeypatch.setattr(bucket, "REQUEST_SECONDS", 0.6)
+    monkeypatch.setattr(web, "SILENCE_SECONDS", 0.3)
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -72,10 +73,12 @@ def test_an_end_to_patience(source: Source, proxy: FaultyProxy, impatient: None)
     for _ in range(patience.LOST_CAUSE):
         with pytest.raises(SourceError, match="503"):
             source.read("object-0", 0, 10)
-    assert len(proxy.asked) == patience.ATTEMPTS * patience.LOST_CAUSE
+    assert len(proxy.asked) == DEFAULT_ACCESS.attempts * patience.LOST_CAUSE
     with pytest.raises(SourceError):
         source.read("object-1", 0, 10)
-    assert len(proxy.asked) == patience.ATTEMPTS * patience.LOST_CAUSE + 1  # not half a minute for each of a million
+    assert (
+        len(proxy.asked) == DEFAULT_ACCESS.attempts * patience.LOST_CAUSE + 1
+    )  # not half a minute for each of a million
     proxy.plan([])
     assert source.read("object-1", 0, 10).tobytes() == BODY[:10]
     proxy.plan(["503"] * 7)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers import store
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
@@ -179,6 +180,7 @@ def test_credentials_from_a_profile(s3_server: S3Server, aws: pytest.MonkeyPatch
     source = open_source("s3://profiled", s3_server.endpoint)
     assert [stored.path for stored in source.list()] == ["object"]
     assert source.read("object", 0, 1).tobytes() == b"x"
+    store._opened.cache_clear()
     aws.setenv("AWS_PROFILE", "nobody")
     with pytest.raises(UsageError, match="nobody"):
         list(open_source("s3://profiled", s3_server.endpoint).list())

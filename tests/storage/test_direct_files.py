@@ -12,17 +12,18 @@ from typing import Any, cast
 import pytest
 from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files
+from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, scan_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
-from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.storage.commits import DirectWrite, TableLog
 from pulsar_backlog.storage.delta import (
     direct_write,
     make_table,
@@ -54,11 +55,17 @@ def everything() -> Column:
     return f.lit(True)
 
 
+def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], direct: DirectWrite, out: Path) -> list[Row]:
+    """The files of a scan; those of other tables than `entries` belong to none."""
+    places = {name: Place(out / name, "part-") for name in SCAN_TABLES} | {"entries": direct.place}
+    files, _accounts, _runs = scan_files(spark, source, units, "demo", places)
+    return files.collect()
+
+
 def write_directly(spark: SparkSession, source: Source, units: list[ScanUnit], out: Path) -> None:
     with direct_write(spark, str(out), ENTRIES, everything()) as direct:
         assert direct is not None
-        files, _accounts = entry_files(spark, source, units, "demo", direct.folder, direct.prefix)
-        direct.commit(files.collect())
+        direct.commit(scanned(spark, source, units, direct, out))
 
 
 def added(out: Path) -> list[dict[str, Any]]:
@@ -113,8 +120,8 @@ def test_a_failure_leaves_neither_rows_nor_files(
     def write_and_fail() -> None:
         with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
             assert direct is not None
-            entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect()
-            assert list(direct.folder.glob("*.parquet"))
+            scanned(spark, source, units, direct, tmp_path)
+            assert list(direct.place.folder.glob("*.parquet"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -135,8 +142,7 @@ def test_two_writers_at_once_cannot_both_commit(
     ):
         assert late is not None
         write_directly(spark, source, units, tmp_path)
-        files, _accounts = entry_files(spark, source, units, "demo", late.folder, late.prefix)
-        late.commit(files.collect())
+        late.commit(scanned(spark, source, units, late, tmp_path))
     rows = read_table(spark, str(tmp_path), ENTRIES)
     assert rows.count() == rows.select("ledger_id", "entry_id").distinct().count()
 
@@ -147,7 +153,7 @@ def test_a_failure_after_the_commit_leaves_the_rows(
     def write_then_fail() -> None:
         with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
             assert direct is not None
-            direct.commit(entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect())
+            direct.commit(scanned(spark, source, units, direct, tmp_path))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -176,7 +182,7 @@ def test_a_commit_that_fails_in_the_jvm_leaves_no_files(
     def write_without_a_log() -> None:
         with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
             assert direct is not None
-            files = entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect()
+            files = scanned(spark, source, units, direct, tmp_path)
             (folder / "_delta_log").write_text("no folder: the commit cannot be written")
             assert list(folder.glob("*.parquet"))
             direct.commit(files)

@@ -15,7 +15,7 @@ import numpy as np
 from pulsar_backlog.errors import CONTEXT_BYTES
 from pulsar_backlog.ledgers import frames
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
-from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
 
 MAX_FAULTS = 1000
@@ -30,15 +30,18 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) 
     Raises:
         SourceError: the data object cannot be read.
     """
-    if unit.blocks:
-        yield from _Walk(source, unit, window_bytes).batches()
+    if not unit.blocks:
+        return
+    first, last = unit.blocks[0], unit.blocks[-1]
+    with source.ahead(unit.path, first.offset, last.offset + last.length) as stretch:
+        yield from _Walk(stretch, unit, window_bytes).batches()
 
 
 class _Walk:
     """One pass over a unit: the window that is in memory, and what was found in it so far."""
 
-    def __init__(self, source: Source, unit: ScanUnit, window_bytes: int) -> None:
-        self._source = source
+    def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int) -> None:
+        self._stretch = stretch
         self._unit = unit
         self._window_bytes = window_bytes
         self._unit_end = unit.blocks[-1].offset + unit.blocks[-1].length
@@ -168,7 +171,7 @@ class _Walk:
         yield from self._flush()
         end = min(self._unit_end, position + max(self._window_bytes, needed))
         self._base, self._buffer = position, np.empty(0, dtype=np.uint8)  # never two windows in memory
-        self._buffer = self._source.read(self._unit.path, position, end)
+        self._buffer = self._stretch.read(position, end)
         if position + self._buffer.size < end:
             self._object_end = position + self._buffer.size
 

@@ -1,4 +1,4 @@
-"""One scan unit -> Arrow batches of `entries`, rows of `rejects`, and the unit's account. No Spark in here."""
+"""One scan unit -> Arrow batches of `entries` in the order stored, rows of `rejects`, the unit's account. No Spark."""
 
 from __future__ import annotations
 
@@ -27,9 +27,15 @@ STRUCTURE_ENTRY_ID = -1
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a unit's scan: at most `BATCH_ENTRIES` entries, what was rejected, and the account of both."""
+    """A part of a unit's scan: at most `BATCH_ENTRIES` entries in the order stored, what was rejected, the account.
 
-    batches: list[pa.RecordBatch]
+    Attributes:
+        batch: rows of `entries`; None when there is none.
+        rejects: rows of `rejects`.
+        account: of both.
+    """
+
+    batch: pa.RecordBatch | None
     rejects: list[dict[str, Any]]
     account: UnitAccount
 
@@ -47,14 +53,14 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
                 gathered = _Gathered(unit, int(frames.length[first]))
             del frames  # its window goes before the next one is read
     except SourceError as error:
-        yield Piece([], [], UnitAccount(unreadable=error.reason))
+        yield Piece(None, [], UnitAccount(unreadable=error.reason))
     yield gathered.piece(cluster, schema)
 
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
     rows = [_fault_row(fault, unit, cluster) for fault in faults]
     out_of_order = sum(fault.code == "entry_id_out_of_order" for fault in faults)
-    return Piece([], rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
+    return Piece(None, rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
 
 
 class _Gathered:
@@ -77,26 +83,26 @@ class _Gathered:
     def piece(self, cluster: str, schema: pa.Schema) -> Piece:
         """What was gathered, as a piece."""
         if not self._places:
-            return Piece([], [], UnitAccount())
+            return Piece(None, [], UnitAccount())
         unit, decoded = self._unit, self._decoder.decoded()
         entry_id, offset, length = map(np.concatenate, zip(*self._places, strict=True))
-        batches = []
-        if len(decoded.plain):
-            columns = decoded.columns
-            columns["entry_id"] = pa.array(entry_id[decoded.plain])
-            columns["offset"] = pa.array(offset[decoded.plain])
-            batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
+        columns = decoded.columns
+        columns["entry_id"] = pa.array(entry_id[decoded.plain])
+        columns["offset"] = pa.array(offset[decoded.plain])
+        batch = _batch(columns, len(decoded.plain), unit, cluster, schema)
         if decoded.rows:
             constants = _constants(unit, cluster)
             rows = [
                 {**row, **constants, "entry_id": int(entry_id[i]), "offset": int(offset[i])} for i, row in decoded.rows
             ]
-            batches.append(pa.RecordBatch.from_pylist(rows, schema=schema))
+            order = np.argsort(np.concatenate((decoded.plain, [i for i, _ in decoded.rows])))
+            batch = pa.concat_batches([batch, pa.RecordBatch.from_pylist(rows, schema=schema)]).take(pa.array(order))
         rejects = [
             _reject_row(error, int(entry_id[i]), int(offset[i]), int(length[i]), unit, cluster)
             for i, error in decoded.errors
         ]
-        return Piece(batches, rejects, _account(batches, len(rejects), int(length.sum())))
+        account = _account(batch, len(rejects), int(length.sum()))
+        return Piece(batch if batch.num_rows else None, rejects, account)
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:
@@ -118,12 +124,11 @@ def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:
     return {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
 
 
-def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> UnitAccount:
-    decoded = sum(batch.num_rows for batch in batches)
+def _account(batch: pa.RecordBatch, rejected: int, entry_bytes: int) -> UnitAccount:
+    decoded = batch.num_rows
     states = {"valid": 0, "mismatch": 0, "absent": 0}
-    for batch in batches:
-        for count in batch.column("checksum_state").value_counts().to_pylist():
-            states[count["values"]] += count["counts"]
+    for count in batch.column("checksum_state").value_counts().to_pylist():
+        states[count["values"]] += count["counts"]
     return UnitAccount(
         frames=decoded + rejected,
         decoded=decoded,

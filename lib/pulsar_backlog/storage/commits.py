@@ -18,10 +18,10 @@ from uuid import uuid4
 import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from pulsar_backlog.output.data_files import sync
+from pulsar_backlog.output.data_files import Place, sync
 from pulsar_backlog.tables import Table
 
 CONTRACT_PROPERTY = "pulsar_backlog.contract"
@@ -98,29 +98,29 @@ class DirectWrite:
     """A table's folder, open for files of new rows.
 
     Attributes:
-        folder: where the files go.
-        prefix: how their names begin.
+        place: where the files go.
         offered: whether the files are part of the table or may yet become it, so that they must stay.
     """
 
-    folder: Path
-    prefix: str
+    place: Place
     log: TableLog
     table: Table
     schema: StructType
     offered: bool = False
 
-    def commit(self, files: Sequence[Row]) -> None:
-        """Add `files` (`name`, `size_bytes`, `stats`) to the table, all or none; on the disk when this returns.
+    def commit(self, files: Sequence[Any]) -> None:
+        """Add those of `files` that are this table's (rows of `FILES_DDL`), all or none; on the disk when this returns.
 
         Raises:
             ConcurrentModificationException: another writer changed the table since it was opened (Delta's own).
         """
-        if not files and self.log.version >= 0:
+        mine = [file for file in files if file["table"] == self.table.name]
+        if not mine and self.log.version >= 0:
             return
-        adds = [self._add_action(file) for file in files]
-        if files:
-            for folder in (self.folder, *self.folder.parents[:2]):  # the table, all tables, `--out`
+        adds = [self._add_action(file) for file in mine]
+        table_folder = self.place.folder
+        if mine:
+            for folder in (table_folder, *table_folder.parents[:2]):  # the table, all tables, `--out`
                 sync(folder)
         self.offered = True
         try:
@@ -129,20 +129,20 @@ class DirectWrite:
             # The JVM has answered, so no commit is still on its way; Spark may have failed after it, though.
             self.offered = self._is_in_log()
             raise
-        sync(self.folder / "_delta_log" / f"{version:020}.json")
-        sync(self.folder / "_delta_log")
+        sync(table_folder / "_delta_log" / f"{version:020}.json")
+        sync(table_folder / "_delta_log")
 
     def _is_in_log(self) -> bool:
         """Whether a commit names a file of ours, or may: what cannot be read may name any."""
-        commits = (self.folder / "_delta_log").glob("*.json")
+        commits = (self.place.folder / "_delta_log").glob("*.json")
         try:
             newer = [path for path in commits if path.stem.isdecimal() and int(path.stem) > self.log.version]
-            return any(_mentions(path, self.prefix) for path in newer)
+            return any(_mentions(path, self.place.prefix) for path in newer)
         except OSError:
             return True
 
-    def _add_action(self, file: Row) -> str:
-        changed_ms = int((self.folder / file["name"]).stat().st_mtime * 1000)
+    def _add_action(self, file: Any) -> str:
+        changed_ms = int((self.place.folder / file["name"]).stat().st_mtime * 1000)
         return json.dumps({
             "add": {
                 "path": file["name"], "partitionValues": {}, "size": file["size_bytes"],
@@ -159,10 +159,10 @@ def _mentions(path: Path, text: str) -> bool:
 @contextmanager
 def open_direct(folder: Path, log: TableLog, table: Table, schema: StructType) -> Iterator[DirectWrite]:
     """The table open for new files. Files that were not committed when the block ends are removed."""
-    direct = DirectWrite(folder, f"part-{uuid4()}-", log, table, schema)
+    direct = DirectWrite(Place(folder, f"part-{uuid4()}-"), log, table, schema)
     try:
         yield direct
     finally:
         if not direct.offered:
-            for path in folder.glob(f"{direct.prefix}*"):
+            for path in folder.glob(f"{direct.place.prefix}*"):
                 path.unlink()

@@ -11,8 +11,8 @@ from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.frames.chunks.context import Known, codes_in_context
 from pulsar_backlog.frames.chunks.findings import COUNTED, findings_of_chunks
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.log.producer_facts import producer_facts
-from tests.frames.rows import table_frame
+from pulsar_backlog.frames.log.producers import producers_of
+from tests.frames.rows import fact_frames, table_frame
 
 # State and flags of one message per topic -> the codes it must raise, and no others.
 CASES: dict[str, tuple[str, list[str], set[str]]] = {
@@ -52,8 +52,9 @@ def found(spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
         for n in range(2)
     ]  # fmt: skip
     rows[1] |= {"sureness": "likely", "reason": "perhaps"}
-    publications, entries = table_frame(spark, "chunked_messages", rows), table_frame(spark, "entries", [])
-    context = codes_in_context(publications, producer_facts(entries), entries, Known())
+    publications, facts = table_frame(spark, "chunked_messages", rows), fact_frames(spark, [])
+    producers = producers_of(facts["producer_facts"])
+    context = codes_in_context(publications, producers, facts["noted_entries"], Known())
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     for row in findings_of_chunks(publications, context, Origin("c", "job")).collect():
         by_topic.setdefault(row["topic"], {})[row["code"]] = row.asDict()

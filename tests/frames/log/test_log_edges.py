@@ -12,9 +12,9 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
-from tests.frames.rows import entry, ledger, table_frame
+from tests.frames.rows import entry, fact_frames, ledger, table_frame
 
 Indexed = dict[int, list[int]]
 """Indexes of the entries of each ledger."""
@@ -33,10 +33,11 @@ def edge_of(
     **of_scan: Any,
 ) -> LogEdge:  # fmt: skip
     rows = [entry("t", id_, at, n=index) for id_, of in indexed.items() for at, index in enumerate(of)]
-    entries = table_frame(spark, "entries", rows)
+    facts = fact_frames(spark, rows)
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
-    found = log_edges(edge_rows(producer_facts(entries), scans, ledgers), entries, state, 1000)
+    producers = producers_of(facts["producer_facts"])
+    found = log_edges(edge_rows(producers, scans, ledgers), facts["ledger_facts"], state, 1000)
     return found["t"]
 
 

@@ -30,20 +30,20 @@ class Known:
     seen_to_end: Collection[str] = ()
 
 
-def codes_in_context(publications: DataFrame, producers: DataFrame, entries: DataFrame, known: Known) -> DataFrame:
+def codes_in_context(publications: DataFrame, producers: DataFrame, noted: DataFrame, known: Known) -> DataFrame:
     """Codes C16, C18, C27, C30 and C31: topic, ledger_id, entry_id, sureness, reason, code.
 
     Args:
         publications: rows of `chunked_messages`.
-        producers: as `producer_facts` makes them.
-        entries: rows of `entries`; only markers and chunks in transactions are looked at.
+        producers: as `producers_of` makes them.
+        noted: rows of `noted_entries`.
         known: what is known beside the log.
     """
     parts = (
         lost_to_deduplication(publications, producers, known.deduplicated),
         sequence_inversions(publications),
         blocked_tails(publications, producers, known.seen_to_end),
-        hidden_by_transactions(publications, entries),
+        hidden_by_transactions(publications, noted),
         slices_near_limit(producers),
     )
     return reduce(DataFrame.unionByName, parts)
@@ -109,13 +109,13 @@ def blocked_tails(publications: DataFrame, producers: DataFrame, seen_to_end: Co
     return _coded(last, "C27", sureness, reason)
 
 
-def hidden_by_transactions(publications: DataFrame, entries: DataFrame) -> DataFrame:
+def hidden_by_transactions(publications: DataFrame, noted: DataFrame) -> DataFrame:
     """C30: chunks in a transaction that was aborted or has not ended, in more than one, or only some in one."""
-    marked = entries.filter(ends_transaction())
+    marked = noted.filter(ends_transaction())
     ended = marked.groupBy("topic", "txnid_most_bits", "txnid_least_bits").agg(
         f.max(f.col("marker_type") == TXN_COMMIT).alias("committed")
     )
-    chunks = entries.filter(is_chunk() & f.col("txnid_most_bits").isNotNull())
+    chunks = noted.filter(is_chunk() & f.col("txnid_most_bits").isNotNull())
     key = ("topic", "chunk_uuid", "publish_time_ms")
     of_message = (
         chunks.withColumn("chunk_uuid", f.coalesce("uuid", f.lit("")))

@@ -1,11 +1,9 @@
-"""Entries -> chunk rows with what is known about the log around them. Metadata only, no payload."""
+"""Noted entries -> chunk rows with what is known about the log around them. Metadata only, no payload."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-
-from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION, SHARED_FIELDS
 
 CHUNK_COLUMNS = (
     "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
@@ -19,37 +17,26 @@ PRODUCER_END_COLUMNS = ("producer_last_ledger_id", "producer_last_entry_id")
 
 
 def is_chunk() -> Column:
-    """Whether an entry of `entries` carries chunk fields and is a message of a known topic."""
+    """Whether a row of `entries` or `noted_entries` carries chunk fields and is a message of a known topic."""
     fields = f.coalesce(f.col("uuid"), f.col("chunk_id").cast("string"), f.col("num_chunks_from_msg").cast("string"))
     return fields.isNotNull() & f.col("marker_type").isNull() & f.col("topic").isNotNull()
 
 
-def metadata_digest() -> Column:
-    """Hash of what all chunks of one healthy message share: see `chunks.shared_fields`."""
-    # Spark compiles no function with a lambda, so only what a replicator wrote goes through one.
-    others = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
-    replicated = f.map_contains_key("properties", REPLICATION_POSITION)
-    properties = f.when(replicated, others).otherwise(f.col("properties"))
-    return f.xxhash64(*SHARED_FIELDS, f.sort_array(f.map_entries(properties)))
-
-
-def select_chunks(entries: DataFrame) -> DataFrame:
-    """The chunk entries of `entries`, as `CHUNK_COLUMNS`."""
+def select_chunks(noted: DataFrame) -> DataFrame:
+    """The chunk entries of `noted_entries`, as `CHUNK_COLUMNS`."""
     renamed = {
         "chunk_uuid": f.coalesce("uuid", f.lit("")),
         "num_chunks": f.col("num_chunks_from_msg"),
         "total_bytes": f.col("total_chunk_msg_size"),
         "payload_offset": f.col("offset") + f.col("payload_offset"),
-        "encrypted": f.col("encryption_keys").isNotNull(),
-        "metadata_digest": metadata_digest(),
-        "broker_timestamp_ms": f.unix_millis("broker_timestamp"),
+        "encrypted": f.col("is_encrypted"),
     }
     columns = [renamed[name].alias(name) if name in renamed else f.col(name) for name in CHUNK_COLUMNS]
-    return entries.filter(is_chunk()).select(*columns)
+    return noted.filter(is_chunk()).select(*columns)
 
 
 def producer_ends(producers: DataFrame) -> DataFrame:
-    """Position of each producer's last stored message entry, per topic; `producers` as `producer_facts` makes them."""
+    """Position of each producer's last stored message entry, per topic; `producers` as `producers_of` makes them."""
     return producers.filter(f.col("last").isNotNull()).select(
         "topic",
         "producer_name",

@@ -28,7 +28,7 @@ _NOTHING_SAID = TopicState("")
 
 
 def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
-    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producer_facts`.
+    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producers_of`.
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
@@ -50,19 +50,19 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
     )
 
 
-def log_edges(rows: DataFrame, entries: DataFrame, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
+def log_edges(rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        entries: rows of `entries`; asked only where no list of ledgers says what lies between those that were scanned.
+        facts: rows of `ledger_facts`; asked only where no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
     """
     found = [row.asDict() for row in rows.toLocalIterator()]
     lists = _ledger_lists(state)
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
-    unproven = _unproven_seams(entries) if any(unlisted.values()) else {}
+    unproven = _unproven_seams(facts) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
     return {
         row["topic"]: _edge(
@@ -102,20 +102,13 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
     return {before for before, after in seams if not any(before in one and after in one for one in lists)}
 
 
-def _unproven_seams(entries: DataFrame) -> dict[str, set[int]]:
+def _unproven_seams(facts: DataFrame) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
-    sound = f.col("checksum_state") != "mismatch"
-    others = f.when(sound, f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
-    by_ledger = (
-        entries.filter(f.col("topic").isNotNull())
-        .groupBy("topic", "ledger_id")
-        .agg(
-            f.min_by(f.try_subtract(f.col("index"), others), f.col("entry_id")).alias("first_index"),
-            f.max_by("index", "entry_id").alias("last_index"),
-        )
-    )
+    by_ledger = facts.filter(f.col("topic").isNotNull() & (f.col("entries") > 0))
     order = Window.partitionBy("topic").orderBy("ledger_id")
-    goes_on = f.coalesce(f.lead("first_index").over(order) == f.try_add("last_index", f.lit(1)), f.lit(False))
+    goes_on = f.coalesce(
+        f.lead("first_message_index").over(order) == f.try_add("last_entry_index", f.lit(1)), f.lit(False)
+    )
     unproven: dict[str, set[int]] = {}
     for row in by_ledger.select("topic", "ledger_id", goes_on.alias("goes_on")).filter(~f.col("goes_on")).collect():
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])

@@ -1,56 +1,36 @@
-"""An S3 bucket as a place of ledgers.
+"""A bucket as a place of ledgers: read through obstore, listed by pages of our own.
 
-Read through obstore; listed through boto3, because obstore's listing ends at the first key it cannot spell (`../x`),
-and a shared bucket may hold any key.
+obstore's listing ends at the first key that it cannot spell (`../x`, `a//b`), with all others of its page; a shared
+bucket may hold any key.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any, TypeVar
 
-import boto3
 import numpy as np
 import obstore
-from botocore.config import Config
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectionClosedError,
-    ConnectionError,  # botocore's own, not the builtin
-    HTTPClientError,
-    NoCredentialsError,
-    ProfileNotFound,
-    ReadTimeoutError,
-    ResponseStreamingError,
-)
-from botocore.parsers import ResponseParserError
-from obstore.auth.boto3 import Boto3CredentialProvider
+import urllib3
 from obstore.exceptions import BaseError, GenericError, PermissionDeniedError, UnauthenticatedError
-from obstore.store import S3Store
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, SILENCE_SECONDS, Access
+from pulsar_backlog.ledgers.buckets.cloud import Cloud, Page, Question
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError, kind_of_status
+from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
+from pulsar_backlog.ledgers.buckets.sweep import sweep
+from pulsar_backlog.ledgers.buckets.web import get, web_pool
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
 Answer = TypeVar("Answer")
-
-DEFAULT_REGION = "us-east-1"
-CONNECT_SECONDS = 5
-SILENCE_SECONDS = 30
-"""How long no byte may come before a request is made again."""
-REQUEST_SECONDS = 120
-"""How long one request may take, its answer included."""
-
-_REFUSALS = frozenset(
-    ("403", "401", "AccessDenied", "AllAccessDisabled", "ExpiredToken", "InvalidAccessKeyId", "InvalidToken",
-     "SignatureDoesNotMatch")
-)  # fmt: skip
-
 
 _STORE_ERRORS = (BaseError, OSError, ValueError)
 _REASONS = {
@@ -76,47 +56,46 @@ _KINDS = {"Connect": "unconnected", "Timeout": "slow", "Interrupted": "cut", "Re
 class Bucket:
     """A bucket, or the part of one under a prefix that ends at a slash."""
 
-    name: str
+    cloud: Cloud
     prefix: str
-    endpoint: str | None
-
-    @classmethod
-    def of(cls, source: str, endpoint: str | None) -> Bucket:
-        """The bucket that `s3://bucket[/prefix]` names."""
-        name, _, prefix = source.removeprefix("s3://").partition("/")
-        prefix = prefix.strip("/")
-        return cls(name, f"{prefix}/" if prefix else "", endpoint)
+    access: Access
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
-        return f"s3://{self.name}/{self.prefix}{path}"
+        return f"{self.cloud.root}{self.prefix}{path}"
 
     def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
-        """Objects in the order of the bucket, as pages arrive.
+        """Objects as pages arrive, several of which are asked for at once.
 
         Raises:
             UsageError: there is no such bucket.
         """
-        token: dict[str, str] = {}
-        while True:
-            try:
-                page = self._patience.ask(lambda: self._page(token))  # noqa: B023 - called at once
-            except StoreError as fault:
-                on_error(self._failure("", fault))
-                return
-            except (ClientError, BotoCoreError) as error:
-                on_error(self._list_failure(error))
-                return
-            for item in page.get("Contents", ()):
-                if not item["Key"].endswith("/"):  # folders that consoles make
-                    yield StoredObject(item["Key"][len(self.prefix) :], item["Size"], item.get("ETag"))
-            if not page.get("IsTruncated"):
-                return
-            token = {"ContinuationToken": page["NextContinuationToken"]}
+        start = len(self.prefix)
+        told: set[str] = set()  # by all who list side by side
+        with closing(sweep(self._page, self.prefix, self.cloud.skips, self.access.concurrency)) as found:
+            for page in found:
+                if isinstance(page, StoreError):
+                    if page.kind == "not_found":
+                        raise UsageError(f"there is no {self.cloud.name}") from page
+                    error = self._failure("", page)
+                    if str(error) not in told:
+                        on_error(error)
+                    told.add(str(error))
+                    continue
+                for listed in page:
+                    if not listed.key.endswith("/"):  # folders that consoles make
+                        yield StoredObject(listed.key[start:], listed.size, listed.etag)
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of an object, fewer where it ends before."""
-        return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
+        if end - start <= self.access.range_bytes:
+            return self._range(path, start, end)
+        with self.ahead(path, start, end) as stretch:
+            return stretch.read(start, end)
+
+    def ahead(self, path: str, start: int, end: int) -> ReadAhead:
+        """A stretch of an object, read before it is asked for."""
+        return ReadAhead(lambda first, after: self._range(path, first, after), start, end, self.access, self._threads)
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole object and its user metadata."""
@@ -129,6 +108,9 @@ class Bucket:
         """User metadata of an object, without its bytes."""
         return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
 
+    def _range(self, path: str, start: int, end: int) -> Bytes:
+        return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
+
     def _get(self, path: str, start: int, end: int) -> tuple[memoryview, Any]:
         """Bytes of an object and its attributes. Asked for by their place, so that an answer says how many they are."""
 
@@ -136,7 +118,7 @@ class Bucket:
             try:
                 answer = obstore.get(self._store, self.prefix + path, options={"range": (start, end)})
             except GenericError as error:
-                if "416 Range Not Satisfiable" in str(error) and (head := self._head(path)).meta["size"] <= start:
+                if "416 " in str(error) and (head := self._head(path)).meta["size"] <= start:
                     return memoryview(b""), head.attributes
                 raise
             data, (first, after) = memoryview(answer.bytes()), answer.range
@@ -163,91 +145,51 @@ class Bucket:
         except StoreError as fault:
             raise self._failure(path, fault) from fault
 
+    def _page(self, question: Question) -> Page:
+        """A page of the listing, asked for again where that may help."""
+
+        def once() -> Page:
+            address, headers = self.cloud.request(question)
+            return self.cloud.page(get(self._web, address, headers, self.access.timeout_seconds))
+
+        return self._patience.ask(once)
+
     @cached_property
     def _patience(self) -> Patience:
-        return Patience()
+        return Patience(self.access.attempts)
+
+    @cached_property
+    def _web(self) -> urllib3.PoolManager:
+        return web_pool(self.cloud.service, self.cloud.ca_file, self.access.concurrency)
+
+    @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(self.access.concurrency, "reading")
 
     @cached_property
     def _store(self) -> Any:
-        """The obstore store over the whole bucket, or `SourceError` where no credentials are to be found."""
-        session = self._session
-        try:
-            provider = Boto3CredentialProvider(session)
-        except ValueError as error:
-            raise self._no_credentials() from error
-        return S3Store(
-            self.name,
-            config={
-                "region": session.region_name or DEFAULT_REGION,
-                "virtual_hosted_style_request": False,
-                **({"endpoint": self.endpoint} if self.endpoint else {}),
-            },
-            client_options={
-                "allow_http": (self.endpoint or "").startswith("http://"),
-                "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-                "read_timeout": timedelta(seconds=SILENCE_SECONDS),
-                "timeout": timedelta(seconds=REQUEST_SECONDS),
-            },
-            retry_config={"max_retries": 0},  # it would ask a store that is not there as often as a busy one
-            credential_provider=provider,
-        )
+        """The obstore store over the whole bucket."""
+        seconds = self.access.timeout_seconds
+        options: dict[str, Any] = {
+            "allow_http": self.cloud.service.startswith("http://"),
+            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
+            "read_timeout": timedelta(seconds=min(SILENCE_SECONDS, seconds)),
+            "timeout": timedelta(seconds=seconds),
+        }
+        if self.cloud.ca_file:
+            try:
+                options["root_certificate"] = Path(self.cloud.ca_file).read_bytes()
+            except OSError as error:
+                raise UsageError(
+                    f"the certificates in {self.cloud.ca_file} cannot be read: {error.strerror}"
+                ) from error
+        return self.cloud.store(options)
 
-    @cached_property
-    def _session(self) -> boto3.Session:
-        try:
-            return boto3.Session()
-        except ProfileNotFound as error:
-            raise UsageError(str(error)) from error
-
-    @cached_property
-    def _client(self) -> Any:
-        return self._session.client(
-            "s3",
-            region_name=self._session.region_name or DEFAULT_REGION,
-            endpoint_url=self.endpoint,
-            config=Config(
-                connect_timeout=CONNECT_SECONDS,
-                read_timeout=SILENCE_SECONDS,
-                retries={"total_max_attempts": 1, "mode": "standard"},
-                s3={"addressing_style": "path"} if self.endpoint else {},
-            ),
-        )
-
-    def _page(self, token: Mapping[str, str]) -> Any:
-        try:
-            return self._client.list_objects_v2(Bucket=self.name, Prefix=self.prefix, **token)
-        except (ConnectionClosedError, HTTPClientError, ResponseParserError, ResponseStreamingError) as error:
-            raise StoreError("cut" if not isinstance(error, ReadTimeoutError) else "slow", str(error)) from error
-        except ConnectionError as error:
-            raise StoreError("unconnected", str(error)) from error
-        except ClientError as error:
-            kind = kind_of_status(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400))
-            if kind in ("throttled", "server_error", "slow"):
-                raise StoreError(kind, str(error)) from error
-            raise
-
-    def _failure(self, path: str, fault: StoreError) -> SourceError:
+    def _failure(self, path: str, error: StoreError) -> SourceError:
         # What follows the first line of obstore's errors is a dump for developers.
-        detail = str(fault).splitlines()[0][:300]
-        sentence = _SENTENCES.get(fault.kind, "reading failed" if path else "listing failed")
-        return SourceError(self.uri(path), _REASONS.get(fault.kind, "failed"), f"{sentence} ({detail})")
-
-    def _list_failure(self, error: ClientError | BotoCoreError) -> SourceError:
-        uri = self.uri("")
-        if isinstance(error, NoCredentialsError):
-            return self._no_credentials()
-        if not isinstance(error, ClientError):
-            return SourceError(uri, "failed", str(error))
-        code = str(error.response.get("Error", {}).get("Code", ""))
-        if code == "NoSuchBucket":
-            raise UsageError(f"there is no bucket {self.name!r} at {self.endpoint or 'AWS'}") from error
-        if code in _REFUSALS:
-            return SourceError(uri, "permission_denied", f"the store refuses access ({code})")
-        return SourceError(uri, "failed", str(error))
-
-    def _no_credentials(self) -> SourceError:
-        detail = "no AWS credentials in the environment, the profile or the files"
-        return SourceError(self.uri(""), "permission_denied", detail)
+        detail = str(error).splitlines()[0][:300]
+        sentence = _SENTENCES.get(error.kind, "reading failed" if path else "listing failed")
+        return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
 
 
 def error_of(error: Exception) -> StoreError:

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-ATTEMPTS = 10
-"""Tries of one request; with the waits between them a store may refuse for half a minute and cost time only."""
 CONNECT_ATTEMPTS = 3
 """Tries where no connection is made at all: a wrong address is told within seconds."""
 LOST_CAUSE = 2
@@ -38,7 +36,7 @@ class StoreError(Exception):
 class Patience:
     """How often one store is asked for the same; kept for all requests of a process, so that it wears out."""
 
-    def __init__(self, attempts: int = ATTEMPTS) -> None:
+    def __init__(self, attempts: int) -> None:
         self._attempts = attempts
         self._given_up = 0
 
