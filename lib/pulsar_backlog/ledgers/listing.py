@@ -15,8 +15,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import StoredObject
@@ -71,10 +72,10 @@ class Listing:
 
 
 def take_listing(source: Source) -> Listing:
-    """List the whole source, once; what cannot be listed is kept as errors.
+    """List the whole source, once; parts that cannot be listed are kept as errors.
 
     Raises:
-        UsageError: the source does not exist.
+        UsageError: the source does not exist, or nothing of it can be listed: then nothing may be called missing.
     """
     listing = Listing()
     pairs: dict[tuple[int, str, str], dict[str, StoredObject]] = {}
@@ -82,14 +83,15 @@ def take_listing(source: Source) -> Listing:
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
-        match = _JCLOUD.fullmatch(name)
-        if match and int(match[2]) <= MAX_LEDGER_ID:
-            role = "index" if match[3] else "data"
-            pairs.setdefault((int(match[2]), match[1], folder), {})[role] = stored
-        elif kind := _other_kind(folder, name):
+        if named := offload_name(name):
+            ledger_id, uuid, role = named
+            pairs.setdefault((ledger_id, uuid, folder), {})[role] = stored
+        elif kind := kind_of(folder, name):
             listing.others.append((kind, stored))
         else:
             listing.foreign.add(stored.path)
+    if listing.unreadable and not (pairs or listing.others or listing.foreign.count):
+        raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.pairs = _numbered(pairs)
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"
@@ -100,7 +102,15 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest())
 
 
-def _other_kind(folder: str, name: str) -> str | None:
+def offload_name(name: str) -> tuple[int, str, Literal["data", "index"]] | None:
+    """Ledger id, UUID and role of an object of the object-store offloader, by its name; None for others."""
+    match = _JCLOUD.fullmatch(name)
+    if match is None or int(match[2]) > MAX_LEDGER_ID:
+        return None
+    return int(match[2]), match[1], "index" if match[3] else "data"
+
+
+def kind_of(folder: str, name: str) -> str | None:
     """The kind of a ledger's data, by the name of the object that holds it."""
     if name in _MAP_FILE_PARTS and _MAP_FILE_FOLDER.fullmatch(folder):
         return "filesystem"
