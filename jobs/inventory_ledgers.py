@@ -21,11 +21,13 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.values import BrokerCopy
+from pulsar_backlog.options import Options
 from pulsar_backlog.storage.delta import replace_slice, schema_of
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -41,7 +43,12 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, take)
+    return run_job(JOB, arg_parser(), argv, take, look_first)
+
+
+def look_first(options: Options) -> None:
+    """Whether there is anything to list; before Spark starts."""
+    look_at(open_source(options.source or "", options.endpoint), scope_of(options))
 
 
 def take(context: JobContext) -> JobResult:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import io
 import itertools
+import socket
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION
-from pulsar_backlog.errors import UsageError
+from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.report.terminal.explain import ExplainModel, print_explain
 from tests.auditing import OBJECTS, copy_ledgers, data_object
+from tests.ledgers.conftest import aws
 from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import REQUIRED, entry, number, pair, run
+
+__all__ = ["aws"]
 
 
 def explain(position: str, source: Path = OBJECTS, *, show_values: bool = False) -> ExplainModel:
@@ -51,6 +55,22 @@ def test_a_chunk_names_its_message() -> None:
         "to": "22:5",
         "ledgers looked at": "22",
     }
+
+
+def test_a_store_that_does_not_answer_is_no_loss_of_data(aws: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken, pytest.raises(UsageError) as refused:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        explain_entry("s3://bucket", f"http://127.0.0.1:{taken.getsockname()[1]}", "22:3", False)
+    assert str(refused.value).startswith("s3://bucket cannot be listed: ")
+    assert "not stored" not in str(refused.value)
+
+
+def test_a_ledger_that_may_lie_in_a_part_that_cannot_be_listed_is_not_called_missing(tmp_path: Path) -> None:
+    copy_ledgers(tmp_path, [22])
+    (tmp_path / "broken").symlink_to(tmp_path / "gone")
+    assert explain("22:3", tmp_path).topic == "persistent://lab/s3/brk-dup-prefix"
+    with pytest.raises(SourceError, match=r"ledger 24 is in no part .* could be listed.*/broken"):
+        explain("24:0", tmp_path)
 
 
 def test_an_incomplete_message_names_what_is_missing() -> None:

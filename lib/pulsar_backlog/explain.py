@@ -10,7 +10,7 @@ from dataclasses import fields
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
-from pulsar_backlog.errors import DecodeError, UsageError
+from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
@@ -68,6 +68,10 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
 
 def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
     found = _selected(source, listing, {ledger_id})
+    if not found and listing.unreadable:
+        hidden = listing.unreadable[0]
+        words = f"ledger {ledger_id} is in no part of the source that could be listed; this one could not ({hidden})"
+        raise SourceError(hidden.uri, hidden.reason, words)
     if not found or found[0].data_uri is None:
         raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")
     return found[0]

@@ -5,6 +5,7 @@ On a terminal they would bury that one sentence; `--verbose` shows them there.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import tempfile
@@ -69,6 +70,13 @@ def log_stream() -> Iterator[IO[bytes] | None]:
         return
     with log_file().open("ab") as stream:
         yield stream
+
+
+def log_messages() -> None:
+    """Let what libraries log go to the file too, where nobody has given them another place."""
+    root = logging.getLogger()
+    if not root.handlers and not is_verbose():
+        root.addHandler(logging.FileHandler(log_file(), delay=True, encoding="utf-8", errors="backslashreplace"))
 
 
 def keep_trace(error: BaseException) -> str:

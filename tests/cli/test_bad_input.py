@@ -133,12 +133,13 @@ def test_the_rules_that_say_nothing_is_lost_still_pass(audited: Audited) -> None
     assert {"ledger_checksums", "ledger_complete", "ledger_structure"} <= failed
 
 
-def test_an_empty_folder_is_a_finding(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_folder_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     audited = run_audit(tmp_path / "empty", tmp_path / "out")
-    assert audited.exit_code == 1
-    assert set(audited.codes()) == {"S01"}
-    assert audited.result["verdict"]["grade"] == "nothing"
+    assert audited.exit_code == 2
+    (said,) = [line for line in audited.stderr.splitlines() if not line.startswith("[")]
+    assert f"{tmp_path / 'empty'} is empty: " in said
+    assert not (tmp_path / "out" / "tables").exists()
 
 
 def test_a_missing_folder_is_one_sentence(spark: SparkSession, tmp_path: Path) -> None:

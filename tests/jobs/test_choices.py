@@ -50,9 +50,13 @@ def created(source: Path, out: Path, ledger_id: int) -> str:
 
 
 def test_a_choice_that_holds_nothing_is_told(spark: SparkSession, source: Path, tmp_path: Path) -> None:
-    audited = run_audit(source, tmp_path / "out", topic=["no/such/topic"])
+    audited = run_audit(source, tmp_path / "out", until="2001-01-01")
     assert audited.exit_code == 1
     assert audited.codes() == {"S01": ["options"]}
+    before = audited.rows("runs")
+    refused = run_audit(source, tmp_path / "out", topic=["no/such/topic"])  # as a first look can tell
+    assert refused.exit_code == 2
+    assert refused.rows("runs") == before
 
 
 def test_two_clusters_in_one_folder_do_not_touch_each_other(spark: SparkSession, source: Path, tmp_path: Path) -> None:

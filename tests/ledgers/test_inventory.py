@@ -42,7 +42,7 @@ def test_empty_folder(tmp_path: Path) -> None:
     assert seen.codes() == {"S01": [str(tmp_path)]}
 
 
-@pytest.mark.parametrize("source", ["/no/such/folder", "", "gs://bucket/x", "s3://", __file__])
+@pytest.mark.parametrize("source", ["/no/such/folder", "", "hdfs://bucket/x", "s3://", __file__])
 def test_no_source(source: str) -> None:
     with pytest.raises(UsageError, match=r"folder|bucket") as caught:
         take_inventory(open_source(source))

@@ -16,8 +16,9 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Kind, StoredObject
@@ -76,10 +77,10 @@ class Listing:
 
 
 def take_listing(source: Source) -> Listing:
-    """List the whole source, once; what cannot be listed is kept as errors.
+    """List the whole source, once; parts that cannot be listed are kept as errors.
 
     Raises:
-        UsageError: the source does not exist.
+        UsageError: the source does not exist, or nothing of it can be listed: then nothing may be called missing.
     """
     listing = Listing()
     pairs: _Attempts = {}
@@ -87,16 +88,17 @@ def take_listing(source: Source) -> Listing:
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
-        match = _JCLOUD.fullmatch(name)
-        if match and int(match[2]) <= MAX_LEDGER_ID:
-            role = "index" if match[3] else "data"
-            pairs.setdefault((int(match[2]), match[1], folder, "jcloud"), {})[role] = stored
+        if named := offload_name(name):
+            ledger_id, uuid, role = named
+            pairs.setdefault((ledger_id, uuid, folder, "jcloud"), {})[role] = stored
         elif (key := _map_file(folder, name)) is not None:
             pairs.setdefault(key, {})[name] = stored
-        elif _STREAMING.fullmatch(name):
-            listing.others.append(("streaming", stored))
+        elif kind := kind_of(folder, name):
+            listing.others.append((kind, stored))
         else:
             listing.foreign.add(stored.path)
+    if listing.unreadable and not (pairs or listing.others or listing.foreign.count):
+        raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.pairs = _numbered(pairs)
     for objects in pairs.values():
         if not objects.keys() & {"data", "index"}:  # checksums of nothing
@@ -115,6 +117,21 @@ def _map_file(folder: str, name: str) -> _Attempt | None:
     """The attempt that a file of a MapFile belongs to, or None."""
     match = _MAP_FILE_FOLDER.fullmatch(folder) if name in _MAP_FILE_PARTS else None
     return (int(match[1]), match[2], folder, "filesystem") if match and int(match[1]) <= MAX_LEDGER_ID else None
+
+
+def offload_name(name: str) -> tuple[int, str, Literal["data", "index"]] | None:
+    """Ledger id, UUID and role of an object of the object-store offloader, by its name; None for others."""
+    match = _JCLOUD.fullmatch(name)
+    if match is None or int(match[2]) > MAX_LEDGER_ID:
+        return None
+    return int(match[2]), match[1], "index" if match[3] else "data"
+
+
+def kind_of(folder: str, name: str) -> str | None:
+    """The kind of a ledger's data, by the name of the object that holds it; None where it is none of another kind."""
+    if _map_file(folder, name):
+        return "filesystem"
+    return "streaming" if _STREAMING.fullmatch(name) else None
 
 
 def look_at_others(source: Source, listing: Listing) -> tuple[dict[str, Tally], Tally, list[SourceError]]:

@@ -53,7 +53,7 @@ class Scope:
 
     def holds(self, copy: LedgerLike) -> bool:
         """Whether the copy may hold what was asked for; an unknown time may."""
-        return self.names(copy.topic) and self._ledger(copy.ledger_id) and self._time(copy)
+        return self.names(copy.topic) and self.holds_id(copy.ledger_id) and self._time(copy)
 
     def names(self, topic: str | None) -> bool:
         """Whether a topic is one of those asked for."""
@@ -62,7 +62,8 @@ class Scope:
         names = () if topic is None else (topic, topic.removeprefix(_DOMAIN))
         return any(fnmatchcase(name, glob) for name in names for glob in self.topics)
 
-    def _ledger(self, ledger_id: int) -> bool:
+    def holds_id(self, ledger_id: int) -> bool:
+        """Whether a ledger id is one of those asked for."""
         return not self.ledgers or any(first <= ledger_id <= last for first, last in self.ledgers)
 
     def _time(self, copy: LedgerLike) -> bool:

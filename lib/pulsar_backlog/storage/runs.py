@@ -98,10 +98,23 @@ class JobResult:
 Body = Callable[[JobContext], JobResult]
 
 
-def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | None, body: Body) -> int:
+def run_job(
+    job: str,
+    parser: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    body: Body,
+    look_first: Callable[[Options], None] = lambda _: None,
+) -> int:
     """Run a job's body and turn what happens into an exit code; a failure is one sentence on standard error.
 
     The local folders that the job writes to are its own until it ends.
+
+    Args:
+        job: its name.
+        parser: of its command line.
+        argv: its command line; None for that of the process.
+        body: what it does.
+        look_first: called before anything is made or started; raises `UsageError` where the work would be in vain.
     """
     guard_streams()
     remember_environment(os.environ)
@@ -109,6 +122,7 @@ def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | Non
 
     def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
+        look_first(options)
         with claimed(options.out, command), claimed(options.to, command, "--to"):
             spark = start_session(command, options.out)
             with environment_told(options.out, options.to):

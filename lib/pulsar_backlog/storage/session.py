@@ -16,7 +16,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.logs import keep_trace, log_stream
+from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.storage.class_archive import java_options
 from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars
@@ -130,6 +130,7 @@ def _start_java(conf: SparkConf) -> None:
         UsageError: there is no Java that will do, no room for its temporary files, or it does not start.
     """
     check_java()
+    log_messages()  # Py4J logs what it lets through as an exception anyway
     try:
         with log_stream() as stream:
             to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
