@@ -19,13 +19,13 @@ import numpy as np
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set
 from pulsar_backlog.cursors.decode import decode_position_info
-from pulsar_backlog.cursors.encode import encode_position_info
 from pulsar_backlog.cursors.newest import Sighting, newest
 from pulsar_backlog.cursors.predict import Limits, predict
-from pulsar_backlog.cursors.stall_values import SubscriptionView
 from pulsar_backlog.cursors.values import AckState
-from pulsar_backlog.frames.ack_runs import AckJoin, Piece, rows_of
-from pulsar_backlog.frames.subscription_states import SubscriptionState, state_of
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, rows_of
+from pulsar_backlog.subscriptions.stall_values import SubscriptionView
+from pulsar_backlog.subscriptions.states import SubscriptionState, state_of
+from tests.cursors.encode import encode_position_info
 
 LEDGER = 7
 BATCH = 10_000

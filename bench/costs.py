@@ -10,8 +10,8 @@ from pyspark.sql.types import StructType
 
 from bench.measuring import Timing
 from bench.subjects import CLUSTER, Backlog
-from pulsar_backlog.frames.unit_scan import scan_unit
 from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables.entries import TABLE
 
 

@@ -17,8 +17,8 @@ from bench.measuring import interleaved, warm_up
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import to_nothing
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS
-from pulsar_backlog.frames.consumer_models import ModelContext, run_models
-from pulsar_backlog.frames.model_rows import MODEL_COLUMNS
+from pulsar_backlog.frames.clients.models import ModelContext, run_models
+from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS
 
 MODELS = tuple(f"{model}:receiver_queue=1000000" for model in DEFAULT_MODELS)
 """With as many permits as they need: a client that stalls is no work."""

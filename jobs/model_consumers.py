@@ -1,6 +1,6 @@
 """What real clients would do with the stored chunks: outcomes by publication and model, forecasts by topic and model.
 
-Reads: `entries`, `chunked_messages`.
+Reads: `noted_entries`, `chunked_messages`, `ledgers`.
 Writes: `consumer_outcomes`, `client_forecasts` and its `findings`.
 Guarantees: every publication has one outcome per model, every topic with chunks one forecast per model. A topic
 partition is read in position order as a stream, chunk rows only.
@@ -18,17 +18,17 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.client_findings import findings_of_models
-from pulsar_backlog.frames.consumer_models import ModelContext, forecasts_of, outcomes_of, run_models
+from pulsar_backlog.frames.clients.findings import findings_of_models
+from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
+from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.model_rows import model_rows
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "model_consumers"
-INPUTS = ("entries", "chunked_messages", "ledgers")
+INPUTS = ("noted_entries", "chunked_messages", "ledgers")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -50,7 +50,7 @@ def model(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    rows = model_rows(_mine(context, "entries"), publications)
+    rows = model_rows(_mine(context, "noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
     mine = f.col("cluster") == context.cluster

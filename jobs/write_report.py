@@ -21,19 +21,21 @@ from rich.console import Console
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames import report_acks
-from pulsar_backlog.frames import report_rows as queries
+from pulsar_backlog.frames.report import acks as report_acks
+from pulsar_backlog.frames.report import rows as queries
 from pulsar_backlog.report import acks, acks_build, build, clients, model
-from pulsar_backlog.report.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel, TableCount
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
-from pulsar_backlog.report.summary import print_summary
-from pulsar_backlog.storage.delta import exists, local_out, read_table, table_version
+from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
+from pulsar_backlog.report.terminal.summary import print_summary
+from pulsar_backlog.storage.delta import exists, read_table, table_version
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -107,7 +109,7 @@ def model_of(context: JobContext) -> ReportModel:
         "stats": tables["topic_stats"].select("topic", "recommended"),
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
-    of_chosen["buckets"] = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
+    of_chosen["buckets"] = queries.bucket_rows(tables["ledger_facts"], chosen_frame)
     standing = context.keep(report_acks.standing(tables["subscriptions"], tables["stalls"]))
     of_all = {
         "groups": queries.group_rows(publications),
@@ -179,14 +181,15 @@ def at_once(*groups: Mapping[str, DataFrame]) -> list[dict[str, list[Row]]]:
 def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The number of rows of each table that exists."""
     present = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
-    return {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
+    return {name: entries if name == "entries" else rows for name, rows in counted.items()}
 
 
 def _write(path: Path, text: str) -> None:
     """Replace the file in one step, so that nobody reads half a report."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

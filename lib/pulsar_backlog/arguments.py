@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.options import HELP, JOB_OPTIONS, REQUIRED, Options, given_options, in_time_order, parse_instant
-
-_REPEATED = ("topic", "ledger", "model", "producer", "key", "state", "subscription", "code", "message")
-_SWITCHES = ("exit_zero_when_unchanged", "as_stored")
-_PLACES = ("source", "out", "admin", "to", "private_keys", "exported", "earlier")
-_DEFAULTS = {
-    "cluster": "default",
-    "fail_on": "error",
-    "grace_seconds": 120,
-    "transactions": "committed",
-    "format": "delta",
-    "inline_limit_bytes": 262144,
-    "republish_to": "same",
-}
+from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
 
 
 def job_parser(job: str, description: str) -> argparse.ArgumentParser:
@@ -29,15 +16,14 @@ def job_parser(job: str, description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"jobs/{job}.py", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name in JOB_OPTIONS[job]:
-        flag = f"--{name.replace('_', '-')}"
-        if name in _SWITCHES:
-            parser.add_argument(flag, action="store_true", help=HELP[name])
-        elif name in _REPEATED:
-            parser.add_argument(flag, action="append", help=HELP[name])
+    for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):
+        words = option.words
+        if option.kind is bool:
+            parser.add_argument(option.flag, action="store_true", help=words.help)
+        elif option.repeated:
+            parser.add_argument(option.flag, action="append", help=words.help)
         else:
-            default = _DEFAULTS.get(name)
-            parser.add_argument(flag, required=name in REQUIRED, default=default, help=HELP[name])
+            parser.add_argument(option.flag, required=words.required, default=words.default, help=words.help)
     return parser
 
 
@@ -49,7 +35,17 @@ def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -
     """
     given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
     options = in_time_order(given_options(given))
-    return options.model_copy(update={name: absolute(name, getattr(options, name)) for name in _PLACES})
+    return options.model_copy(update=absolute_places(options.model_dump()))
+
+
+def absolute_places(given: Mapping[str, object]) -> dict[str, object]:
+    """The same options by name, their folders as absolute paths.
+
+    Raises:
+        UsageError: a path cannot be the name of a table's folder.
+    """
+    places = {name: value for name, value in given.items() if isinstance(value, str) and OPTIONS[name].words.place}
+    return {**given, **{name: absolute(name, place) for name, place in places.items()}}
 
 
 def absolute(name: str, place: str | None) -> str | None:

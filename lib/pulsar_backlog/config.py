@@ -17,7 +17,7 @@ import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import JOB_OPTIONS, REQUIRED, Frozen, Options, faults_of, given_options, in_time_order
+from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Frozen, Options, faults_of, given_options, in_time_order
 
 HOME_VARIABLE = "PULSAR_BACKLOG_HOME"
 """Names the home folder where it cannot be found beside the code, as inside a zip."""
@@ -158,19 +158,20 @@ def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> l
         raise UsageError(f"The pipeline has no job {job!r}; it has {known}.")
     options = in_time_order(given_options(overrides).over(listed.options.over(pipeline.options)))
     argv: list[str] = []
-    for name in JOB_OPTIONS[job]:
-        value = getattr(options, name)
-        if value is None and name in REQUIRED:
-            raise UsageError(f"{job} needs --{name}; give it on the command line or in pipelines.yaml.")
-        argv += _flag(name, value)
+    for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):
+        value = getattr(options, option.name)
+        if value is None and option.words.required:
+            raise UsageError(f"{job} needs {option.flag}; give it on the command line or in pipelines.yaml.")
+        argv += rendered(option.flag, value)
     return argv
 
 
-def _flag(name: str, value: object) -> list[str]:
-    flag = f"--{name.replace('_', '-')}"
+def rendered(flag: str, value: object) -> list[str]:
+    """An option as arguments of a command line; none where it is None or a switch that is off."""
     if value is None or value is False:
         return []
     if value is True:
         return [flag]
-    values = value if isinstance(value, tuple) else (value,)
-    return [part for one in values for part in (flag, str(one))]
+    texts = [str(one) for one in (value if isinstance(value, list | tuple) else (value,))]
+    # A value that looks like an option is one argument with its flag.
+    return [part for text in texts for part in ((f"{flag}={text}",) if text.startswith("-") else (flag, text))]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args, get_origin
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -60,49 +61,6 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "write_report": _EVERY_JOB,
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""
-
-HELP: dict[str, str] = {
-    "source": "folder or s3://bucket[/prefix] that holds the offloaded ledgers",
-    "endpoint": "S3 endpoint, where it is not AWS",
-    "admin": "folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state",
-    "topic": "only topics that match this glob; may be repeated",
-    "ledger": "only this ledger id or range A-B; may be repeated",
-    "since": "only ledgers that may hold messages from this time on (ISO 8601, UTC)",
-    "until": "only ledgers that may hold messages before this time (ISO 8601, UTC)",
-    "out": "folder of tables and reports",
-    "cluster": "name of the Pulsar cluster in the tables",
-    "fail_on": "lowest severity of findings that makes the exit code 1: error, warning or never",
-    "exit_zero_when_unchanged": "exit 0 instead of 99 when there was nothing new to do",
-    "grace_seconds": "how near the end of the log an incomplete message may still be arriving",
-    "model": "client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated",
-    "max_ack_ranges": "the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000",
-    "max_batch_acks": "the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; default 10000",
-    "producer": "only messages of this producer; may be repeated",
-    "key": "only messages with this key; may be repeated",
-    "state": "only messages in this state: single, batch, whole, out_of_order, malformed; may be repeated",
-    "transactions": "committed, or all: also messages of aborted and open transactions",
-    "private_keys": "PEM file of a private key, or folder of such files (NAME.pem for the key name NAME)",
-    "private_keys_command": "command that writes private keys in PEM to its standard output; run without a shell",
-    "to": "folder that gets the messages; default: that of the tables",
-    "format": "delta (table messages), parquet (messages.parquet) or files (each payload a file, messages.jsonl)",
-    "subscription": "only subscriptions that match this glob; may be repeated",
-    "code": "only what findings of this code are about, such as C25; may be repeated",
-    "severity": "only what findings of this severity or worse are about: error, warning or info",
-    "min_age": "only messages this much older than the newest entry of the audit, such as 90s, 30m, 2h, 7d",
-    "max_count": "actions at most; advice is not counted",
-    "max_bytes": "payload bytes at most that the actions concern together",
-    "republish_to": "same (the topic it lies in), file (kept beside the plan, not published), or a full topic name",
-    "accept_unsure": "acknowledge also what is only likely (or cannot_tell) lost for good",
-    "exported": "folder of the export that holds the messages; default: that of the tables",
-    "as_stored": "publish encrypted messages as they are stored, unseen and for the same keys; no key is needed",
-    "message": "publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated",
-    "earlier": "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
-    "inline_limit_bytes": "largest payload that stands in the row; larger ones become files named by their SHA-256",
-}
-"""What each option says of itself, on every command line."""
-
-REQUIRED = ("source", "out")
-"""Options without which no job that takes them can run."""
 
 
 def _as_tuple(value: object) -> object:
@@ -186,88 +144,201 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Options(Frozen):
-    """Options of jobs; None means that this layer does not set it.
+@dataclass(frozen=True)
+class Words:
+    """What an option says of itself on every command line.
 
     Attributes:
-        source: folder or `s3://bucket[/prefix]` that holds the offloaded ledgers.
-        endpoint: S3 endpoint, where it is not AWS.
-        admin: folder of saved admin JSON.
-        topic: globs on full topic names; any may match.
-        ledger: ledger ids or inclusive ranges `A-B`; any may match.
-        since: first instant, inclusive, ISO 8601, UTC unless it names a zone.
-        until: first instant after the end, exclusive.
-        out: folder of tables and reports.
-        cluster: name of the Pulsar cluster; tables of several clusters may lie in one `out`.
-        fail_on: lowest severity of findings that makes the exit code 1.
-        exit_zero_when_unchanged: exit 0 instead of 99 when there was nothing new to do.
-        grace_seconds: how near the end of the log an incomplete message still counts as in flight.
-        model: consumer models by their written names.
-        max_ack_ranges: the broker's managedLedgerMaxUnackedRangesToPersist; None is its default.
-        max_batch_acks: the broker's managedLedgerMaxBatchDeletedIndexToPersist; None is its default.
-        producer: producer names; any may match.
-        key: message keys as text; any may match.
-        state: states of messages; any may match.
-        transactions: whether messages of aborted and open transactions are exported too.
-        private_keys: file or folder of private keys; only the place stands here.
-        private_keys_command: command that yields private keys.
-        to: folder that gets exported messages; None is `out`.
-        format: how they are written.
-        inline_limit_bytes: largest payload that stands in its row.
-        subscription: globs on names of subscriptions; any may match.
-        code: codes of findings; any may match.
-        severity: lowest severity of findings.
-        min_age: least age, as a number and a unit.
-        max_count: actions of a plan at most.
-        max_bytes: payload bytes of a plan at most.
-        republish_to: `same`, `file` or the full name of a topic.
-        accept_unsure: how unsure it may be that a message is lost for good.
-        exported: folder of an export; None is `out`.
-        earlier: folder of an earlier audit.
-        as_stored: whether encrypted messages are published as they are stored.
-        message: positions of messages that are published once more.
+        help: one clause.
+        default: what a job takes where no layer sets it; None means that it does without.
+        place: whether it is a folder or an address; a folder is made absolute.
+        required: whether no job that takes it can run without.
     """
 
-    source: Uri | None = None
-    endpoint: Uri | None = None
-    admin: str | None = None
-    topic: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
-    ledger: Annotated[tuple[LedgerRange, ...], BeforeValidator(_as_tuple)] | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-    out: Uri | None = None
-    cluster: Annotated[str, Field(min_length=1)] | None = None
-    fail_on: Literal["error", "warning", "never"] | None = None
-    exit_zero_when_unchanged: bool | None = None
-    grace_seconds: Annotated[int, Field(ge=0)] | None = None
-    model: Annotated[tuple[ModelName, ...], BeforeValidator(_as_tuple)] | None = None
-    max_ack_ranges: Annotated[int, Field(ge=1)] | None = None
-    max_batch_acks: Annotated[int, Field(ge=1)] | None = None
-    producer: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
-    key: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
-    state: Annotated[tuple[MessageState, ...], BeforeValidator(_as_tuple)] | None = None
-    transactions: Literal["committed", "all"] | None = None
-    private_keys: str | None = None
-    private_keys_command: str | None = None
-    to: Uri | None = None
-    format: Literal["delta", "parquet", "files"] | None = None
-    inline_limit_bytes: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None = None
-    subscription: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
-    code: Annotated[tuple[FindingCode, ...], BeforeValidator(_as_tuple)] | None = None
-    severity: Literal["error", "warning", "info"] | None = None
-    min_age: Duration | None = None
-    max_count: Annotated[int, Field(ge=1)] | None = None
-    max_bytes: Annotated[int, Field(ge=0)] | None = None
-    republish_to: RepublishTo | None = None
-    accept_unsure: Literal["likely", "cannot_tell"] | None = None
-    exported: str | None = None
-    earlier: str | None = None
-    as_stored: bool | None = None
-    message: Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None = None
+    help: str
+    default: str | int | None = None
+    place: bool = False
+    required: bool = False
+
+
+Texts = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Options(Frozen):
+    """Options of jobs; None means that this layer does not set it. Type, check, default and help of each stand here."""
+
+    source: Annotated[
+        Uri | None,
+        Words("folder or s3://bucket[/prefix] that holds the offloaded ledgers", place=True, required=True),
+    ] = None
+    endpoint: Annotated[Uri | None, Words("S3 endpoint, where it is not AWS")] = None
+    admin: Annotated[
+        str | None,
+        Words("folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state", place=True),
+    ] = None
+    topic: Annotated[Texts | None, Words("only topics that match this glob; may be repeated")] = None
+    ledger: Annotated[
+        Annotated[tuple[LedgerRange, ...], BeforeValidator(_as_tuple)] | None,
+        Words("only this ledger id or range A-B (inclusive); may be repeated"),
+    ] = None
+    since: Annotated[Instant | None, Words("only ledgers that may hold messages from this time on (ISO 8601, UTC)")] = (
+        None
+    )
+    until: Annotated[Instant | None, Words("only ledgers that may hold messages before this time (ISO 8601, UTC)")] = (
+        None
+    )
+    out: Annotated[Uri | None, Words("folder of tables and reports", place=True, required=True)] = None
+    cluster: Annotated[
+        Annotated[str, Field(min_length=1)] | None,
+        Words("name of the Pulsar cluster in the tables", default="default"),
+    ] = None
+    fail_on: Annotated[
+        Literal["error", "warning", "never"] | None,
+        Words("lowest severity of findings that makes the exit code 1: error, warning or never", default="error"),
+    ] = None
+    exit_zero_when_unchanged: Annotated[bool | None, Words("exit 0 instead of 99 when there was nothing new to do")] = (
+        None
+    )
+    grace_seconds: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        Words("how near the end of the log an incomplete message may still be arriving", default=120),
+    ] = None
+    model: Annotated[
+        Annotated[tuple[ModelName, ...], BeforeValidator(_as_tuple)] | None,
+        Words("client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated"),
+    ] = None
+    max_ack_ranges: Annotated[
+        Count | None, Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000")
+    ] = None
+    max_batch_acks: Annotated[
+        Count | None, Words("the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; default 10000")
+    ] = None
+    producer: Annotated[Texts | None, Words("only messages of this producer; may be repeated")] = None
+    key: Annotated[Texts | None, Words("only messages with this key; may be repeated")] = None
+    state: Annotated[
+        Annotated[tuple[MessageState, ...], BeforeValidator(_as_tuple)] | None,
+        Words(
+            "only messages in this state: single, batch, whole, out_of_order, malformed; may be repeated",
+        ),
+    ] = None
+    transactions: Annotated[
+        Literal["committed", "all"] | None,
+        Words("committed, or all: also messages of aborted and open transactions", default="committed"),
+    ] = None
+    private_keys: Annotated[
+        str | None,
+        Words("PEM file of a private key, or folder of such files (NAME.pem for the key name NAME)", place=True),
+    ] = None
+    private_keys_command: Annotated[
+        str | None, Words("command that writes private keys in PEM to its standard output; run without a shell")
+    ] = None
+    to: Annotated[Uri | None, Words("folder that gets the messages; default: that of the tables", place=True)] = None
+    format: Annotated[
+        Literal["delta", "parquet", "files"] | None,
+        Words(
+            "delta (table messages), parquet (messages.parquet) or files (each payload a file, messages.jsonl)",
+            default="delta",
+        ),
+    ] = None
+    inline_limit_bytes: Annotated[
+        Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None,
+        Words(
+            "largest payload that stands in the row; larger ones become files named by their SHA-256", default=262144
+        ),
+    ] = None
+    subscription: Annotated[Texts | None, Words("only subscriptions that match this glob; may be repeated")] = None
+    code: Annotated[
+        Annotated[tuple[FindingCode, ...], BeforeValidator(_as_tuple)] | None,
+        Words("only what findings of this code are about, such as C25; may be repeated"),
+    ] = None
+    severity: Annotated[
+        Literal["error", "warning", "info"] | None,
+        Words("only what findings of this severity or worse are about: error, warning or info"),
+    ] = None
+    min_age: Annotated[
+        Duration | None,
+        Words("only messages this much older than the newest entry of the audit, such as 90s, 30m, 2h, 7d"),
+    ] = None
+    max_count: Annotated[Count | None, Words("actions at most; advice is not counted")] = None
+    max_bytes: Annotated[
+        Annotated[int, Field(ge=0)] | None, Words("payload bytes at most that the actions concern together")
+    ] = None
+    republish_to: Annotated[
+        RepublishTo | None,
+        Words(
+            "same (the topic it lies in), file (kept beside the plan, not published), or a full topic name",
+            default="same",
+        ),
+    ] = None
+    accept_unsure: Annotated[
+        Literal["likely", "cannot_tell"] | None,
+        Words("acknowledge also what is only likely (or cannot_tell) lost for good"),
+    ] = None
+    exported: Annotated[
+        str | None,
+        Words("folder of the export that holds the messages; default: that of the tables", place=True),
+    ] = None
+    earlier: Annotated[
+        str | None,
+        Words(
+            "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
+            place=True,
+        ),
+    ] = None
+    as_stored: Annotated[
+        bool | None,
+        Words("publish encrypted messages as they are stored, unseen and for the same keys; no key is needed"),
+    ] = None
+    message: Annotated[
+        Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None,
+        Words("publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated"),
+    ] = None
 
     def over(self, below: Options) -> Options:
         """These options where they are set, those of the layer below where not."""
         return below.model_copy(update=self.model_dump(exclude_none=True))
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An option as command lines need it, taken from its field of `Options`.
+
+    Attributes:
+        name: as in Python and pipelines.yaml.
+        words: what it says of itself.
+        kind: what one value is: `str`, `int`, or `bool` for a switch.
+        repeated: whether it may be given more than once.
+    """
+
+    name: str
+    words: Words
+    kind: type
+    repeated: bool
+
+    @property
+    def flag(self) -> str:
+        """As it is typed."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+def _declared(name: str) -> Declared:
+    field = Options.model_fields[name]
+    words = next(found for found in field.metadata if isinstance(found, Words))
+    parts = set(_types_in(field.annotation))
+    kind = bool if bool in parts else int if int in parts else str
+    return Declared(name, words, kind, tuple in parts)
+
+
+def _types_in(annotation: object) -> Iterator[object]:
+    """The types an annotation is made of, containers included."""
+    yield get_origin(annotation) or annotation
+    for inner in get_args(annotation):
+        yield from _types_in(inner)
+
+
+OPTIONS: Mapping[str, Declared] = {name: _declared(name) for name in Options.model_fields}
+"""Every option, by name."""
 
 
 def in_time_order(options: Options) -> Options:

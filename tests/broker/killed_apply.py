@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pulsar_backlog.cli import run_cli
-from pulsar_backlog.repair import apply, journal
+from pulsar_backlog.repair.applying import apply, journal
 
 STEP = sys.argv.pop(1)
 

@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cli import run_cli
-from pulsar_backlog.repair.values import Action, Message, Plan, Position, Run, write_plan
+from pulsar_backlog.repair.values import Action, Message, Plan, Run, write_plan
+from pulsar_backlog.terms import Position
 from tests.broker.process import Broker
 
 ROOT = Path(__file__).parents[2]

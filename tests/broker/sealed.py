@@ -11,7 +11,8 @@ from urllib.parse import quote
 
 import pulsar
 
-from pulsar_backlog.repair.values import Action, AsStored, Message, Position, StoredEntry
+from pulsar_backlog.repair.values import Action, AsStored, Message, StoredEntry
+from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.broker.conftest import Admin
 from tests.broker.identity import encryption_keys

@@ -13,7 +13,8 @@ import pulsar
 import pytest
 from pulsar import ConsumerType, InitialPosition
 
-from pulsar_backlog.repair.values import Action, Position
+from pulsar_backlog.repair.values import Action
+from pulsar_backlog.terms import Position
 from tests.broker.conftest import NAMESPACE, Admin
 from tests.broker.identity import encryption_keys
 from tests.broker.process import Broker
@@ -376,7 +377,7 @@ def test_a_terminated_topic_is_drained_and_not_published_to(
     ("change", "words_"),
     [
         (_move, "mark-delete moved from"),
-        (_acknowledge_one, "1 of its 2 entries were acknowledged since the plan was made"),
+        (_acknowledge_one, "acknowledged since the plan was made: 1 of its 2 entries"),
         (_terminate, "the topic was terminated since the plan was made"),
         (_delete_topic, "the topic does not exist any more"),
         (_delete_subscription, "the subscription does not exist any more"),

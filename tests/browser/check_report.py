@@ -22,11 +22,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
-from sample_extremes import hostile, huge
-from sample_models import clean, lab
-
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel
+from tests.report.sample_extremes import hostile, huge
+from tests.report.sample_models import clean, lab
 
 MODELS: dict[str, Callable[[], ReportModel]] = {
     "lab": lab,

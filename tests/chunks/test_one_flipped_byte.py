@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from pulsar_backlog.frames.chunk_damage import _damaged
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Damage, FamilyFold, LogEdge
 from pulsar_backlog.cluster.values import TopicState
-from pulsar_backlog.cursors.stall_values import ChunkSet, Copy, Stall, SubscriptionView
-from pulsar_backlog.cursors.stalls import judge
-from pulsar_backlog.frames.chunk_damage import _damaged
-from pulsar_backlog.frames.log_edges import _edge
-from pulsar_backlog.repair import planning_values as plans
+from pulsar_backlog.frames.log.edges import _edge
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.planning import plan_repair
+from pulsar_backlog.repair.planning import values as plans
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
+from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.wire.columns import decode_frames
 from tests.wire.encode import entry, number, pair, run
 

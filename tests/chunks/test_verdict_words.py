@@ -6,10 +6,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
-from pulsar_backlog.chunks.rows import ChunkRole, Flag, Publication, Role, State, Sureness
+from pulsar_backlog.chunks.rows import ChunkRole, Flag, Publication
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.tables import chunked_messages, chunks
+from pulsar_backlog.terms import Role, State, Sureness
 
 DOCS = Path(__file__).parents[2] / "docs" / "verdicts.md"
 
@@ -26,7 +27,6 @@ def test_findings_are_named_after_what_they_stand_for() -> None:
         "overlap": "overlapping_chunks",
         "mixed_with_another_publication": "mixed_content",
         "corrupt_copy": "corrupt_chunk",
-        "undecryptable": "decode_fault",
     }
     for verdict, code in {**STATE_CODES, **FLAG_CODES}.items():
         assert CATALOGUE[code].name == renamed.get(verdict, verdict)

@@ -10,6 +10,7 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
+from pulsar_backlog.arguments import job_parser, parse_options
 from pulsar_backlog.config import home, job_argv, load_pipelines
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import JOB_OPTIONS, given_options
@@ -210,3 +211,10 @@ def test_home_is_found_from_code_that_lies_elsewhere(tmp_path: Path) -> None:
     lost = run_away_from_home(code.parent, stray)
     assert lost.returncode == 1
     assert "set PULSAR_BACKLOG_HOME to it" in lost.stderr
+
+
+def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
+    pipeline = load_pipelines().get("export")
+    argv = job_argv(pipeline, "export_messages", {"source": "/s", "out": "/o", "key": ["--out", "-x", "plain"]})
+    assert [part for part in argv if "key" in part or part == "plain"] == ["--key=--out", "--key=-x", "--key", "plain"]
+    assert parse_options(job_parser("export_messages", ""), argv).key == ("--out", "-x", "plain")

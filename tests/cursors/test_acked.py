@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set, bitmap_of, bitmap_of_words, runs, words_of
-from pulsar_backlog.cursors.encode import state_of
+from pulsar_backlog.cursors.sizes import state_of
 from pulsar_backlog.cursors.values import AckState, BatchState, LongList
 
 LENGTHS = {1: 30, 2: 30, 3: 30}

@@ -10,11 +10,12 @@ from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set
 from pulsar_backlog.cursors.decode import decode_position_info
-from pulsar_backlog.cursors.encode import Splitting, encode_entries, encode_position_info, limited, state_of
 from pulsar_backlog.cursors.faults import faults_of
 from pulsar_backlog.cursors.newest import Newest, Sighting, newest
 from pulsar_backlog.cursors.predict import Limits, missing, predict
+from pulsar_backlog.cursors.sizes import Splitting, limited, state_of
 from pulsar_backlog.cursors.values import AckState, BatchState, LongList
+from tests.cursors.encode import encode_entries, encode_position_info
 
 LENGTHS: dict[int, int | None] = {7: 10, 8: 10, 9: None}
 

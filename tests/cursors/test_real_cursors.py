@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from real_ledgers import DATA
 
 from pulsar_backlog.cluster.admin_json import read_cluster_state
-from pulsar_backlog.frames.cursor_sightings import CursorViews, cursor_views
+from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
+from tests.cursors.real_ledgers import DATA
 
 BROKERS = ("broker-4.0.8", "broker-4.2.4")
 UNBATCHED = "persistent://lab/sub/subs-unbatched"

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from real_ledgers import CURSOR_LEDGERS, entries_of
 
-from pulsar_backlog.cursors.encode import Splitting, encode_entries, encode_position_info
 from pulsar_backlog.cursors.recover import UNKNOWN_CODEC, Recovered, recover
+from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState
+from tests.cursors.encode import encode_entries, encode_position_info
+from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of
 
 
 def holes(count: int, mark: tuple[int, int] = (7, -1)) -> AckState:

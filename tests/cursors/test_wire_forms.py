@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from real_ledgers import CURSOR_LEDGERS, entries_of
 
 from pulsar_backlog.cursors.decode import decode_cursor_info, decode_ledger_list, decode_position_info
-from pulsar_backlog.cursors.encode import encode_cursor_info, encode_position_info, position_info_bytes
+from pulsar_backlog.cursors.sizes import position_info_bytes
 from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
+from tests.cursors.encode import encode_cursor_info, encode_position_info
+from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of
 
 REAL = [pytest.param(data, id=f"{path.parent.name}-{path.stem[-3:]}-{id_}")
         for path in CURSOR_LEDGERS for id_, data in entries_of(path).items()]  # fmt: skip

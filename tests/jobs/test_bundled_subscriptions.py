@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pulsar_backlog.cursors.stall_values import ChunkSet, Copy, SubscriptionView
-from pulsar_backlog.cursors.stalls import judge
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, SubscriptionView
+from pulsar_backlog.subscriptions.stalls import judge
 from tests.auditing import DATA, Audited
 
 CLIENTS: dict[str, Any] = json.loads(gzip.decompress((DATA / "cursors" / "clients.json.gz").read_bytes()))

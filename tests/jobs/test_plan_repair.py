@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.repair.acked_entries import entries_of_runs
-from pulsar_backlog.repair.storing import HELD_BACK_NAME
+from pulsar_backlog.repair.planning.folder import HELD_BACK_NAME
 from pulsar_backlog.repair.values import Plan, payload_path, read_plan
 from tests.auditing import EXPECTED, OBJECTS, Audited, rows_of, run_job_of, version_of
 

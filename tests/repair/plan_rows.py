@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pulsar_backlog.repair.planning_values import Entry, Exported, Publication, StallRow, Subscription, TopicFacts
+from pulsar_backlog.repair.planning.values import Entry, Exported, Publication, StallRow, Subscription, TopicFacts
 
 TOPIC = "persistent://t/n/one"
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sample_consumers import forecast, hostile_acks, hostile_clients, many_holes
-from sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
-
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.acks import Acks, BlockedRow
 from pulsar_backlog.report.clients import MAX_MODELS, ModelSum, TopicClients
@@ -19,6 +16,8 @@ from pulsar_backlog.report.model import (
     ReportModel,
     TableCount,
 )
+from tests.report.sample_consumers import forecast, hostile_acks, hostile_clients, many_holes
+from tests.report.sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
 
 
 def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:

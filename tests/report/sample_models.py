@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sample_consumers import all_acks, blocked_acks, model_sums, topic_clients
-from sample_parts import MIXED, STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
-
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
@@ -15,6 +12,19 @@ from pulsar_backlog.report.model import (
     SettingRow,
     TableCount,
     TopicSection,
+)
+from tests.report.sample_consumers import all_acks, blocked_acks, model_sums, topic_clients
+from tests.report.sample_parts import (
+    MIXED,
+    STARTED_MS,
+    T0_MS,
+    VERSIONS,
+    finding,
+    group,
+    publication,
+    quality,
+    section,
+    totals,
 )
 
 

@@ -8,15 +8,15 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_reader import Element, PageReader
-from sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
-from sample_models import lab
 
-from pulsar_backlog.cursors.stall_values import Action
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
-from pulsar_backlog.report.acks_view import ACTIONS, subscription_views
+from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
+from pulsar_backlog.subscriptions.stall_values import Action
+from tests.report.page_reader import Element, PageReader
+from tests.report.sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
+from tests.report.sample_models import lab
 
 sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=CELLS)
 
@@ -77,6 +77,16 @@ def test_many_short_stretches_are_read_in_equal_ones() -> None:
     drawn = strip(axis_of([2] * CELLS), facts_of([AckCell(at, 2, 1, 0, False) for at in range(0, CELLS, 2)]))
     assert drawn is not None
     assert [(row.entries, row.unacked, row.holes) for row in drawn.stretches] == [(16, 8, 4)] * MAX_TABLE_ROWS
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [(0, "2 holes of 5 entries"), (1, "2 holes of 5 entries, 1 batch in part"),
+     (3, "2 holes of 5 entries, 3 batches in part")],
+)  # fmt: skip
+def test_batches_that_are_acknowledged_in_part(batches: int, expected: str) -> None:
+    row = subscription("s", backlog_entries=5, holes=2, hole_entries=5, batch_holes=batches)
+    assert dict(told(row))["Holes"] == expected
 
 
 def test_ten_thousand_holes_are_one_small_profile() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 
 import pytest
-from sample_parts import finding
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.commands import all_findings, fill
 from pulsar_backlog.report.model import FindingRow
+from tests.report.sample_parts import finding
 
 
 def command(code: str, row: FindingRow | None, source: str = "s3://b/p", out: str = "my out") -> str:

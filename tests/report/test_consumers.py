@@ -9,10 +9,6 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from page_reader import PageReader
-from sample_consumers import all_acks, blocked_acks, forecast, model_sums, topic_clients
-from sample_models import clean, lab
-from sample_parts import finding, group, totals
 
 from pulsar_backlog.chunks.clients.events import DamageKind
 from pulsar_backlog.chunks.clients.outcomes import OutcomeWord
@@ -30,6 +26,10 @@ from pulsar_backlog.report.html import render
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
+from tests.report.page_reader import PageReader
+from tests.report.sample_consumers import all_acks, blocked_acks, forecast, model_sums, topic_clients
+from tests.report.sample_models import clean, lab
+from tests.report.sample_parts import finding, group, totals
 
 TOPIC = "persistent://lab/s3/t"
 DOCS = Path(__file__).parents[2] / "docs/result.md"

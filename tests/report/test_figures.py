@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_models import multi_chunk
-from sample_parts import group, section
 
 from pulsar_backlog.report.figures import MAX_SLOTS, MAX_TABLE_ROWS, PLOT_HEIGHT, merge, state_bar, timeline
 from pulsar_backlog.report.model import Bucket, LedgerFacts
+from tests.report.sample_models import multi_chunk
+from tests.report.sample_parts import group, section
 
 buckets = st.lists(
     st.builds(

@@ -15,12 +15,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from page_reader import Element, PageReader
-from sample_extremes import hostile, huge
-from sample_models import clean, empty, lab
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.html import render
+from tests.report.page_reader import Element, PageReader
+from tests.report.sample_extremes import hostile, huge
+from tests.report.sample_models import clean, empty, lab
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
 CSS = Path(__file__).parents[2] / "lib/pulsar_backlog/report/templates/report.css"

@@ -8,13 +8,13 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import duckdb
 import pytest
-from sample_parts import publication
 
 from pulsar_backlog.report import words
 from pulsar_backlog.report.model import ByteRange, FindingRow, PublicationRow, QualityRow
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, span_words
 from pulsar_backlog.tables import TABLES, Column
+from tests.report.sample_parts import publication
 
 PYTHON = {
     "string": str,
@@ -95,14 +95,6 @@ def test_span_words() -> None:
     assert span_words(publication("u", "gap", last_entry_id=0)) == "5:0"
     assert span_words(publication("u", "gap", first_entry_id=None)) == "5:2"
     assert span_words(publication("u", "gap", first_entry_id=None, last_ledger_id=None)) == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("number", "noun", "expected"),
-    [(0, "entry", "0 entries"), (1, "entry", "1 entry"), (2, "copy", "2 copies"), (1234, "message", "1,234 messages")],
-)
-def test_counted(number: int, noun: str, expected: str) -> None:
-    assert words.counted(number, noun) == expected
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,6 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sample_models import clean, empty, lab
-from sample_parts import MIXED, finding, group, quality, section, totals
 
 from pulsar_backlog.chunks import rows as chunk_rows
 from pulsar_backlog.findings import CATALOGUE
@@ -18,6 +16,8 @@ from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGr
 from pulsar_backlog.report.outcomes import outcome
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.report.words import FLAGS, STATES
+from tests.report.sample_models import clean, empty, lab
+from tests.report.sample_parts import MIXED, finding, group, quality, section, totals
 
 STATE_NAMES = get_args(chunk_rows.State)
 FLAG_NAMES = get_args(chunk_rows.Flag)
@@ -48,6 +48,8 @@ def test_every_state_and_flag_has_words() -> None:
         ("out_of_order", [], True, "certain", "rescue"),
         ("out_of_order", ["corrupt_copy"], False, "certain", "damaged"),
         ("orphan_prefix", [], False, "certain", "lost"),
+        ("orphan_prefix", ["resend_residue"], False, "certain", "odd"),
+        ("orphan_prefix", ["resend_residue", "uuid_reused"], False, "likely", "odd"),
         ("headless", [], False, "likely", "lost"),
         ("gap", [], False, "cannot_tell", "maybe_lost"),
         ("in_flight", ["sizes_lie"], False, "likely", "in_flight"),

@@ -12,7 +12,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pulsar_backlog.chunks.rows import ChunkRow, Damage, Damaged, Position, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, Damage, Damaged, trusted
+from pulsar_backlog.terms import Position
 
 MAX_NAMED = 3
 """Damaged entries that the reason of one message names."""

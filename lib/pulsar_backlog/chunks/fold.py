@@ -2,6 +2,7 @@
 
 A publication is one send: same uuid, same publish time, which every real client stamps once per message.
 Chunks are never joined across publish times.
+What is left of a message that was sent again is told beside the one that is whole, see `resends`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pulsar_backlog.chunks.damage import damaged_row, resent_chunks
 from pulsar_backlog.chunks.family import mixed_publish_times, reused_publish_times
 from pulsar_backlog.chunks.healthy import fold_healthy, is_healthy
 from pulsar_backlog.chunks.publication import FamilyFacts, fold_publication
+from pulsar_backlog.chunks.resends import tell_resends
 from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, FamilyFold, Flag, LogEdge, Publication, trusted
 
 MAX_DAMAGED = 20
@@ -43,7 +45,7 @@ def fold_family(rows: Sequence[ChunkRow], edge: LogEdge) -> FamilyFold:
         publications.append(publication)
         roles.extend(own_roles)
     roles.sort(key=_POSITION)
-    return FamilyFold(tuple(publications), tuple(roles))
+    return tell_resends(FamilyFold(tuple(publications), tuple(roles)), by_time, edge)
 
 
 def _flags_of_family(ordered: Sequence[ChunkRow], by_time: dict[int, list[ChunkRow]]) -> dict[int, set[Flag]]:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.chunks import passes, sizes
-from pulsar_backlog.chunks.rows import ChunkRow, Flag, Position, Role, codec, position, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, Flag, codec, position, trusted
+from pulsar_backlog.terms import Position, Role
 
 Fields = tuple[str | None, int | None, bool, str, int, int]
 """Codec, uncompressed size, whether encrypted, producer name, sequence id, metadata digest."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from pulsar_backlog.chunks import sizes
-from pulsar_backlog.chunks.rows import ChunkRow, Flag, Position, position, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, Flag, position, trusted
+from pulsar_backlog.terms import Position
 
 
 def client_picks(copies: Iterable[ChunkRow], n: int) -> Iterator[list[ChunkRow]]:

@@ -21,13 +21,12 @@ from pulsar_backlog.chunks.rows import (
     Flag,
     LogEdge,
     Publication,
-    State,
-    Sureness,
     position,
     stored_at_ms,
     trusted,
 )
 from pulsar_backlog.chunks.sureness import OutOfPlace
+from pulsar_backlog.terms import State, Sureness
 
 
 @dataclass(frozen=True, slots=True)

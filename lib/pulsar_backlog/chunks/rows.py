@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-State = Literal["whole", "out_of_order", "orphan_prefix", "headless", "gap", "in_flight", "malformed"]
-Role = Literal["used", "duplicate", "residue", "orphan", "conflicting"]
-Sureness = Literal["certain", "likely", "cannot_tell"]
+from pulsar_backlog.terms import Position, Role, State, Sureness
+
 Flag = Literal[
     "repeated_prefix",
     "overlap",
     "tail_residue",
     "prefix_residue",
     "whole_duplicate",
+    "resend_residue",
     "uuid_reused",
     "mixed_with_another_publication",
     "metadata_conflict",
@@ -23,7 +23,6 @@ Flag = Literal[
     "corrupt_copy",
     "copies_differ",
     "ledger_span",
-    "undecryptable",
     "decode_fault",
 ]
 DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]
@@ -33,9 +32,6 @@ ENCRYPTION_TAG_BYTES = 16
 
 MAX_LISTED = 1000
 """How many missing chunk ids, and how many missing byte ranges, a publication names at most."""
-
-Position = tuple[int, int]
-"""Ledger id and entry id; ledger ids of a topic ascend with time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +46,8 @@ class ChunkRow:
         chunk_id: place of the chunk, from 0; None when absent.
         num_chunks: `num_chunks_from_msg`; None when absent.
         total_bytes: `total_chunk_msg_size`, compressed and not encrypted; None when absent.
-        payload_offset: first byte of the payload in the data object.
+        payload_offset: first byte of the payload in the data object; where that is compressed, of the block or record
+            that holds it.
         payload_length: payload bytes as stored (encrypted: with the tag).
         payload_crc32c: CRC-32C of the stored payload alone; None when not computed.
         checksum_state: `valid`, `mismatch` or `absent`.
@@ -63,6 +60,8 @@ class ChunkRow:
         metadata_digest: hash of key, ordering key, properties (but the replication position), event time,
             schema version, transaction: equal on all chunks of one healthy message.
         broker_timestamp_ms: when the broker stored it; None when not recorded.
+        inner_offset: first byte of the payload in that block or record, decompressed; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None likewise.
     """
 
     ledger_id: int
@@ -84,6 +83,20 @@ class ChunkRow:
     num_messages_in_batch: int | None
     metadata_digest: int
     broker_timestamp_ms: int | None
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+
+class Picked(NamedTuple):
+    """The stored copy of a chunk that a message is made of, and where its payload lies; named as in `manifest`."""
+
+    chunk_id: int
+    ledger_id: int
+    entry_id: int
+    offset: int
+    length: int
+    inner_offset: int | None = None
+    block_length: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +170,7 @@ class LogEdge:
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
         damage: the topic's damaged entries.
+        deduplicated: whether the broker is known to drop duplicates.
     """
 
     end_time_ms: int | None
@@ -172,6 +186,7 @@ class LogEdge:
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None
     damage: Damage = NO_DAMAGE
+    deduplicated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,7 @@ class Publication:
 
     Attributes:
         missing_bytes: half-open ranges of the compressed message, merged; empty when unknown.
-        manifest: `(chunk_id, ledger_id, entry_id, offset, length)` in order; empty unless rebuildable.
+        manifest: where the payload of each chunk lies, in order; empty unless rebuildable.
     """
 
     chunk_uuid: str
@@ -210,7 +225,7 @@ class Publication:
     span_entries: int
     span_ms: int
     ledgers: tuple[int, ...]
-    manifest: tuple[tuple[int, int, int, int, int], ...]
+    manifest: tuple[Picked, ...]
     decode_state: DecodeState
     decoded_bytes: int | None = None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, position, stored_at_ms
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, position, stored_at_ms
+from pulsar_backlog.terms import State
 
 
 def makes_sense(row: ChunkRow, n: int) -> bool:

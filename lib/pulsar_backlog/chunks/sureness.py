@@ -5,19 +5,17 @@ Every doubt has a weight; the heaviest decides, and all of them are told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
 
 from pulsar_backlog.chunks.damage import Resent, about_copies
-from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, State, Sureness, stored_at_ms, trusted
+from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, stored_at_ms, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
+from pulsar_backlog.terms import INCOMPLETE, State, Sureness, least_sure
 
 Doubt = tuple[Sureness, str]
-
-LOST: frozenset[State] = frozenset({"orphan_prefix", "headless", "gap"})
-"""States of messages that lack chunks which will not come any more."""
 
 OutOfPlace = Literal["none", "damaged", "other_bytes"]
 
@@ -26,7 +24,6 @@ _OUT_OF_PLACE: dict[OutOfPlace, str] = {
     "other_bytes": "the copies that add up to the recorded total are not in order; only with others are they",
 }
 
-_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
 
 CERTAIN_REASON: dict[State, str] = {
     "whole": "every chunk is stored, in order and undamaged",
@@ -88,11 +85,7 @@ def judge(facts: Facts, edge: LogEdge) -> tuple[Sureness, str]:
     doubts = [*_doubts_about_bytes(facts), *_doubts_about_sizes(facts), *_doubts_about_log(facts, edge)]
     if not doubts:
         return "certain", CERTAIN_REASON[facts.state]
-    return _heaviest(doubts), "; ".join(text for _, text in doubts)
-
-
-def _heaviest(doubts: Iterable[Doubt]) -> Sureness:
-    return max((sureness for sureness, _ in doubts), key=_WEIGHT.__getitem__)
+    return least_sure(sureness for sureness, _ in doubts), "; ".join(text for _, text in doubts)
 
 
 def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
@@ -116,7 +109,7 @@ def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
 def _doubts_about_sizes(facts: Facts) -> Iterator[Doubt]:
     if facts.count_lies:
         yield "likely", "every byte that its total counts is stored, but the recorded count of chunks is another"
-    elif facts.sizes_contradict and facts.state in LOST:
+    elif facts.sizes_contradict and facts.state in INCOMPLETE:
         yield "likely", "its sizes contradict each other, so whether chunks are missing is not certain"
     if facts.total_contradicted:
         yield "likely", "every chunk is stored, but the recorded total contradicts their bytes"
@@ -134,7 +127,7 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
     if facts.state == "malformed" and facts.may_arrive:
         yield "likely", "more of it may still be arriving"
     yield from (("likely", words) for words in facts.near_damage)
-    if facts.state not in LOST:
+    if facts.state not in INCOMPLETE:
         return
     if edge.has_rejects:
         yield "likely", "entries of the topic could not be decoded, and one may be a missing chunk"

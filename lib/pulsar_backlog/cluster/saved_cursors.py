@@ -20,8 +20,8 @@ from typing import Literal
 from urllib.parse import unquote_plus
 
 from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.terms import Position
 
-Position = tuple[int, int]
 Range = tuple[int, int, int, int]
 
 _POSITION = re.compile(r"(-1|\d{1,18}):(-1|\d{1,18})", re.ASCII)

@@ -10,74 +10,75 @@ from typing import Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import EndpointOption, SourceArgument
+from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.config import Pipeline, job_argv, load_pipelines
 from pulsar_backlog.jobfiles import load_job
-from pulsar_backlog.options import HELP
-from pulsar_backlog.report.again import Saved
+from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.storage.runs import (
+from pulsar_backlog.report.terminal.again import Saved
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.storage.endings import ending
+from pulsar_backlog.storage.runs import run_job
+from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
     EXIT_FINDINGS,
     EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
     EXIT_UNCHANGED,
     EXIT_USAGE,
-    run_job,
 )
 
+_STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
+"""Exit codes of a job after which no other job runs."""
 
-def audit(
-    source: SourceArgument,
-    out: Annotated[str, typer.Option(help=HELP["out"], show_default=False)],
-    admin: Annotated[str | None, typer.Option(help=HELP["admin"])] = None,
-    topic: Annotated[list[str] | None, typer.Option(help=HELP["topic"])] = None,
-    ledger: Annotated[list[str] | None, typer.Option(help=HELP["ledger"])] = None,
-    since: Annotated[str | None, typer.Option(help=HELP["since"])] = None,
-    until: Annotated[str | None, typer.Option(help=HELP["until"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
-    endpoint: EndpointOption = None,
-    fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
-    exit_zero_when_unchanged: Annotated[bool, typer.Option(help=HELP["exit_zero_when_unchanged"])] = False,
-) -> None:
+
+@job_options(
+    "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "grace_seconds", "model",
+    "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged", required=("out",),
+)  # fmt: skip
+def audit(source: SourceArgument, given: Given) -> None:
     """Audit offloaded ledgers: tables, findings and a report."""
-    given = {
-        "source": absolute("source", source), "out": absolute("out", out), "admin": absolute("admin", admin),
-        "topic": topic or None, "ledger": ledger or None, "since": since, "until": until, "cluster": cluster,
-        "endpoint": endpoint, "fail_on": fail_on, "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
-    }  # fmt: skip
-    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given))
+    given = {**given, "source": absolute("source", source)}
+    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit"))
 
 
+@job_options(*OPTIONS)
 def run(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml", show_default=False)],
-    source: Annotated[str | None, typer.Option(help=HELP["source"])] = None,
-    out: Annotated[str | None, typer.Option(help=HELP["out"])] = None,
-    admin: Annotated[str | None, typer.Option(help=HELP["admin"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
-    endpoint: EndpointOption = None,
-    fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
-    exit_zero_when_unchanged: Annotated[bool, typer.Option(help=HELP["exit_zero_when_unchanged"])] = False,
+    given: Given,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
-    given = {
-        "source": absolute("source", source), "out": absolute("out", out), "admin": absolute("admin", admin),
-        "cluster": cluster, "endpoint": endpoint, "fail_on": fail_on,
-        "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
-    }  # fmt: skip
     raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
 
 
-def run_pipeline(pipeline: Pipeline, given: Mapping[str, object]) -> int:
-    """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new."""
-    overrides = {**given, "exit_zero_when_unchanged": None}
-    lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
+def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str = "run") -> int:
+    """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new.
+
+    Args:
+        pipeline: as `Pipelines.get` returns it.
+        given: options that win over the pipeline's.
+        command: what holds the output folder from the first job to the last.
+    """
+    who = f"pulsar-backlog {command}"
+
+    def run_all() -> int:
+        overrides = {**given, "exit_zero_when_unchanged": None}
+        lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
+        out = given.get("out") or pipeline.options.out
+        with claimed(str(out) if out else None, who):
+            return _run_jobs(lines, given)
+
+    return ending(who, run_all)
+
+
+def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object]) -> int:
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.
         sys.stderr.write(f"[{number}/{len(lines)}] {job}\n")
         code = _run_report(argv, codes, given) if job == "write_report" else load_job(job).main(argv)
-        if code in (EXIT_USAGE, EXIT_FAILED):
+        if code in _STOPPED:
             return int(code)
         codes.append(code)
     return _worst(codes, given)
@@ -100,7 +101,7 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) 
     if saved:
         job.show_again(saved[0])
         return int(saved[0]["exit_code"])
-    if not seen or code in (EXIT_USAGE, EXIT_FAILED):
+    if not seen or code in _STOPPED:
         return code
     final = seen[0].exit_code if seen[0].exit_code != EXIT_CLEAN else _worst([*codes, code], given)
     job.show(replace(seen[0], exit_code=final))

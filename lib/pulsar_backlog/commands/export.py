@@ -11,15 +11,25 @@ import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.audit import run_pipeline
-from pulsar_backlog.commands.places import EndpointOption
+from pulsar_backlog.commands.options import Given, job_options
 from pulsar_backlog.config import job_argv, load_pipelines
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.jobfiles import load_job
-from pulsar_backlog.options import HELP
+from pulsar_backlog.options import OPTIONS
 
 PIPELINE = "export"
 
 
+@job_options(
+    "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
+    "private_keys_command", "to", "format", "inline_limit_bytes", "cluster", "endpoint", "fail_on",
+    "exit_zero_when_unchanged",
+    words={
+        "out": f"{OPTIONS['out'].words.help}; needed with SOURCE",
+        "since": "only messages published from this time on",
+        "until": "only messages published before this time",
+    },
+)  # fmt: skip
 def export(
     place: Annotated[
         str,
@@ -27,32 +37,10 @@ def export(
             metavar="SOURCE|DIR", help="what to export: ledgers, or the folder of an audit", show_default=False
         ),
     ],
-    out: Annotated[str | None, typer.Option(help=f"{HELP['out']}; needed with SOURCE")] = None,
-    topic: Annotated[list[str] | None, typer.Option(help=HELP["topic"])] = None,
-    since: Annotated[str | None, typer.Option(help="only messages published from this time on")] = None,
-    until: Annotated[str | None, typer.Option(help="only messages published before this time")] = None,
-    producer: Annotated[list[str] | None, typer.Option(help=HELP["producer"])] = None,
-    key: Annotated[list[str] | None, typer.Option(help=HELP["key"])] = None,
-    state: Annotated[list[str] | None, typer.Option(help=HELP["state"])] = None,
-    transactions: Annotated[str | None, typer.Option(help=HELP["transactions"])] = None,
-    private_keys: Annotated[str | None, typer.Option(help=HELP["private_keys"])] = None,
-    private_keys_command: Annotated[str | None, typer.Option(help=HELP["private_keys_command"])] = None,
-    to: Annotated[str | None, typer.Option(help=HELP["to"])] = None,
-    form: Annotated[str | None, typer.Option("--format", help=HELP["format"])] = None,
-    inline_limit_bytes: Annotated[int | None, typer.Option(help=HELP["inline_limit_bytes"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
-    endpoint: EndpointOption = None,
-    fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
-    exit_zero_when_unchanged: Annotated[bool, typer.Option(help=HELP["exit_zero_when_unchanged"])] = False,
+    given: Given,
 ) -> None:
     """Export messages: decrypted, rebuilt, decompressed, verified; as table, Parquet or files."""
-    given = {
-        "topic": topic or None, "since": since, "until": until, "producer": producer or None, "key": key or None,
-        "state": state or None, "transactions": transactions, "private_keys": absolute("private_keys", private_keys),
-        "private_keys_command": private_keys_command, "to": absolute("to", to), "format": form,
-        "inline_limit_bytes": inline_limit_bytes, "cluster": cluster, "endpoint": endpoint, "fail_on": fail_on,
-        "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
-    }  # fmt: skip
+    out = given.pop("out", None)
     raise typer.Exit(run_export(place, out, given))
 
 
@@ -67,7 +55,7 @@ def run_export(place: str, out: str | None, given: Mapping[str, object]) -> int:
     if not is_audit(here):
         if out is None:
             raise UsageError(f"{place} is no folder of an audit: name a folder for the tables with --out")
-        return run_pipeline(pipeline, {**given, "source": here, "out": absolute("out", out)})
+        return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
     if out is not None:
         raise UsageError(f"{place} is the folder of an audit: leave --out away, or name the source")
     source = source_of(here, str(given.get("cluster") or pipeline.options.cluster))

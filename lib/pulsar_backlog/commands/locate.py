@@ -12,12 +12,12 @@ import typer
 from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.commands.options import OutArgument
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import parse_instant
-from pulsar_backlog.report.locate import Located, located_entry, located_time, print_located
-from pulsar_backlog.wire.message_id import MessageId, parse_message_id
+from pulsar_backlog.report.terminal.locate import Located, doubts_about_id, located_entry, located_time, print_located
+from pulsar_backlog.wire.message_id import parse_message_id
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,7 +28,6 @@ _ID_HELP = "message id: LEDGER:ENTRY[:PARTITION[:BATCH]], as a client prints it,
 _TABLES = ("entries", "chunks", "chunked_messages")
 _MILLISECONDS = re.compile(r"\d{12,16}", re.ASCII)
 """From the year 1973 on: fewer digits are seconds, and those are not taken for a time in 1970."""
-_PARTITION = re.compile(r"-partition-(\d+)$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def locate(
 
 def _positions(out: str, topic: str | None, cluster: str | None) -> Positions:
     """The entries, and where to seek for each. Only the tables this needs are opened: a start takes long enough."""
-    from pulsar_backlog.frames.locating import of_topics  # noqa: PLC0415 - starts Spark
+    from pulsar_backlog.frames.report.locating import of_topics  # noqa: PLC0415 - starts Spark
     from pulsar_backlog.storage.delta import exists, read_table  # noqa: PLC0415
     from pulsar_backlog.storage.session import start_session  # noqa: PLC0415
     from pulsar_backlog.tables import TABLES  # noqa: PLC0415
@@ -86,17 +85,17 @@ def _of_id(text: str) -> Callable[[Positions], Iterator[Located]]:
     wanted = parse_message_id(text)  # before Spark: a wrong id is told at once
 
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import at_position  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import at_position  # noqa: PLC0415
 
         for row in _rows(at_position(positions.seek, wanted.ledger_id, wanted.entry_id)):
-            yield located_entry(text, row, tuple(_doubts(wanted, row)))
+            yield located_entry(text, row, tuple(doubts_about_id(wanted, row)))
 
     return answers
 
 
 def _of_uuid(uuid: str) -> Callable[[Positions], Iterator[Located]]:
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import of_uuid  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import of_uuid  # noqa: PLC0415
 
         yield from (located_entry(uuid, row) for row in _rows(of_uuid(positions.seek, uuid)))
 
@@ -105,7 +104,7 @@ def _of_uuid(uuid: str) -> Callable[[Positions], Iterator[Located]]:
 
 def _of_index(index: int) -> Callable[[Positions], Iterator[Located]]:
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import at_index  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import at_index  # noqa: PLC0415
 
         for row in _rows(at_index(positions.seek, index)):
             batched = (row["num_messages_in_batch"] or 0) > 1
@@ -125,7 +124,7 @@ def _of_time(text: str) -> Callable[[Positions], Iterator[Located]]:
     time_ms = round(instant.timestamp() * 1000)
 
     def answers(positions: Positions) -> Iterator[Located]:
-        from pulsar_backlog.frames.locating import around_time, at_positions  # noqa: PLC0415
+        from pulsar_backlog.frames.report.locating import around_time, at_positions  # noqa: PLC0415
 
         # The times are those of `entries`; only for what was found the joins of the view are worth their while.
         sides = list(_rows(around_time(positions.entries, time_ms).orderBy("cluster", "topic", "clock")))
@@ -145,18 +144,3 @@ def _position(place: dict[str, int]) -> tuple[int, int]:
 
 def _rows(frame: DataFrame) -> Iterator[dict[str, Any]]:
     return (row.asDict(recursive=True) for row in frame.limit(MAX_ANSWERS).collect())
-
-
-def _doubts(wanted: MessageId, row: dict[str, Any]) -> Iterator[str]:
-    """What the id says and the tables do not."""
-    count = row["num_messages_in_batch"] or 1
-    if wanted.batch_index is not None and wanted.batch_index >= count:
-        yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {count}"
-    partition = _PARTITION.search(row["topic"] or "")
-    if wanted.partition is not None and wanted.partition != (int(partition[1]) if partition else None):
-        yield f"the id names partition {wanted.partition}, but the ledger is of this topic: is it another cluster's id?"
-    seek = (row["seek_ledger_id"], row["seek_entry_id"])
-    if wanted.first_chunk is not None and wanted.first_chunk != seek:
-        yield f"the id names {wanted.first_chunk[0]}:{wanted.first_chunk[1]} as the first chunk, which is not so here"
-    if row["state"] is not None and wanted.first_chunk is None and seek != (wanted.ledger_id, wanted.entry_id):
-        yield "clients that are given this id begin in mid-message and skip it: use the position to seek"

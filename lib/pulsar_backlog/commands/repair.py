@@ -33,19 +33,20 @@ from pulsar_backlog.commands.connection import (
     TimeoutOption,
     TokenFileOption,
 )
+from pulsar_backlog.commands.repair_plan import audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
-from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
-from pulsar_backlog.options import HELP
-from pulsar_backlog.repair.apply import Limits, Outcome, apply_plan, dry_run
-from pulsar_backlog.repair.client import Keys, opened_client, read_keys
-from pulsar_backlog.repair.connection import Service
-from pulsar_backlog.repair.door import Door, Ledgers
-from pulsar_backlog.repair.drift import Allowed
-from pulsar_backlog.repair.journal import open_journal
+from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.repair.applying.apply import Limits, Outcome, apply_plan, dry_run
+from pulsar_backlog.repair.applying.drift import Allowed
+from pulsar_backlog.repair.applying.journal import open_journal
+from pulsar_backlog.repair.applying.verify import VERIFIED_NAME, Verdict, verify_plan
+from pulsar_backlog.repair.broker.client import Keys, opened_client, read_keys
+from pulsar_backlog.repair.broker.cluster import Door, Ledgers
+from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.values import Action, Plan, read_plan
-from pulsar_backlog.repair.verify import VERIFIED_NAME, Verdict, verify_plan
-from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 repair = typer.Typer(
     help="Put right what an audit found: plan it, apply the plan, verify it.",
@@ -82,7 +83,7 @@ def apply(
             help="where the offloaded ledgers lie, when not where the plan says (messages as they are stored)"
         ),
     ] = None,
-    endpoint: Annotated[str | None, typer.Option(help=HELP["endpoint"])] = None,
+    endpoint: Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].words.help)] = None,
     max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
     max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
     per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
@@ -108,9 +109,10 @@ def apply(
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
-    with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
-        told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
-    record(plan)
+    with claimed(audit_beside(plan), "pulsar-backlog repair apply"):
+        with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
+            told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
+        record(plan)
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
     words = {row.word for row in told} - {"advice", "kept"}
     if words <= {"done", "already"}:
@@ -137,10 +139,11 @@ def verify(
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
-    with _door(admin_url, service_url, access, keys, Ledgers()) as door:
-        verdicts = list(verify_plan(door, planned, journal))
-        _note(plan, verdicts, door)
-    record(plan)
+    with claimed(audit_beside(plan), "pulsar-backlog repair verify"):
+        with _door(admin_url, service_url, access, keys, Ledgers()) as door:
+            verdicts = list(verify_plan(door, planned, journal))
+            _note(plan, verdicts, door)
+        record(plan)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)

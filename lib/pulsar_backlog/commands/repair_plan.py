@@ -10,49 +10,33 @@ from typing import Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.commands.options import Given, OutArgument, job_options
+from pulsar_backlog.config import rendered
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.jobfiles import load_job
-from pulsar_backlog.options import HELP
-from pulsar_backlog.repair.journal import open_journal
-from pulsar_backlog.repair.trail import action_rows, plan_state, read_verdicts, ticket
+from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.repair.applying.journal import open_journal
+from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts, ticket
 from pulsar_backlog.repair.values import read_plan
-from pulsar_backlog.report.repair import PlanView, Row, print_action, print_plan
-from pulsar_backlog.storage.runs import EXIT_CLEAN, EXIT_UNCHANGED, run_job
+from pulsar_backlog.report.terminal.repair import PlanView, Row, print_action, print_plan
+from pulsar_backlog.storage.runs import run_job
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_UNCHANGED
 
 JOB = "plan_repair"
 
 
+@job_options(
+    "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
+    "accept_unsure", "exported", "earlier", "as_stored", "message", "cluster",
+    words={"model": "republish what this client loses, such as python; may be repeated"},
+)  # fmt: skip
 def plan(
     out: OutArgument,
-    topic: Annotated[list[str] | None, typer.Option(help=HELP["topic"])] = None,
-    subscription: Annotated[list[str] | None, typer.Option(help=HELP["subscription"])] = None,
-    code: Annotated[list[str] | None, typer.Option(help=HELP["code"])] = None,
-    severity: Annotated[str | None, typer.Option(help=HELP["severity"])] = None,
-    min_age: Annotated[str | None, typer.Option(help=HELP["min_age"])] = None,
-    max_count: Annotated[int | None, typer.Option(help=HELP["max_count"])] = None,
-    max_bytes: Annotated[int | None, typer.Option(help=HELP["max_bytes"])] = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="republish what this client loses, such as python; may be repeated")
-    ] = None,
-    republish_to: Annotated[str | None, typer.Option(help=HELP["republish_to"])] = None,
-    accept_unsure: Annotated[str | None, typer.Option(help=HELP["accept_unsure"])] = None,
-    exported: Annotated[str | None, typer.Option(help=HELP["exported"])] = None,
-    earlier: Annotated[str | None, typer.Option(help=HELP["earlier"])] = None,
-    as_stored: Annotated[bool, typer.Option("--as-stored", help=HELP["as_stored"])] = False,
-    message: Annotated[list[str] | None, typer.Option(help=HELP["message"])] = None,
-    cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
+    given: Given,
     explain: Annotated[int | None, typer.Option(metavar="ACTION", help="show one action of the plan in full")] = None,
 ) -> None:
     """Plan repairs from the tables in DIR: who waits on what, and what can be done without losing anything."""
-    given = {
-        "out": absolute("out", out), "topic": topic or None, "subscription": subscription or None,
-        "code": code or None, "severity": severity, "min_age": min_age, "max_count": max_count,
-        "max_bytes": max_bytes, "model": model or None, "republish_to": republish_to, "accept_unsure": accept_unsure,
-        "exported": absolute("exported", exported), "earlier": absolute("earlier", earlier), "cluster": cluster,
-        "as_stored": as_stored, "message": message or None,
-    }  # fmt: skip
-    raise typer.Exit(run_plan(given, explain))
+    raise typer.Exit(run_plan({**given, "out": absolute("out", out)}, explain))
 
 
 def run_plan(given: Mapping[str, object], explained: int | None) -> int:
@@ -65,7 +49,9 @@ def run_plan(given: Mapping[str, object], explained: int | None) -> int:
     named = given.get("cluster") or _only_cluster(out)
     job = load_job(JOB)
     seen: list[PlanView] = []
-    code = run_job(JOB, job.arg_parser(), _argv({**given, "cluster": named}), lambda c: job.plan(c, seen.append))
+    options = {**given, "cluster": named}
+    argv = [part for name, value in options.items() for part in rendered(OPTIONS[name].flag, value)]
+    code = run_job(JOB, job.arg_parser(), argv, lambda c: job.plan(c, seen.append))
     if not seen or code not in (EXIT_CLEAN, EXIT_UNCHANGED):
         return code
     if explained is None:
@@ -93,10 +79,16 @@ def show(
         print_plan(PlanView(planned.plan_id, str(plan), plan_state(rows), rows))
 
 
+def audit_beside(plan: Path) -> str | None:
+    """The folder of the audit that a plan lies in; None where it was taken elsewhere."""
+    out = plan.resolve().parent.parent
+    return str(out) if (out / "tables" / "repair_plans" / "_delta_log").is_dir() else None
+
+
 def record(plan: Path) -> None:
     """Bring the tables beside a plan up to what its journal says; nothing when no tables lie beside it."""
-    out = plan.resolve().parent.parent
-    if not (out / "tables" / "repair_plans" / "_delta_log").is_dir():
+    out = audit_beside(plan)
+    if out is None:
         return
     # Spark starts only when it is needed.
     from pulsar_backlog.storage.repairs import plan_row, write_trail  # noqa: PLC0415
@@ -104,12 +96,12 @@ def record(plan: Path) -> None:
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
-    spark = start_session("pulsar-backlog repair", str(out))
-    row = plan_row(spark, str(out), planned.cluster, planned.plan_id)
+    spark = start_session("pulsar-backlog repair", out)
+    row = plan_row(spark, out, planned.cluster, planned.plan_id)
     if row is None:
         return
-    write_trail(spark, str(out), {**row, "state": plan_state(rows)}, rows)
-    load_job(JOB).write_page(spark, str(out), planned.cluster)
+    write_trail(spark, out, {**row, "state": plan_state(rows)}, rows)
+    load_job(JOB).write_page(spark, out, planned.cluster)
 
 
 def _chosen(rows: Sequence[Row], number: int) -> Row:
@@ -117,18 +109,6 @@ def _chosen(rows: Sequence[Row], number: int) -> Row:
     if not found:
         raise UsageError(f"the plan has no action {number}")
     return found[0]
-
-
-def _argv(given: Mapping[str, object]) -> list[str]:
-    """A job's command line; what is not given is left out."""
-    argv: list[str] = []
-    for name, value in given.items():
-        flag = f"--{name.replace('_', '-')}"
-        if isinstance(value, bool):
-            argv += [flag] if value else []
-            continue
-        argv += [f"{flag}={one}" for one in (value if isinstance(value, list) else [value]) if one is not None]
-    return argv
 
 
 def _only_cluster(out: str) -> str:

@@ -9,7 +9,8 @@ import typer
 from rich.console import Console
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.places import OutArgument
+from pulsar_backlog.commands.options import OutArgument
+from pulsar_backlog.counting import counted
 
 
 def sql(
@@ -26,4 +27,4 @@ def sql(
         run_query(place, query, Console())
         return
     rows = write_query(place, query, format_, to.absolute())
-    Console(stderr=True).print(f"{rows:,} rows written to {to}", markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(f"{counted(rows, 'row')} written to {to}", markup=False, highlight=False, soft_wrap=True)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from pulsar_backlog.cursors.values import AckState, LongList, Longs, Position
+from pulsar_backlog.cursors.values import AckState, LongList, Longs
+from pulsar_backlog.terms import Position
 
 MAX_ENTRY_ID = (1 << 32) - 1
 """The largest entry a bitmap holds; a ledger with more would be petabytes."""

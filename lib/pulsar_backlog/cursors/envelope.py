@@ -12,9 +12,7 @@ and https://github.com/apache/pulsar/pull/22799
 from __future__ import annotations
 
 import struct
-import zlib
 
-import cramjam
 from google.protobuf.message import DecodeError as ProtobufError
 
 from pulsar_backlog.errors import DecodeError
@@ -56,13 +54,6 @@ def opened(value: bytes) -> tuple[bytes, str | None]:
     return _exactly(codec, value[6 + length :], header.uncompressed_size), codec
 
 
-def enveloped(message: bytes, codec: str) -> bytes:
-    """The value of the metadata store for a message, compressed."""
-    header = pb.CompressionHeader(compression_type=CODECS.index(codec), uncompressed_size=len(message))
-    head = header.SerializeToString()
-    return MAGIC + struct.pack(">i", len(head)) + head + compressed(codec, message)
-
-
 def unprefixed(data: bytes, codec: str) -> bytes:
     """The message behind a PIP-381 size prefix.
 
@@ -75,11 +66,6 @@ def unprefixed(data: bytes, codec: str) -> bytes:
     if size < 0:
         raise _bad(0, "a size", str(size))
     return _exactly(codec, data[4:], size)
-
-
-def prefixed(message: bytes, codec: str) -> bytes:
-    """A message as PIP-381 writes it into a cursor ledger that has the compression key."""
-    return struct.pack(">i", len(message)) + compressed(codec, message)
 
 
 def possible_codecs(data: bytes) -> tuple[str | None, ...]:
@@ -100,20 +86,6 @@ def possible_codecs(data: bytes) -> tuple[str | None, ...]:
         "LZ4": True,
     }
     return tuple(codec for codec, likely in signs.items() if likely)
-
-
-def compressed(codec: str, data: bytes) -> bytes:
-    """What a broker stores of `data` in this codec."""
-    if codec == "NONE":
-        return data
-    if codec == "LZ4":
-        return bytes(cramjam.lz4.compress_block(data, store_size=False))
-    if codec == "ZLIB":
-        deflater = zlib.compressobj()
-        return deflater.compress(data) + deflater.flush(zlib.Z_SYNC_FLUSH)
-    if codec == "ZSTD":
-        return bytes(cramjam.zstd.compress(data))
-    return bytes(cramjam.snappy.compress_raw(data))
 
 
 def _exactly(codec: str, data: bytes, size: int) -> bytes:

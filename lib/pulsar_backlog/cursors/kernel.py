@@ -180,18 +180,6 @@ def varint_length(value: int) -> int:
 
 
 @compiled
-def put_varint(out: Any, at: int, value: int) -> int:
-    """Write a varint at `at`; the position after it."""
-    bits = np.uint64(value)
-    while bits >= np.uint64(0x80):
-        out[at] = np.uint8((bits & np.uint64(0x7F)) | np.uint64(0x80))
-        bits >>= np.uint64(7)
-        at += 1
-    out[at] = np.uint8(bits)
-    return at + 1
-
-
-@compiled
 def nested_length(ledger_id: int, entry_id: int) -> int:
     """Bytes of a NestedPosition."""
     return int(2 + varint_length(ledger_id) + varint_length(entry_id))
@@ -211,36 +199,9 @@ def range_lengths(ranges: Any, out: Any) -> int:
 
 
 @compiled
-def put_ranges(ranges: Any, out: Any, at: int) -> int:
-    """Write the rows of `ranges` as fields 3; the position after them. `out` has the room `range_lengths` says."""
-    for row in range(len(ranges)):
-        lower = nested_length(ranges[row, 0], ranges[row, 1])
-        upper = nested_length(ranges[row, 2], ranges[row, 3])
-        out[at] = 0x1A
-        at = put_varint(out, at + 1, 2 + varint_length(lower) + varint_length(upper) + lower + upper)
-        for side in range(2):
-            out[at] = 0x0A if side == 0 else 0x12
-            at = put_varint(out, at + 1, lower if side == 0 else upper)
-            out[at] = 0x08
-            at = put_varint(out, at + 1, ranges[row, 2 * side])
-            out[at] = 0x10
-            at = put_varint(out, at + 1, ranges[row, 2 * side + 1])
-    return at
-
-
-@compiled
 def words_length(words: Any) -> int:
     """Bytes of the words as unpacked fields 2."""
     total = 0
     for k in range(len(words)):
         total += 1 + varint_length(words[k])
     return total
-
-
-@compiled
-def put_words(words: Any, out: Any, at: int) -> int:
-    """Write the words as unpacked fields 2; the position after them."""
-    for k in range(len(words)):
-        out[at] = 0x10
-        at = put_varint(out, at + 1, words[k])
-    return at

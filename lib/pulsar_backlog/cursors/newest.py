@@ -14,8 +14,8 @@ from functools import cached_property
 
 from pulsar_backlog.cursors.acked import AckedSet
 from pulsar_backlog.cursors.recover import Recovered
-from pulsar_backlog.cursors.stall_values import Sureness
-from pulsar_backlog.cursors.values import AckState, Position
+from pulsar_backlog.cursors.values import AckState
+from pulsar_backlog.terms import Position, Sureness
 
 _SNAPSHOT = "only the snapshot of the last ledger switch is given; what followed lies in the cursor ledger"
 _RANK = {"stats_internal": 1, "cursor_ledger": 0, "metadata_store": -1, "info_internal": -1}

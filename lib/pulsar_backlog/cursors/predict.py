@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set, full, runs
-from pulsar_backlog.cursors.encode import Splitting, limited, position_info_bytes, state_of
 from pulsar_backlog.cursors.newest import Newest
-from pulsar_backlog.cursors.values import Position
+from pulsar_backlog.cursors.sizes import Splitting, limited, position_info_bytes, state_of
+from pulsar_backlog.terms import Position
 
 
 @dataclass(frozen=True, slots=True)

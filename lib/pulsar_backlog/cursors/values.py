@@ -15,9 +15,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pulsar_backlog.terms import Position
+
 Longs: TypeAlias = npt.NDArray[np.int64]
-Position: TypeAlias = tuple[int, int]
-"""(ledger id, entry id)."""
 Encoding: TypeAlias = Literal["none", "ranges", "long_array"]
 
 NO_RANGES: Longs = np.empty((0, 4), dtype=np.int64)

@@ -6,6 +6,6 @@ letter or family of them, listed in `catalogue.py`.
 
 from pulsar_backlog.findings.catalogue import CATALOGUE
 from pulsar_backlog.findings.finding import MAX_EVIDENCE, Finding
-from pulsar_backlog.findings.kinds import SEVERITIES, FindingKind, Severity, Sureness
+from pulsar_backlog.findings.kinds import SEVERITIES, FindingKind, Severity
 
-__all__ = ["CATALOGUE", "MAX_EVIDENCE", "SEVERITIES", "Finding", "FindingKind", "Severity", "Sureness"]
+__all__ = ["CATALOGUE", "MAX_EVIDENCE", "SEVERITIES", "Finding", "FindingKind", "Severity"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pulsar_backlog.findings.catalogue import CATALOGUE
-from pulsar_backlog.findings.kinds import FindingKind, Sureness
+from pulsar_backlog.findings.kinds import FindingKind
+from pulsar_backlog.terms import Sureness
 
 MAX_EVIDENCE = 20
 """Positions or values a finding carries at most; the tables hold the rest."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet
-from pulsar_backlog.repair.values import Position, Run
+from pulsar_backlog.repair.values import Run
+from pulsar_backlog.terms import Position
 
 
 @dataclass(frozen=True)

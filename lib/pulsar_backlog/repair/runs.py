@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pulsar_backlog.repair.values import Position, Run
+from pulsar_backlog.repair.values import Run
+from pulsar_backlog.terms import Position
 
 
 def runs_of(positions: Iterable[Position]) -> tuple[Run, ...]:

@@ -1,4 +1,4 @@
-"""From small rows about subscriptions and clients to the report's values; the queries: `frames/report_acks.py`."""
+"""From small rows about subscriptions and clients to the report's values; the queries: `frames/report/acks.py`."""
 
 from __future__ import annotations
 

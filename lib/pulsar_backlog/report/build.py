@@ -28,7 +28,7 @@ Topic = str | None
 
 @dataclass(frozen=True)
 class TopicRows:
-    """Rows that belong to topics, each with a `topic`; see the queries in `frames/report_rows.py`."""
+    """Rows that belong to topics, each with a `topic`; see the queries in `frames/report/rows.py`."""
 
     ledgers: Sequence[Row]
     buckets: Sequence[Row]

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.report.model import PublicationGroup, PublicationRow
 from pulsar_backlog.report.words import STATE_ORDER, STATES, SURENESS
+from pulsar_backlog.terms import INCOMPLETE
 
 Outcome = Literal["lost", "maybe_lost", "blocking", "damaged", "malformed", "rescue", "in_flight", "odd", "fine"]
 
-_INCOMPLETE = frozenset({"orphan_prefix", "headless", "gap"})
 _BLOCKING = frozenset({"decode_fault", "sizes_lie"})
 _CLIENTS_LOSE_IT = frozenset({"repeated_prefix", "overlap"})
-_HARMLESS = frozenset({"ledger_span", "undecryptable"})
+_HARMLESS = frozenset({"ledger_span"})
 
 MIXED = "mixed_with_another_publication"
 """Flag of publications that clients may deliver joined with another."""
@@ -31,11 +32,13 @@ def outcome(state: str, flags: Iterable[str], rebuildable: bool, sureness: str) 
     rebuildable may be lost.
     """
     flag_set = set(flags)
+    if NO_LOSS in flag_set:
+        return "odd"
     if state in ("in_flight", "malformed"):
         return "in_flight" if state == "in_flight" else "malformed"
     if flag_set & _BLOCKING:
         return "blocking"
-    if state in _INCOMPLETE:
+    if state in INCOMPLETE:
         return "maybe_lost" if known_sureness(sureness) == "cannot_tell" else "lost"
     if not rebuildable:
         return "damaged" if state in STATES else "maybe_lost"

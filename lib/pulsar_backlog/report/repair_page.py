@@ -7,7 +7,7 @@ from typing import Any
 
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.html import escaping_environment, foreign, stylesheet
-from pulsar_backlog.report.repair import Row, action_facts, action_line, counted_kinds, moment
+from pulsar_backlog.report.terminal.repair import Row, action_facts, action_line, counted_kinds, moment
 
 PAGE_NAME = "repairs.html"
 MAX_FACT = 600

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pulsar_backlog.report.acks import AckCell, Axis, SubscriptionFacts
+from pulsar_backlog.terms import Position
 
 STRIP_HEIGHT = 24
 LEAST_SHARE = 0.15
@@ -21,8 +22,6 @@ MARKS_PER_WIDTH = 60
 """The width of the picture over that of a triangle, at least."""
 
 MAX_TABLE_ROWS = 12
-
-Position = tuple[int, int]
 
 
 @dataclass(frozen=True)

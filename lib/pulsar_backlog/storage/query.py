@@ -16,8 +16,10 @@ from rich.table import Table as Grid
 
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage.delta import local_out, register_tables
+from pulsar_backlog.storage.delta import register_tables
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.whole_files import replacing
 
 FileKind = Literal["json", "parquet"]
 _T = TypeVar("_T")
@@ -51,15 +53,11 @@ def write_query(out: str, query: str, kind: FileKind, path: Path) -> int:
         UsageError: no tables there, SQL that Spark does not accept, or a file that cannot be written.
     """
     frame = _asked(out, query)
-    part = path.with_name(f".{path.name}.part")
     try:
-        rows = _told(lambda: _WRITERS[kind](frame, part))
-        part.replace(path)
+        with replacing(path) as part:
+            return _told(lambda: _WRITERS[kind](frame, part))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    finally:
-        part.unlink(missing_ok=True)
-    return rows
 
 
 def _write_json(frame: DataFrame, path: Path) -> int:

@@ -13,6 +13,7 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import kernel
 from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry
 from pulsar_backlog.wire.metadata import COMPRESSIONS
+from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind, MetadataField
 from pulsar_backlog.wire.rows import wire_row
 
 Int64s = npt.NDArray[np.int64]
@@ -21,19 +22,10 @@ Mask = npt.NDArray[np.bool_]
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 PROPERTIES = pa.map_(pa.string(), pa.string())
-_NAMES = {
-    1: "producer_name", 2: "sequence_id", 5: "replicated_from", 6: "partition_key", 9: "uncompressed_size",
-    11: "num_messages_in_batch", 14: "encryption_algo", 15: "encryption_param", 16: "schema_version",
-    17: "partition_key_b64_encoded", 18: "ordering_key", 20: "marker_type", 22: "txnid_least_bits",
-    23: "txnid_most_bits", 24: "highest_sequence_id", 25: "null_value", 26: "uuid", 27: "num_chunks_from_msg",
-    28: "total_chunk_msg_size", 29: "chunk_id", 30: "null_partition_key", 32: "schema_id", 33: "entry_hash_min",
-    34: "entry_hash_max",
-}  # fmt: skip
 _MIN_PROPERTY_BYTES = 6
 """Tag and length of the property, of its key and of its value."""
-_INT32 = (11, 20, 27, 28, 29)
-_BOOL = (17, 25, 30)
-_PUBLISH_TIME, _COMPRESSION, _EVENT_TIME, _DELIVER_AT = 3, 8, 12, 19
+_KERNEL_FIELDS = (*kernel.NUMBER_FIELDS, *kernel.BYTES_FIELDS)
+_EVENT_TIME = NUMBER_OF["event_time"]
 
 
 @dataclass(frozen=True)
@@ -149,15 +141,8 @@ class _Arrays:
     def columns(self, plain: Int64s) -> dict[str, pa.Array]:
         self._select(plain if len(plain) < self.count else slice(self.count))
         columns = self._frame_columns()
-        for number, name in _NAMES.items():
-            columns[name] = self._column(number)
-        publish_ms = self._number(_PUBLISH_TIME)
-        columns["publish_time_ms"] = pa.array(publish_ms)
-        columns["publish_time"] = _timestamps(publish_ms, None)
-        event_ms = self._number(_EVENT_TIME)
-        columns["event_time"] = _timestamps(event_ms, self._absent(_EVENT_TIME) | (event_ms == 0))
-        columns["deliver_at_time"] = _timestamps(self._number(_DELIVER_AT), self._absent(_DELIVER_AT))
-        columns["compression"] = _names(COMPRESSIONS, self._number(_COMPRESSION), self._absent(_COMPRESSION))
+        columns |= {one.name: self._column(one) for one in METADATA_FIELDS if one.number in _KERNEL_FIELDS}
+        columns["publish_time_ms"] = pa.array(self._number(NUMBER_OF["publish_time"]))
         columns["properties"] = self._properties()
         return columns
 
@@ -170,7 +155,7 @@ class _Arrays:
 
     def _frame_columns(self) -> dict[str, pa.Array]:
         payload_offset = self.frame[kernel.PAYLOAD_OFFSET]
-        is_chunk = ~(self._absent(26) & self._absent(27) & self._absent(29))
+        no_chunk = np.logical_and.reduce([self._absent(number) for number in kernel.CHUNK_FIELDS])
         no_time = self._absent(kernel.HAS_BROKER_TIMESTAMP)
         return {
             "length": pa.array(self.length.astype(np.int32)),
@@ -178,7 +163,7 @@ class _Arrays:
             "payload_length": pa.array((self.length - payload_offset).astype(np.int32)),
             "checksum_state": _names(CHECKSUM_STATES, self.states.astype(np.int64), None),
             "checksum": pa.array(self.frame[kernel.CHECKSUM], mask=self.states == 0),
-            "payload_crc32c": pa.array(self.frame[kernel.PAYLOAD_CRC], mask=~is_chunk),
+            "payload_crc32c": pa.array(self.frame[kernel.PAYLOAD_CRC], mask=no_chunk),
             "has_broker_metadata": pa.array(~self._absent(kernel.HAS_BROKER_METADATA)),
             "broker_timestamp": _timestamps(self.frame[kernel.BROKER_TIMESTAMP], no_time),
             "index": pa.array(self.frame[kernel.INDEX], mask=self._absent(kernel.HAS_INDEX)),
@@ -192,16 +177,25 @@ class _Arrays:
         values: Int64s = self.numbers[kernel.NUMBER_FIELDS.index(number)]
         return values
 
-    def _column(self, number: int) -> pa.Array:
-        absent = self._absent(number)
-        if number in kernel.BYTES_FIELDS:
-            row = kernel.BYTES_FIELDS.index(number)
-            kind = pa.string() if number in kernel.TEXT_FIELDS else pa.binary()
+    def _column(self, one: MetadataField) -> pa.Array:
+        absent = self._absent(one.number)
+        if one.number in kernel.BYTES_FIELDS:
+            row = kernel.BYTES_FIELDS.index(one.number)
+            kind = pa.string() if one.kind is Kind.TEXT else pa.binary()
             return self._runs(self.starts[row], np.where(absent, 0, self.lengths[row]), kind, absent)
-        values = self._number(number)
-        if number in _INT32:
-            return pa.array(values.astype(np.int32), mask=absent)
-        return pa.array(values == 1, mask=absent) if number in _BOOL else pa.array(values, mask=absent)
+        values = self._number(one.number)
+        match one.kind:
+            case Kind.TIME:
+                # An event time of 0 is one that was never set.
+                return _timestamps(values, absent | (values == 0) if one.number == _EVENT_TIME else absent)
+            case Kind.CODEC:
+                return _names(COMPRESSIONS, values, absent)
+            case Kind.BOOL:
+                return pa.array(values == 1, mask=absent)
+            case Kind.INT32:
+                return pa.array(values.astype(np.int32), mask=absent)
+            case _:
+                return pa.array(values, mask=absent)
 
     def _properties(self) -> pa.Array:
         keys, values = (self._runs(self.pair_starts[k], self.pair_lengths[k], pa.string(), None) for k in range(2))

@@ -17,17 +17,17 @@ import numpy as np
 from pulsar_backlog.wire.entry import CHECKSUM_ABSENT, CHECKSUM_MISMATCH, CHECKSUM_VALID
 from pulsar_backlog.wire.jit import compiled, copy_bytes, crc32c
 from pulsar_backlog.wire.metadata import COMPRESSIONS, END_OF_TIME_MS
+from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind, numbers_of
 from pulsar_backlog.wire.primitives import is_utf8, key_value, same_bytes, tag_of, u32, varint, window
 
 PLAIN, LEFT = 0, 1
 
-NUMBER_FIELDS = (2, 3, 8, 9, 11, 12, 17, 19, 20, 22, 23, 24, 25, 27, 28, 29, 30, 33, 34)
+NUMBER_FIELDS = numbers_of(Kind.INT32, Kind.UINT32, Kind.INT64, Kind.TIME, Kind.CODEC, Kind.BOOL)
 """Metadata fields the kernel reads as one number each; the order is that of the rows of `numbers`."""
-BYTES_FIELDS = (1, 5, 6, 14, 15, 16, 18, 26, 32)
+TEXT_FIELDS = numbers_of(Kind.TEXT)
+BYTES_FIELDS = numbers_of(Kind.TEXT, Kind.BYTES)
 """Metadata fields the kernel reads as one run of bytes each; the order is that of the rows of `starts`."""
-TEXT_FIELDS = (1, 5, 6, 14, 26)
-"""Those of them that are text."""
-PROPERTIES = 4
+PROPERTIES = NUMBER_OF["properties"]
 
 FRAME_COLUMNS = (
     "broker_timestamp",
@@ -46,19 +46,21 @@ HAS_BROKER_METADATA, HAS_BROKER_TIMESTAMP, HAS_INDEX = 40, 41, 42
 MAX_PROPERTIES = 64
 """An entry with more is left: looking for repeated keys takes quadratic time."""
 
-_CHUNK_BITS = (1 << 26) | (1 << 27) | (1 << 29)
-_REQUIRED_BITS = (1 << 1) | (1 << 2) | (1 << 3)
+CHUNK_FIELDS = tuple(NUMBER_OF[name] for name in ("uuid", "num_chunks_from_msg", "chunk_id"))
+"""An entry that has one of these is a chunk."""
+_CHUNK_BITS = sum(1 << number for number in CHUNK_FIELDS)
+_REQUIRED_BITS = sum(1 << field.number for field in METADATA_FIELDS if field.required)
 _COMPRESSIONS = len(COMPRESSIONS)
 
 _ANY, _INT32, _UINT32, _BOOL, _TIME, _CODEC = range(6)
-_KIND_OF = {8: _CODEC, 9: _UINT32, 33: _UINT32, 34: _UINT32, 3: _TIME, 12: _TIME, 19: _TIME}
-_KIND_OF |= dict.fromkeys((11, 20, 27, 28, 29), _INT32) | dict.fromkeys((17, 25, 30), _BOOL)
+_RANGES = {Kind.CODEC: _CODEC, Kind.UINT32: _UINT32, Kind.TIME: _TIME, Kind.INT32: _INT32, Kind.BOOL: _BOOL}
+_RANGE_OF = {field.number: _RANGES.get(field.kind, _ANY) for field in METADATA_FIELDS}
 _SLOT = np.full(64, -1, dtype=np.int64)
 _KIND = np.full(64, _ANY, dtype=np.int64)
 _IS_BYTES = np.zeros(64, dtype=np.bool_)
 _IS_TEXT = np.zeros(64, dtype=np.bool_)
 for _row, _field in enumerate(NUMBER_FIELDS):
-    _SLOT[_field], _KIND[_field] = _row, _KIND_OF.get(_field, _ANY)
+    _SLOT[_field], _KIND[_field] = _row, _RANGE_OF[_field]
 for _row, _field in enumerate(BYTES_FIELDS):
     _SLOT[_field], _IS_BYTES[_field], _IS_TEXT[_field] = _row, True, _field in TEXT_FIELDS
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from google.protobuf.message import DecodeError as ProtobufError
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, Kind, MetadataField
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
 
 COMPRESSIONS: tuple[str, ...] = ("NONE", "LZ4", "ZLIB", "ZSTD", "SNAPPY")
@@ -57,7 +59,7 @@ class BrokerMetadata:
 
 @dataclass(frozen=True, slots=True)
 class MessageMetadata:
-    """MessageMetadata under its wire names; times in milliseconds since 1970; None is absent."""
+    """MessageMetadata under its wire names (`METADATA_FIELDS`); times in milliseconds since 1970; None is absent."""
 
     producer_name: str
     sequence_id: int
@@ -122,7 +124,7 @@ def decode_message_metadata(data: bytes, offset: int, flags: set[str]) -> Messag
     """
     message = pb.MessageMetadata()
     _parse(message, data, offset, "metadata_undecodable", "metadata", flags)
-    missing = [f for f in ("producer_name", "sequence_id", "publish_time") if not message.HasField(f)]
+    missing = [one.name for one in METADATA_FIELDS if one.required and not message.HasField(one.name)]
     if missing:
         raise DecodeError(
             "metadata_incomplete",
@@ -142,7 +144,7 @@ def decode_message_metadata(data: bytes, offset: int, flags: set[str]) -> Messag
             context=data,
         )
     _flag_times(message, flags)
-    return _record(message, _Reader(message, flags))
+    return _record(_Reader(message, flags))
 
 
 def time_in_range(time_ms: int) -> bool:
@@ -195,17 +197,34 @@ class _Reader:
         self._message = message
         self._flags = flags
 
-    def number(self, name: str) -> int | None:
-        return signed64(getattr(self._message, name)) if self._message.HasField(name) else None
+    def read(self, one: MetadataField) -> Any:
+        """The field's value as the record holds it."""
+        value = getattr(self._message, one.name)
+        match one.kind:
+            case Kind.PROPERTIES:
+                return self.pairs(value) or None
+            case Kind.TEXTS:
+                return [self.decode(text) for text in value] or None
+            case Kind.INT32S:
+                return list(value) or None
+            case Kind.KEYS:
+                return [
+                    EncryptionKey(self.decode(k.key), bytes(k.value), self.pairs(k.metadata)) for k in value
+                ] or None
+        return self.scalar(one.kind, value) if self._message.HasField(one.name) else None
 
-    def flag(self, name: str) -> bool | None:
-        return bool(getattr(self._message, name)) if self._message.HasField(name) else None
+    def key(self, key: pb.EncryptionKeys) -> EncryptionKey:
+        return EncryptionKey(self.decode(key.key), bytes(key.value), self.pairs(key.metadata))
 
-    def raw(self, name: str) -> bytes | None:
-        return bytes(getattr(self._message, name)) if self._message.HasField(name) else None
-
-    def text(self, name: str) -> str | None:
-        return self.decode(getattr(self._message, name)) if self._message.HasField(name) else None
+    def scalar(self, kind: Kind, value: Any) -> Any:
+        match kind:
+            case Kind.TEXT:
+                return self.decode(value)
+            case Kind.BYTES | Kind.BOOL:
+                return value
+            case Kind.CODEC:
+                return self.compression(value)
+        return signed64(value)
 
     def decode(self, data: bytes) -> str:
         try:
@@ -220,48 +239,11 @@ class _Reader:
             self._flags.add(FLAG_REPEATED_PROPERTY)
         return found
 
-    def compression(self) -> str | None:
-        number = self.number("compression")
-        if number is None:
-            return None
+    def compression(self, number: int) -> str:
         if not 0 <= number < len(COMPRESSIONS):
             self._flags.add(FLAG_UNKNOWN_COMPRESSION)
         return compression_name(number)
 
 
-def _record(m: pb.MessageMetadata, r: _Reader) -> MessageMetadata:
-    keys = [EncryptionKey(r.decode(k.key), bytes(k.value), r.pairs(k.metadata)) for k in m.encryption_keys]
-    return MessageMetadata(
-        producer_name=r.decode(m.producer_name),
-        sequence_id=signed64(m.sequence_id),
-        publish_time=signed64(m.publish_time),
-        properties=r.pairs(m.properties) or None,
-        replicated_from=r.text("replicated_from"),
-        partition_key=r.text("partition_key"),
-        replicate_to=[r.decode(c) for c in m.replicate_to] or None,
-        compression=r.compression(),
-        uncompressed_size=r.number("uncompressed_size"),
-        num_messages_in_batch=r.number("num_messages_in_batch"),
-        event_time=r.number("event_time"),
-        encryption_keys=keys or None,
-        encryption_algo=r.text("encryption_algo"),
-        encryption_param=r.raw("encryption_param"),
-        schema_version=r.raw("schema_version"),
-        partition_key_b64_encoded=r.flag("partition_key_b64_encoded"),
-        ordering_key=r.raw("ordering_key"),
-        deliver_at_time=r.number("deliver_at_time"),
-        marker_type=r.number("marker_type"),
-        txnid_least_bits=r.number("txnid_least_bits"),
-        txnid_most_bits=r.number("txnid_most_bits"),
-        highest_sequence_id=r.number("highest_sequence_id"),
-        null_value=r.flag("null_value"),
-        uuid=r.text("uuid"),
-        num_chunks_from_msg=r.number("num_chunks_from_msg"),
-        total_chunk_msg_size=r.number("total_chunk_msg_size"),
-        chunk_id=r.number("chunk_id"),
-        null_partition_key=r.flag("null_partition_key"),
-        compacted_batch_indexes=list(m.compacted_batch_indexes) or None,
-        schema_id=r.raw("schema_id"),
-        entry_hash_min=r.number("entry_hash_min"),
-        entry_hash_max=r.number("entry_hash_max"),
-    )
+def _record(reader: _Reader) -> MessageMetadata:
+    return MessageMetadata(**{one.name: reader.read(one) for one in METADATA_FIELDS})

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pulsar_backlog.chunks.clients.events import LogEntry, Position
+from pulsar_backlog.chunks.clients.events import LogEntry
 from pulsar_backlog.chunks.clients.journal import Journal
 from pulsar_backlog.chunks.clients.session import Session
 from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.terms import Position
 
 DATA = Path(__file__).parents[2] / "data" / "clients"
 MORE_DATA = Path(__file__).parents[2] / "data" / "client_runs"

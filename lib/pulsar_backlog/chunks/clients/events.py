@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-Position = tuple[int, int]
+from pulsar_backlog.terms import Position
+
 """Ledger id and entry id."""
 
 PayloadFact = Literal["fits", "garbage", "claim_too_large", "claim_too_small", "unknown"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Position
+from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry
+from pulsar_backlog.terms import Position
 
 
 @dataclass(frozen=True)

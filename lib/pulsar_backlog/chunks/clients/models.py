@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 
-from pulsar_backlog.chunks.clients.events import Position
 from pulsar_backlog.chunks.clients.settings import ClientSettings, Profile
+from pulsar_backlog.terms import Position
 
 CURRENT: dict[str, Profile] = {
     "java": "J-NEW",

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Position, Publication
+from pulsar_backlog.chunks.clients.events import AckReason, Content, HoleReason, LogEntry, Publication
 from pulsar_backlog.chunks.clients.session import Damage
-from pulsar_backlog.chunks.rows import Sureness
+from pulsar_backlog.terms import Position, Sureness
 
 OutcomeWord = Literal[
     "delivered", "delivered_again", "mixed", "wrong_content", "silent_loss", "lost", "dropped", "hole", "blocked",

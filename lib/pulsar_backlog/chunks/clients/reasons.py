@@ -6,7 +6,7 @@ from pulsar_backlog.chunks.clients.events import AckReason, DamageKind, HoleReas
 from pulsar_backlog.chunks.clients.outcomes import Account, OutcomeWord
 from pulsar_backlog.chunks.clients.session import Damage
 from pulsar_backlog.chunks.clients.settings import ClientSettings, Profile
-from pulsar_backlog.chunks.rows import Sureness
+from pulsar_backlog.terms import Sureness, least_sure
 
 SEEN_PROFILES: frozenset[Profile] = frozenset({"J-NEW", "C-OLD", "G-NEW"})
 """Profiles whose every row was compared with real runs; the others follow from the clients' code."""
@@ -39,8 +39,6 @@ _DAMAGE: dict[DamageKind, str] = {
 _OF_TIME: frozenset[AckReason | HoleReason] = frozenset({"too_old", "expired", "evicted"})
 """Reasons that depend on when the consumer connects and how fast it is."""
 
-_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
-
 
 def why(account: Account, word: OutcomeWord, damage: Damage | None) -> str:
     """The reason of an outcome; empty where there is nothing to explain."""
@@ -69,7 +67,7 @@ def how_sure(account: Account, word: OutcomeWord, settings: ClientSettings, dama
         found.append("cannot_tell")
     if damage is not None and (word in ("blocked", "breaks_client")):
         found.append(sureness_of_damage(damage, settings))
-    return max(found, key=_WEIGHT.__getitem__) if len(found) > 1 else found[0]
+    return least_sure(found) if len(found) > 1 else found[0]
 
 
 def sureness_of_damage(damage: Damage | None, settings: ClientSettings) -> Sureness:

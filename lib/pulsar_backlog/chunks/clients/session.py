@@ -18,12 +18,12 @@ from pulsar_backlog.chunks.clients.events import (
     DamageKind,
     HoleReason,
     LogEntry,
-    Position,
     Publication,
 )  # fmt: skip
 from pulsar_backlog.chunks.clients.families import CLIENTS
 from pulsar_backlog.chunks.clients.permits import Permits
 from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.terms import Position
 
 RECONNECT_MS = 140
 """How soon a Java client that lost its connection to an exception of its own is back: about 7 times a second."""

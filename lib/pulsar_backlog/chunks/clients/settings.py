@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pulsar_backlog.chunks.clients.events import Position
+from pulsar_backlog.terms import Position
 
 Profile = Literal["J-OLD", "J-NEW", "C-300", "C-330", "C-OLD", "C-NEW", "G-OLD", "G-NEW", "SQL"]
 Family = Literal["java", "cpp", "go", "sql"]

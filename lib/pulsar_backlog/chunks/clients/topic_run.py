@@ -20,7 +20,7 @@ from pulsar_backlog.chunks.clients.outcomes import (
 from pulsar_backlog.chunks.clients.reasons import how_sure, sureness_of_damage, why
 from pulsar_backlog.chunks.clients.session import Damage, Session
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, ClientSettings
-from pulsar_backlog.chunks.rows import Sureness
+from pulsar_backlog.terms import Sureness
 
 
 class Outcome(NamedTuple):

@@ -1,0 +1,65 @@
+"""Options of jobs on the command line: made for typer from what `options.py` declares."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from pulsar_backlog.arguments import absolute_places
+from pulsar_backlog.options import OPTIONS, Declared
+
+Given: TypeAlias = dict[str, Any]
+"""Options that a user gave, by name; folders are absolute, what was not given is missing."""
+
+SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help=OPTIONS["source"].words.help, show_default=False)]
+EndpointOption = Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].words.help)]
+OutArgument = Annotated[str, typer.Argument(metavar="DIR", help=OPTIONS["out"].words.help, show_default=False)]
+
+
+def job_options(
+    *names: str, required: tuple[str, ...] = (), words: Mapping[str, str] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take these options of jobs; it gets those that were given as its argument `given`.
+
+    Args:
+        names: options, in the order in which help lists them, after the command's own arguments.
+        required: those of them that must be given.
+        words: other help for those that mean something else to this command.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
+        taken = [_parameter(OPTIONS[name], name in required, (words or {}).get(name)) for name in names]
+
+        def taking(**values: Any) -> None:
+            given = dict(_given(values, names))
+            command(**{p.name: values[p.name] for p in own}, given=absolute_places(given))
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *taken)]
+        taking.__name__, taking.__doc__ = command.__name__, command.__doc__
+        taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+        taking.__annotations__ = {p.name: p.annotation for p in parameters}
+        return taking
+
+    return decorate
+
+
+def _given(values: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """What was given: typer says False of a switch and an empty list of what was not repeated."""
+    for name in names:
+        if values[name] is not None and values[name] is not False and values[name] != []:
+            yield name, values[name]
+
+
+def _parameter(option: Declared, required: bool, words: str | None) -> inspect.Parameter:
+    kind: Any = list[str] if option.repeated else option.kind
+    default: Any = inspect.Parameter.empty if required else False if option.kind is bool else None
+    metavar = None if option.kind is bool else "N" if option.kind is int else "TEXT"
+    of = typer.Option(option.flag, help=words or option.words.help, metavar=metavar, show_default=False)
+    optional = kind if required or option.kind is bool else kind | None
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, of]
+    )

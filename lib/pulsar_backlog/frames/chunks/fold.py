@@ -1,0 +1,175 @@
+"""The door to the chunk fold: chunk rows in topic and uuid order in, publications with their roles out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pulsar_backlog.chunks.decode import with_decode_result
+from pulsar_backlog.chunks.fold import fold_family
+from pulsar_backlog.chunks.healthy_families import healthy, healthy_publications, whole_families
+from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Picked, Publication
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.ledgers.places import BlockOpener
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.wire.rows import as_time
+from pulsar_backlog.wire.slices import decoded_size_check
+from pulsar_backlog.workers import quiet
+
+DECODE_LIMIT_BYTES = 128 * 1024 * 1024
+"""Output that is followed of a message that claims less."""
+
+_chunk_fields = itemgetter(*(field.name for field in fields(ChunkRow)))
+_OUT_BATCH = 2048
+_ROLE_TYPE = (
+    "struct<ledger_id:bigint,entry_id:bigint,chunk_id:int,role:string,payload_length:int,checksum_state:string>"
+)
+_ROLE_FIELDS = ("ledger_id", "entry_id", "chunk_id", "role", "payload_length", "checksum_state")
+_NAMED = {"manifest": Picked._fields, "missing_bytes": ("start", "end")}
+
+
+@dataclass(frozen=True)
+class FoldContext:
+    """What every fold task needs besides its rows; sent as a broadcast.
+
+    Attributes:
+        cluster: name of the cluster.
+        edges: topic -> what is known about the ends of its log (`producer_last` is filled per family).
+        data_paths: ledger id -> data object that was scanned, for checking payloads.
+        source: where the payloads lie.
+    """
+
+    cluster: str
+    edges: Mapping[str, LogEdge]
+    data_paths: Mapping[int, str]
+    source: Source
+
+    @cached_property
+    def opener(self) -> BlockOpener:
+        """Reads payloads; made where the first is read, and kept, for messages of one block follow each other."""
+        return BlockOpener(self.source)
+
+
+def fold_schema() -> StructType:
+    """Columns of `chunked_messages`, and the roles of its copies."""
+    return spark_schema(f"{TABLES['chunked_messages'].ddl()}, roles array<{_ROLE_TYPE}>")
+
+
+def fold_chunks(chunks: DataFrame, context: FoldContext, partitions: int) -> DataFrame:
+    """Publications of `chunks` (with producer ends), one row each, with the roles of their copies.
+
+    Rows of one topic and uuid meet in one task, in position order, however ledgers and runs cut them.
+    """
+    shared = chunks.sparkSession.sparkContext.broadcast(context)
+    schema = fold_schema()
+    arrow = to_arrow_schema(schema)
+
+    def fold_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from fold_batches(batches, shared.value, arrow)
+
+    # Spark sorts by eight bytes of the first column; all topics begin with the same eight.
+    keyed = chunks.withColumn("family", f.xxhash64("topic", "chunk_uuid")).repartition(partitions, "family")
+    ordered = keyed.sortWithinPartitions("family", "topic", "chunk_uuid", "ledger_id", "entry_id")
+    return ordered.drop("family").mapInArrow(quiet(fold_partition), schema)
+
+
+def fold_batches(
+    batches: Iterable[pa.RecordBatch], context: FoldContext, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """Publications of sorted chunk rows: healthy families column by column, the others one after the other."""
+    for families in whole_families(batches):
+        mask = healthy(families)
+        if mask.any():
+            yield healthy_publications(families, mask, context.cluster, schema)
+        if not mask.all():
+            yield from fold_rows([families.chosen(~mask)], context, schema)
+
+
+def fold_rows(batches: Iterable[pa.RecordBatch], context: FoldContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The same by `chunks.fold`, whatever the families look like."""
+    rows: list[dict[str, Any]] = []
+    for topic, family in _families(batches):
+        rows.extend(_publication_rows(topic, family, context))
+        if len(rows) >= _OUT_BATCH:
+            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            rows = []
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+
+def roles_of(folded: DataFrame) -> DataFrame:
+    """Rows of `chunks` from folded publications."""
+    exploded = folded.select(
+        "cluster", "topic", "chunk_uuid", "publish_time", "publish_time_ms", f.explode("roles").alias("r")
+    )
+    return exploded.select(
+        "cluster", "topic", "r.ledger_id", "r.entry_id", "chunk_uuid", "publish_time", "publish_time_ms",
+        "r.chunk_id", "r.role", "r.payload_length", "r.checksum_state",
+    )  # fmt: skip
+
+
+def _families(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Rows of each topic and uuid together; a family may span batches."""
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for (topic, _uuid), family in groupby(rows, key=lambda row: (row["topic"], row["chunk_uuid"])):
+        yield topic, list(family)
+
+
+def _publication_rows(topic: str, family: list[dict[str, Any]], context: FoldContext) -> Iterator[dict[str, Any]]:
+    ends = {row["producer_name"]: (row["producer_last_ledger_id"], row["producer_last_entry_id"]) for row in family}
+    edge = replace(context.edges[topic], producer_last=ends)
+    fold: FamilyFold = fold_family([ChunkRow(*_chunk_fields(row)) for row in family], edge)
+    roles: dict[int, list[dict[str, Any]]] = {}
+    for role in fold.roles:
+        # Not asdict: it copies every value deeply, which took two thirds of the fold's time.
+        roles.setdefault(role.publish_time_ms, []).append({name: getattr(role, name) for name in _ROLE_FIELDS})
+    for publication in fold.publications:
+        checked = check_payload(publication, context)
+        yield _row(checked, topic, context.cluster) | {"roles": roles[publication.publish_time_ms]}
+
+
+def check_payload(publication: Publication, context: FoldContext) -> Publication:
+    """The publication with what decompressing its joined payload showed; reads the stored bytes, keeps none.
+
+    One chunk is held at a time, or a message of up to 8 MiB. Only what can be rebuilt, is compressed and is not
+    encrypted is read.
+    """
+    if publication.decode_state != "not_checked" or not publication.manifest:
+        return publication
+    places = (
+        Place(context.data_paths[one.ledger_id], one.offset, one.length, one.inner_offset, one.block_length)
+        for one in publication.manifest
+    )
+    try:
+        check = decoded_size_check(
+            publication.compression or "NONE",
+            (context.opener.read(place).data for place in places),
+            publication.uncompressed_bytes or 0,
+            sum(one.length for one in publication.manifest),
+            DECODE_LIMIT_BYTES,
+        )
+    except SourceError as error:
+        return with_decode_result(publication, "not_checked", f"its bytes could not be read ({error.reason})")
+    return with_decode_result(publication, check.state, check.detail, check.actual_bytes)
+
+
+def _row(publication: Publication, topic: str, cluster: str) -> dict[str, Any]:
+    row = {
+        name: [dict(zip(keys, values, strict=True)) for values in getattr(publication, name)]
+        for name, keys in _NAMED.items()
+    }
+    plain = {name: getattr(publication, name) for name in publication.__slots__ if name not in _NAMED}
+    return plain | row | {"cluster": cluster, "topic": topic, "publish_time": as_time(publication.publish_time_ms)}

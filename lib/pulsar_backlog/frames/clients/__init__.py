@@ -1,0 +1,1 @@
+"""Chunk rows in, what models of real consumers make of them out."""

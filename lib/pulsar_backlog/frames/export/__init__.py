@@ -1,0 +1,1 @@
+"""Which messages are exported, and the door to the rows of `messages`."""

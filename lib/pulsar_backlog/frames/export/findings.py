@@ -1,0 +1,68 @@
+"""Findings of an export: per topic, what was left out, what could not be opened, what is not vouched for."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.frames.export.plan import exportable
+from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
+from pulsar_backlog.messages.kinds import ABORTED, OPEN
+from pulsar_backlog.messages.outcomes import Outcome
+
+OUTCOME_CODES: dict[Outcome, str] = {
+    "no_key": "X02",
+    "undecryptable": "X03",
+    "undecodable": "X04",
+    "wrong_size": "X05",
+    "corrupt": "X06",
+    "unreadable": "X07",
+    "exported": "X09",
+}
+"""Finding of an outcome that is not verified."""
+
+COUNTED = {
+    "X01": "Chunked messages that were not exported because they are not whole",
+    "X02": "Encrypted messages or batches that no given key opens",
+    "X03": "Encrypted messages or batches that do not decrypt",
+    "X04": "Messages or batches that do not decompress or split",
+    "X05": "Messages that are not as long as their metadata says",
+    "X06": "Messages whose bytes do not agree with their checksum or cannot be decoded",
+    "X07": "Messages whose bytes could not be read",
+    "X08": "Entries of aborted or open transactions that were left out",
+    "X09": "Messages that were exported but cannot be vouched for",
+}
+
+
+def findings_of_export(
+    messages: DataFrame, publications: DataFrame, hidden: DataFrame | None, origin: Origin
+) -> DataFrame:
+    """One finding per topic and code.
+
+    Args:
+        messages: what was written.
+        publications: wanted chunked messages, exported or not.
+        hidden: entries with `txn_state` that were left out for their transaction, or None where none were.
+        origin: whose findings.
+    """
+    coded = messages.filter(~f.col("verified")).select(
+        "topic", code_of(f.col("outcome"), dict(OUTCOME_CODES)).alias("code"), "ledger_id", "entry_id",
+        f.lit("certain").alias("sureness"), f.lit("read from the stored bytes").alias("reason"),
+    )  # fmt: skip
+    left = publications.filter(~exportable()).select(
+        "topic", f.lit("X01").alias("code"), f.col("first_ledger_id").alias("ledger_id"),
+        f.col("first_entry_id").alias("entry_id"), "sureness", "reason",
+    )  # fmt: skip
+    coded = coded.unionByName(left)
+    if hidden is not None:
+        is_open = f.col("txn_state") == OPEN
+        aborted = f.lit("markers in the log abort their transactions")
+        reason = f.when(is_open, "the log that was scanned ends without a marker").otherwise(aborted)
+        coded = coded.unionByName(
+            hidden.filter(f.col("txn_state").isin(ABORTED, OPEN)).select(
+                "topic", f.lit("X08").alias("code"), "ledger_id", "entry_id",
+                f.when(is_open, "likely").otherwise("certain").alias("sureness"), reason.alias("reason"),
+            )
+        )  # fmt: skip
+    found = counted_findings(coded, COUNTED, origin)
+    return found.withColumn("incomplete", f.col("code") == "X07")

@@ -1,0 +1,163 @@
+"""What is known about the ends of each topic's log: from its entries, the books, the ledgers, and the broker.
+
+Every message that is called lost rests on this: what was not scanned, or may lie where nobody looked, must be named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as f
+
+from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
+from pulsar_backlog.cluster.absent import absent_ledgers
+from pulsar_backlog.cluster.values import ClusterState, TopicState
+from pulsar_backlog.cursors.decode import decode_ledger_list
+from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.frames.chunks.damage import damage_of_topics, hurt_ledgers
+from pulsar_backlog.frames.chunks.rows import topic_ends
+
+EDGE_COLUMNS = (
+    "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
+    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned",
+)  # fmt: skip
+
+_NOTHING_SAID = TopicState("")
+
+
+def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
+    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producers_of`.
+
+    `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
+    scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
+    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`.
+    """
+    short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
+    lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
+    books = scans.groupBy("topic").agg(
+        lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"), hurt_ledgers().alias("hurt")
+    )
+    still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
+    stored = ledgers.groupBy("topic").agg(
+        still_open.alias("open_ledgers"),
+        f.collect_set("ledger_id").alias("stored"),
+        f.unix_millis(f.max("closed_time")).alias("closed_ms"),
+    )
+    joined = topic_ends(producers).join(books, on="topic", how="left").join(stored, on="topic", how="left")
+    return (
+        joined.withColumn("end_time_ms", f.greatest("end_time_ms", "closed_ms"))
+        .withColumn("unscanned", f.array_except("stored", "scanned"))
+        .select(*EDGE_COLUMNS)
+    )
+
+
+def log_edges(
+    rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int, entries: DataFrame, rejects: DataFrame
+) -> Mapping[str, LogEdge]:
+    """The edges by topic. Grows with topics and ledgers, never with entries.
+
+    Args:
+        rows: as by `edge_rows`.
+        facts: rows of `ledger_facts`; asked only where no list of ledgers says what lies between scanned ones.
+        state: what the broker said; None when nothing is saved.
+        grace_ms: how long a message may take to arrive.
+        entries: rows of `entries`; only ledgers that hold damaged ones are read, and those beside them.
+        rejects: rows of `rejects`; read where something could not be decoded.
+    """
+    found = [row.asDict() for row in rows.toLocalIterator()]
+    lists = _ledger_lists(state)
+    unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
+    unproven = _unproven_seams(facts) if any(unlisted.values()) else {}
+    topics = state.topics if state else {}
+    damage = damage_of_topics(found, entries, rejects)
+    return {
+        row["topic"]: _edge(
+            row,
+            topics.get(row["topic"], _NOTHING_SAID),
+            lists.get(row["topic"], ()),
+            tuple(sorted(unlisted[row["topic"]] & unproven.get(row["topic"], set()))),
+            grace_ms,
+            damage.get(row["topic"], NO_DAMAGE),
+        )
+        for row in found
+    }
+
+
+LedgerList = Mapping[int, bool]
+"""Ledger ids of one document, each with whether it may hold entries."""
+
+
+def _ledger_lists(state: ClusterState | None) -> dict[str, list[LedgerList]]:
+    """Every list of a topic's ledgers that was saved: of the admin JSON, and of the metadata store."""
+    lists: dict[str, list[LedgerList]] = {}
+    for topic in state.topics.values() if state else ():
+        if topic.ledgers:
+            lists.setdefault(topic.topic, []).append({one.ledger_id: one.entries != 0 for one in topic.ledgers})
+    for value in state.stored_values if state else ():
+        if value.cursor is None:
+            try:
+                ledgers = decode_ledger_list(value.value).ledgers
+            except DecodeError:
+                continue  # told where cursors are read
+            lists.setdefault(value.topic, []).append({one.ledger_id: one.entries != 0 for one in ledgers})
+    return lists
+
+
+def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[int]:
+    """Scanned ledgers after which no list says which one comes next: it must name that one and the next scanned."""
+    seams = set(pairwise(sorted(scanned)))
+    return {before for before, after in seams if not any(before in one and after in one for one in lists)}
+
+
+def _unproven_seams(facts: DataFrame) -> dict[str, set[int]]:
+    """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
+    by_ledger = facts.filter(f.col("topic").isNotNull() & (f.col("entries") > 0))
+    order = Window.partitionBy("topic").orderBy("ledger_id")
+    goes_on = f.coalesce(
+        f.lead("first_message_index").over(order) == f.try_add("last_entry_index", f.lit(1)), f.lit(False)
+    )
+    unproven: dict[str, set[int]] = {}
+    for row in by_ledger.select("topic", "ledger_id", goes_on.alias("goes_on")).filter(~f.col("goes_on")).collect():
+        unproven.setdefault(row["topic"], set()).add(row["ledger_id"])
+    return unproven
+
+
+def _edge(
+    row: Mapping[str, Any], topic: TopicState, lists: Iterable[LedgerList], unknown_after: tuple[int, ...],
+    grace_ms: int, damage: Damage = NO_DAMAGE,
+) -> LogEdge:  # fmt: skip
+    end_ms = row["end_time_ms"]
+    scanned = frozenset(row["scanned"] or ())
+    absent = set(row["unscanned"] or ()) | {ledger.ledger_id for ledger in absent_ledgers(topic, scanned)}
+    if not topic.ledgers:
+        absent |= {id_ for one in lists for id_, holds in one.items() if holds and id_ not in scanned}
+    at_end = _is_at_end((row["last_ledger_id"], row["last_entry_id"]), topic.last_confirmed, absent)
+    known_until = topic.known_until_ms if at_end else None
+    return LogEdge(
+        end_time_ms=max((ms for ms in (end_ms, known_until) if ms is not None), default=None),
+        grace_ms=grace_ms,
+        producer_last={},
+        open_ledgers=frozenset(row["open_ledgers"] or ()),
+        first_ledger_id=row["first_ledger_id"],
+        begins_at_start=bool(row["begins_at_start"]),
+        absent_ledgers=tuple(sorted(absent)),
+        has_rejects=bool(row["has_rejects"]),
+        complete_to_end=at_end,
+        # A snapshot from before the end of the log does not know who came after it.
+        producers_gone=at_end and topic.publishers == 0,
+        unknown_after=unknown_after,
+        begin_time_ms=row["begin_time_ms"],
+        deduplicated=topic.deduplicated is True,
+        damage=damage,
+    )
+
+
+def _is_at_end(last: tuple[int, int], last_confirmed: tuple[int, int] | None, absent: Collection[int]) -> bool:
+    """Whether the scan ends where the log ended when the broker was asked: not before, and not after that either."""
+    if last_confirmed is None:
+        return False
+    in_empty_ledger = last_confirmed[1] < 0 and last < last_confirmed and not any(id_ > last[0] for id_ in absent)
+    return last == last_confirmed or in_empty_ledger

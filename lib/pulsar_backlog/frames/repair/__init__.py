@@ -1,0 +1,1 @@
+"""Tables in, the small rows that a repair is planned from out."""

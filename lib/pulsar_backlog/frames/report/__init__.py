@@ -1,0 +1,1 @@
+"""Tables in, the small rows of reports, summaries and answers out."""

@@ -1,0 +1,1 @@
+"""Units in, rows of `entries` and `rejects` out, and the findings about them."""

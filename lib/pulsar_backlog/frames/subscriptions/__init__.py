@@ -1,0 +1,1 @@
+"""Entries and chunks against what each subscription has acknowledged."""

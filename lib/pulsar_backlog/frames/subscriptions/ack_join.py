@@ -1,0 +1,189 @@
+"""The door to the acknowledgement join: spans of entries in, unacknowledged runs and sums per subscription out.
+
+A span that is acknowledged as a whole, or not at all, is told by its sums; entries are looked at one by one where a
+subscription's state cuts through a span. One ledger at a time, all subscriptions of its topic at once. What stays in
+memory is the states (bitmaps) and, of one ledger, its runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pulsar_backlog.facts.spans import entry_ids_of
+from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
+from pulsar_backlog.subscriptions.states import OpenedState, States
+from pulsar_backlog.workers import quiet
+
+SUM = "sum"
+_SCHEMA = (
+    "topic string not null, subscription string not null, ledger_id bigint not null, first_entry_id bigint not null,"
+    " last_entry_id bigint not null, kind string not null, entries bigint not null, messages bigint not null,"
+    " bytes bigint not null, unacked_batch_indexes array<int>, publish_time_ms bigint, redelivered_bytes bigint,"
+    " rolled_back_entries bigint, rolled_back_bytes bigint, impossible boolean"
+)
+_SUMS = (
+    "topic", "ledger_id", "first_entry_id", "last_entry_id", "entries", "messages", "bytes", "first_publish_time_ms",
+)  # fmt: skip
+_LISTS = ("entry_ids", "lengths", "message_counts", "publish_times_ms")
+_PLACE = ("ledger_id", "first_entry_id")
+_OUT_ROWS = 1 << 16
+
+Key = tuple[str, int]
+"""A topic, and a ledger of it."""
+
+
+def cut_spans(spans: DataFrame, states: States) -> DataFrame:
+    """The places of spans through which a subscription's state cuts: only their lists are needed."""
+    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
+
+    def cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        opened = _Opened(shared.value)
+        for batch in batches:
+            rows = [row for row in batch.to_pylist() if opened.is_cut(row)]
+            if rows:
+                yield pa.RecordBatch.from_pylist([{name: row[name] for name in _PLACE} for row in rows])
+
+    wanted = spans.filter(f.col("topic").isin(list(states))).select("topic", *_PLACE, "last_entry_id")
+    return wanted.mapInArrow(quiet(cut), "ledger_id bigint, first_entry_id bigint")
+
+
+def join_acks(spans: DataFrame, cut: DataFrame, states: States, partitions: int) -> DataFrame:
+    """Runs of unacknowledged entries (`kind` as in `ack_ranges`), and a row of kind `sum` per subscription and ledger.
+
+    Only entries of topics that have states count. A ledger's rows meet in one task.
+
+    Args:
+        spans: rows of `entry_spans`.
+        cut: as by `cut_spans`.
+        states: of the subscriptions.
+        partitions: tasks.
+    """
+    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
+    schema = spark_schema(_SCHEMA)
+    arrow = to_arrow_schema(schema)
+
+    def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
+        opened = _Opened(shared.value)
+        for key, of_ledger in groupby(rows, key=_key):
+            yield from _joined(key, of_ledger, opened, arrow)
+
+    mine = spans.filter(f.col("topic").isin(list(states)))
+    lists = mine.select(*_PLACE, *_LISTS).join(f.broadcast(cut), on=list(_PLACE), how="left_semi")
+    wanted = mine.select(*_SUMS).join(lists, on=list(_PLACE), how="left")
+    ordered = wanted.repartition(partitions, "topic", "ledger_id").sortWithinPartitions(
+        "topic", "ledger_id", "first_entry_id"
+    )
+    return ordered.select(*_SUMS, *_LISTS).mapInArrow(quiet(join_partition), schema)
+
+
+class _Opened:
+    """The subscriptions of the ledger asked about last, opened for it."""
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._key: Key | None = None
+        self._opened: dict[str, OpenedState] = {}
+
+    def of(self, key: Key) -> dict[str, OpenedState]:
+        """By name."""
+        if key != self._key:
+            self._key = key
+            self._opened = {state.view.name: state.opened(key[1]) for state in self._states.get(key[0], ())}
+        return self._opened
+
+    def is_cut(self, span: dict[str, Any]) -> bool:
+        """Whether any state cuts through a span."""
+        first, last = span["first_entry_id"], span["last_entry_id"]
+        return any(s.whole(first, last) is None for s in self.of((span["topic"], span["ledger_id"])).values())
+
+
+def _joined(
+    key: Key, rows: Iterable[tuple[pa.RecordBatch, int]], opened: _Opened, arrow: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one ledger, whose spans come in order."""
+    states = opened.of(key)
+    joins = {name: AckJoin(state) for name, state in states.items()}
+    for batch, row in rows:
+        span = _span(batch, row)
+        piece: Piece | None = None
+        for name, join in joins.items():
+            whole = states[name].whole(span.first, span.last)
+            if whole is not None:
+                join.add_span(span, whole)
+                continue
+            piece = piece or _piece(batch, row)
+            join.add(piece)
+    small: list[dict[str, Any]] = []
+    for name, join in joins.items():
+        join.finish()
+        for columns in rows_of(join):
+            for at in range(0, columns.shape[1], _OUT_ROWS):
+                highest = states[name].subscription.view.highest_acked
+                yield _run_batch(key, name, columns[:, at : at + _OUT_ROWS], highest, arrow)
+        small += _small_rows(key, name, join)
+    if small:
+        yield pa.RecordBatch.from_pylist(small, schema=arrow)
+
+
+def _key(at: tuple[pa.RecordBatch, int]) -> Key:
+    batch, row = at
+    return batch.column("topic")[row].as_py(), _int(batch, row, "ledger_id")
+
+
+def _span(batch: pa.RecordBatch, row: int) -> Span:
+    return Span(*(_int(batch, row, name) for name in _SUMS[2:]))
+
+
+def _piece(batch: pa.RecordBatch, row: int) -> Piece:
+    lists = (batch.column(name)[row].values.to_numpy().astype(np.int64) for name in _LISTS[1:])
+    return Piece(entry_ids_of(batch, row), *lists)
+
+
+def _int(batch: pa.RecordBatch, row: int, name: str) -> int:
+    return int(batch.column(name)[row].as_py())
+
+
+def _run_batch(key: Key, name: str, columns: Any, highest: tuple[int, int], arrow: pa.Schema) -> pa.RecordBatch:
+    topic, ledger_id = key
+    first, last, entries, messages, length = columns
+    count = len(first)
+    is_hole = (ledger_id < highest[0]) | ((ledger_id == highest[0]) & (last < highest[1]))
+    kinds = pa.array(np.where(is_hole, "hole", "tail"), pa.string())
+    held = {
+        "topic": pa.repeat(topic, count), "subscription": pa.repeat(name, count),
+        "ledger_id": pa.array(np.full(count, ledger_id)), "first_entry_id": pa.array(first),
+        "last_entry_id": pa.array(last), "kind": kinds, "entries": pa.array(entries),
+        "messages": pa.array(messages), "bytes": pa.array(length),
+    }  # fmt: skip
+    return pa.RecordBatch.from_arrays(
+        [held[one.name] if one.name in held else pa.nulls(count, one.type) for one in arrow], schema=arrow
+    )
+
+
+def _small_rows(key: Key, name: str, join: AckJoin) -> Iterator[dict[str, Any]]:
+    same = {"topic": key[0], "subscription": name, "ledger_id": key[1]}
+    for hole in join.batch_holes:
+        yield same | {
+            "first_entry_id": hole.entry_id, "last_entry_id": hole.entry_id, "kind": "batch_hole", "entries": 1,
+            "messages": hole.messages, "bytes": hole.bytes, "unacked_batch_indexes": hole.indexes,
+            "impossible": hole.impossible,
+        }  # fmt: skip
+    sums = join.sums
+    if sums.entries or sums.redelivered_bytes or sums.rolled_back_entries:
+        entry_id, publish_ms = sums.oldest or (-1, None)
+        yield same | {
+            "first_entry_id": entry_id, "last_entry_id": entry_id, "kind": SUM, "entries": sums.entries,
+            "messages": sums.messages, "bytes": sums.bytes, "publish_time_ms": publish_ms,
+            "redelivered_bytes": sums.redelivered_bytes, "rolled_back_entries": sums.rolled_back_entries,
+            "rolled_back_bytes": sums.rolled_back_bytes,
+        }  # fmt: skip

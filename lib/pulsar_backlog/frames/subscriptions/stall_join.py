@@ -1,0 +1,176 @@
+"""The door to the stall rules: chunk rows of a uuid together in, what each subscription is stuck on out."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+from pyroaring import BitMap
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
+from pulsar_backlog.subscriptions.stalls import judge
+from pulsar_backlog.subscriptions.states import States, SubscriptionState
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.stalls import MAX_POSITIONS
+from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.rows import as_time
+from pulsar_backlog.workers import quiet
+
+_VERDICT = ("state", "flags", "rebuildable", "sureness", "reason", "num_chunks")
+_OUT_ROWS = 2048
+
+
+def first_place() -> Column:
+    """Ledger and entry where the set of a row of `stalls` begins.
+
+    That of its first copy that is not acknowledged; of its chunk 0 where none is named, as where compaction cut it.
+    """
+    chunk_zero = f.struct(
+        f.col("first_chunk_ledger_id").alias("ledger_id"), f.col("first_chunk_entry_id").alias("entry_id")
+    )
+    return f.coalesce(f.get("unacked_positions", f.lit(0)), chunk_zero)
+
+
+def join_stalls(
+    publications: DataFrame,
+    chunks: DataFrame,
+    states: States,
+    log_ends: Mapping[str, Position],
+    cluster: str,
+    partitions: int,
+) -> DataFrame:
+    """Rows of `stalls`.
+
+    Args:
+        publications: rows of `chunked_messages`.
+        chunks: rows of `chunks`.
+        states: subscriptions by topic.
+        log_ends: last stored entry of each topic.
+        cluster: name of the cluster.
+        partitions: tasks.
+    """
+    shared = chunks.sparkSession.sparkContext.broadcast((dict(states), dict(log_ends)))
+    schema = spark_schema(TABLES["stalls"].ddl())
+    arrow = to_arrow_schema(schema)
+
+    def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known, ends = shared.value
+        acked = _AckedEntries()
+        rows: list[dict[str, Any]] = []
+        for topic, family in _families(batches):
+            for stall, view in _stalls_of(family, known.get(topic, ()), acked, ends.get(topic)):
+                rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
+            if len(rows) >= _OUT_ROWS:
+                yield pa.RecordBatch.from_pylist(rows, schema=arrow)
+                rows = []
+        if rows:
+            yield pa.RecordBatch.from_pylist(rows, schema=arrow)
+
+    key = ["topic", "chunk_uuid", "publish_time_ms"]
+    copies = chunks.select(*key, "ledger_id", "entry_id", "chunk_id", "role", "payload_length")
+    verdicts = publications.filter(f.col("topic").isin(list(states))).select(*key, *_VERDICT)
+    joined = copies.join(verdicts, on=key, how="inner")
+    ordered = joined.repartition(partitions, "topic", "chunk_uuid").sortWithinPartitions(*key, "ledger_id", "entry_id")
+    return ordered.mapInArrow(quiet(join_partition), schema)
+
+
+class _AckedEntries:
+    """Asks whether entries are acknowledged; keeps the bitmaps of the ledgers asked about last."""
+
+    def __init__(self) -> None:
+        self._opened: dict[tuple[int, int], BitMap] = {}
+
+    def __call__(self, state: SubscriptionState, position: Position) -> bool:
+        if position <= state.view.mark_delete:
+            return True
+        data = state.ledgers.get(position[0])
+        if data is None:
+            return False
+        key = (id(state), position[0])
+        if key not in self._opened:
+            if len(self._opened) >= 4096:
+                self._opened.clear()
+            self._opened[key] = BitMap.deserialize(data)
+        return position[1] in self._opened[key]
+
+
+def _families(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, list[ChunkSet]]]:
+    rows = (row for batch in batches for row in batch.to_pylist())
+    for (topic, _uuid), family in groupby(rows, key=lambda row: (row["topic"], row["chunk_uuid"])):
+        publications = [list(of) for _, of in groupby(family, key=lambda row: row["publish_time_ms"])]
+        in_flight = any(of[0]["state"] == "in_flight" for of in publications)
+        rebuildable = any(of[0]["rebuildable"] for of in publications)
+        yield topic, [_chunk_set(of, in_flight, rebuildable) for of in publications]
+
+
+def _chunk_set(rows: list[dict[str, Any]], in_flight: bool, rebuildable: bool) -> ChunkSet:
+    first = rows[0]
+    return ChunkSet(
+        chunk_uuid=first["chunk_uuid"],
+        publish_time_ms=first["publish_time_ms"],
+        state=first["state"],
+        flags=frozenset(first["flags"]),
+        rebuildable=first["rebuildable"],
+        sureness=first["sureness"],
+        reason=first["reason"],
+        num_chunks=first["num_chunks"],
+        copies=tuple(
+            Copy((row["ledger_id"], row["entry_id"]), row["chunk_id"], row["role"], row["payload_length"])
+            for row in rows
+        ),
+        family_in_flight=in_flight,
+        family_rebuildable=rebuildable,
+    )
+
+
+def _stalls_of(
+    family: list[ChunkSet], states: tuple[SubscriptionState, ...], acked: _AckedEntries, log_end: Position | None
+) -> Iterator[tuple[Stall, SubscriptionView]]:
+    for chunks in family:
+        last = chunks.copies[-1].position
+        # States are ordered by mark-delete: from here on everything of this publication is acknowledged.
+        for state in states[: bisect_left(states, last, key=lambda s: s.view.mark_delete)]:
+            done = [acked(state, copy.position) for copy in chunks.copies]
+            stall = judge(chunks, done, state.view, ends_log=last == log_end)
+            if stall is not None:
+                yield stall, state.view
+
+
+def _row(stall: Stall, view: SubscriptionView) -> dict[str, Any]:
+    first = stall.first_chunk or (None, None)
+    return {
+        "subscription": view.name,
+        "subscription_type": view.type,
+        "chunk_uuid": stall.chunk_uuid,
+        "publish_time": as_time(stall.publish_time_ms),
+        "publish_time_ms": stall.publish_time_ms,
+        "code": stall.code,
+        "kind": stall.kind,
+        "also": list(stall.also),
+        "state": stall.state,
+        "unacked_positions": [
+            {"ledger_id": c.position[0], "entry_id": c.position[1]} for c in stall.unacked[:MAX_POSITIONS]
+        ],
+        "unacked_entries": len(stall.unacked),
+        "unacked_bytes": sum(copy.payload_bytes for copy in stall.unacked),
+        "acked_entries": stall.acked_entries,
+        "acked_chunk_zero": stall.acked_chunk_zero,
+        "can_complete": stall.can_complete,
+        "rebuildable": stall.rebuildable,
+        "blocks_dispatch": stall.blocks_dispatch,
+        "action": stall.action,
+        "first_chunk_ledger_id": first[0],
+        "first_chunk_entry_id": first[1],
+        "last_ledger_id": stall.last[0],
+        "last_entry_id": stall.last[1],
+        "sureness": stall.sureness,
+        "reason": stall.reason,
+        "advice": stall.advice,
+    }

@@ -1,0 +1,313 @@
+"""Single messages and batches: plan rows of one stretch -> one read -> kernel -> rows of `messages`. No Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.places import BlockOpener, Entries, inflated_entries
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.messages.arrow_rows import Rows, as_list, entry_columns, member_columns, positions_of
+from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.opening import open_payload, size_doubt
+from pulsar_backlog.messages.outcomes import NO_CHECKSUM, NULL_WITH_BYTES, Outcome, Unexportable, unexportable
+from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
+from pulsar_backlog.messages.ranges import GAP_BYTES, WINDOW_BYTES
+from pulsar_backlog.wire.batch import SingleMessage, read_batch
+from pulsar_backlog.wire.columns import decode_frames
+from pulsar_backlog.wire.metadata import EncryptionKey
+
+Int64s = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+
+_NULL_VALUE = StoredPayload(0, "", None, None)
+
+
+@dataclass(frozen=True)
+class ExportContext:
+    """What every export task needs besides its rows; sent as a broadcast. Holds no key.
+
+    Attributes:
+        cluster: name of the cluster.
+        places: ledger id -> topic and data object.
+        source: where the objects lie.
+        keys: where private keys are.
+        store: where payloads go.
+    """
+
+    cluster: str
+    places: dict[int, tuple[str | None, str]]
+    source: Source
+    keys: KeySource
+    store: PayloadStore
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Plan rows of one ledger that are read at once, ascending: arrays of equal length.
+
+    `batched` is 1 where the scan read a batch count, else 0: all that is known of what cannot be read any more. Places
+    are as in `entries`; `inner_offset` and `block_length` are -1 where nothing is compressed.
+    """
+
+    ledger_id: int
+    entry_id: Int64s
+    offset: Int64s
+    length: Int64s
+    inner_offset: Int64s
+    block_length: Int64s
+    txn_state: Int64s
+    batched: Int64s
+
+    def part(self, chosen: Any) -> Stretch:
+        """Some of its rows."""
+        return Stretch(self.ledger_id, *(getattr(self, name)[chosen] for name in _COLUMNS))
+
+    @property
+    def end(self) -> Int64s:
+        """The byte after the last one that must be read of each, in the object."""
+        return self.offset + np.where(self.block_length < 0, self.length, self.block_length)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether its entries lie in compressed blocks: of one ledger all do, or none."""
+        return bool(self.inner_offset[0] >= 0)
+
+
+_COLUMNS = tuple(field.name for field in fields(Stretch) if field.name != "ledger_id")
+
+
+def stretches(batch: pa.RecordBatch) -> Iterator[Stretch]:
+    """Plan rows cut where the ledger changes, a gap is not worth reading, or a read would become too large."""
+    ledger, *columns = (
+        batch.column(name).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        for name in ("ledger_id", *_COLUMNS)
+    )
+    every = Stretch(-1, *columns)
+    offset, end = every.offset, every.end
+    breaks = np.flatnonzero((ledger[1:] != ledger[:-1]) | (offset[1:] - end[:-1] > GAP_BYTES)) + 1
+    for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(ledger)], strict=True):
+        start = first
+        while start < last:
+            stop = start + max(1, int(np.searchsorted(end[start:last], offset[start] + WINDOW_BYTES, side="right")))
+            yield replace(every.part(slice(start, stop)), ledger_id=int(ledger[start]))
+            start = stop
+
+
+def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Read a stretch and give out its messages; whatever cannot be read is a row that says so."""
+    path = context.places[stretch.ledger_id][1]
+    base = int(stretch.offset[0])
+    try:
+        buffer = context.source.read(path, base, int(stretch.end.max()))
+        inside = stretch.end - base <= len(buffer)
+        if not inside.all():
+            cut_off = stretch.part(~inside)
+            yield from _unread(cut_off, context, schema, "unreadable", "its object ends before it")
+            stretch = stretch.part(inside)
+        if not len(stretch.offset):
+            return
+        if not stretch.is_compressed:
+            yield from _decode(stretch, buffer, stretch.offset - base, context, schema)
+            return
+        yield from _decompress(stretch, buffer, base, path, context, schema)
+    except SourceError as error:
+        fault = unexportable(error)
+        yield from _unread(stretch, context, schema, fault.outcome, fault.reason)
+
+
+def _decompress(
+    stretch: Stretch, buffer: Bytes, base: int, path: str, context: ExportContext, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The messages of blocks that lie in the buffer."""
+    places = Entries(stretch.offset - base, stretch.block_length, stretch.inner_offset, stretch.length)
+    for chosen, inflated, at in inflated_entries(BlockOpener(context.source), path, buffer, places):
+        part, there = stretch.part(chosen), at >= 0
+        if not there.all():
+            damaged = part.part(~there)
+            yield from _unread(
+                damaged, context, schema, "unreadable", "its block does not decompress that far any more"
+            )
+        if there.any():
+            yield from _decode(part.part(there), inflated, at[there], context, schema)
+
+
+def _decode(
+    stretch: Stretch, buffer: Bytes, at: Int64s, context: ExportContext, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The messages of entries that begin `at` these places of the buffer."""
+    decoded = decode_frames(buffer, at, stretch.length)
+    if len(decoded.plain):
+        columns = pa.RecordBatch.from_pydict(decoded.columns)
+        yield from _messages(columns, stretch.part(decoded.plain), buffer, at[decoded.plain], context, schema)
+    if decoded.rows:
+        chosen = np.array([place for place, _ in decoded.rows], dtype=np.int64)
+        columns = pa.RecordBatch.from_pylist([_arrow_row(row) for _, row in decoded.rows], schema=_row_schema(schema))
+        yield from _messages(columns, stretch.part(chosen), buffer, at[chosen], context, schema)
+    for place, error in decoded.errors:
+        fault = unexportable(error)
+        yield from _unread(stretch.part([place]), context, schema, fault.outcome, fault.reason)
+
+
+_NEEDED = {
+    "payload_offset": pa.int32(),
+    "checksum_state": pa.string(),
+    "num_messages_in_batch": pa.int32(),
+    "encryption_param": pa.binary(),
+    "encryption_keys": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
+}
+
+
+def _row_schema(schema: pa.Schema) -> pa.Schema:
+    """What is needed of an entry that the protobuf path decoded."""
+    return pa.schema([*(field.with_nullable(True) for field in schema if field.name not in _NEEDED), *_NEEDED.items()])
+
+
+def _arrow_row(row: dict[str, Any]) -> dict[str, Any]:
+    keys = row["encryption_keys"]
+    return row | {"encryption_keys": keys and [{"key": key["key"], "value": key["value"]} for key in keys]}
+
+
+def _messages(
+    columns: pa.RecordBatch,
+    stretch: Stretch,
+    buffer: Bytes,
+    at: Int64s,
+    context: ExportContext,
+    schema: pa.Schema,
+) -> Iterator[pa.RecordBatch]:
+    """Messages of decoded entries, in the order of the entries within each kind."""
+    payload_offset = columns.column("payload_offset").to_numpy().astype(np.int64)
+    start, end = at + payload_offset, at + stretch.length
+    places = _places(stretch, payload_offset, context, schema)
+    batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
+    entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
+    opener = _Opener(columns, entries, context, schema)
+    view = buffer.data.toreadonly()
+    for number, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        rows = opener.open(number, view[first:last])
+        if rows.full:
+            yield from rows.take()
+    yield from opener.bare.take()
+    yield from opener.members.take()
+
+
+class _Opener:
+    """Opens the payloads of a run of entries and adds their messages to rows."""
+
+    def __init__(
+        self, columns: pa.RecordBatch, entries: pa.RecordBatch, context: ExportContext, schema: pa.Schema
+    ) -> None:
+        self.bare = Rows(entries, schema)
+        self.members = Rows(entries, schema)
+        self._store = context.store
+        self._ring = context.keys.ring()
+        names = (
+            "checksum_state", "compression", "uncompressed_size", "num_messages_in_batch", "null_value",
+            "encryption_keys", "encryption_param", "index", "sequence_id",
+        )  # fmt: skip
+        self._values = {name: as_list(columns, name) for name in names}
+
+    def open(self, at: int, stored: memoryview) -> Rows:
+        """Add the messages of entry `at`; the rows they went to."""
+        value = {name: column[at] for name, column in self._values.items()}
+        if value["checksum_state"] == "mismatch":
+            self.bare.add(at, "corrupt", "its checksum does not agree", None)
+            return self.bare
+        keys = [EncryptionKey(key["key"], key["value"], {}) for key in value["encryption_keys"] or ()]
+        try:
+            payload = open_payload(
+                stored, value["compression"], value["uncompressed_size"], keys, value["encryption_param"], self._ring
+            )
+        except DecodeError as error:
+            fault = unexportable(error)
+            # A batch that stays shut is one row: its members cannot be told apart.
+            self.bare.add(at, fault.outcome, fault.reason, None, batch_size=value["num_messages_in_batch"])
+            return self.bare
+        wrong = size_doubt(len(payload), value["uncompressed_size"], value["compression"])
+        unsure = NO_CHECKSUM if value["checksum_state"] == "absent" and not keys else None
+        reason = "; ".join(doubt for doubt in (wrong, unsure) if doubt)
+        outcome: Outcome = "wrong_size" if wrong else "exported"
+        if value["num_messages_in_batch"] is None:
+            self._add(self.bare, at, outcome, reason, payload, value["null_value"], {})
+            return self.bare
+        self._split(at, outcome, reason, payload, value)
+        return self.members
+
+    def _split(self, at: int, outcome: Outcome, reason: str, payload: Any, entry: dict[str, Any]) -> None:
+        size = entry["num_messages_in_batch"]
+        members, fault = _members(payload, size)
+        kept = [member for member in members if not member.compacted_out]
+        if fault is not None:
+            # What stands before the fault is given out, but a broken frame makes all of the batch doubtful.
+            reason = "; ".join(filter(None, (reason, fault.reason)))
+            short = len(members) < size
+            if short or not kept:  # a batch of which no member can be given out is a row too
+                index = len(members) if short else -1
+                self.bare.add(at, fault.outcome, fault.reason, None, batch_index=index, batch_size=size)
+        for member in kept:
+            own = member_columns(member, entry, size)
+            self._add(self.members, at, outcome, reason, member.payload, member.null_value, own)
+
+    def _add(
+        self, rows: Rows, at: int, outcome: Outcome, reason: str, payload: Any, null: bool | None, own: dict[str, Any]
+    ) -> None:
+        if null and not len(payload):
+            rows.add(at, outcome, reason, _NULL_VALUE, **own | {"payload_sha256": None})
+            return
+        if null:
+            reason = "; ".join(filter(None, (reason, NULL_WITH_BYTES)))
+        rows.add(at, outcome, reason, self._store.keep(payload), **own)
+
+
+def _members(payload: Any, size: int) -> tuple[list[SingleMessage], Unexportable | None]:
+    """The members that can be read, and what stopped the reading."""
+    members: list[SingleMessage] = []
+    try:
+        for member in read_batch(payload, size):
+            members.append(member)
+    except DecodeError as error:
+        return members, unexportable(error)
+    return members, None
+
+
+def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.Schema) -> dict[str, pa.Array]:
+    """Identity columns, and the location of each entry without its first `skip` bytes."""
+    topic, path = context.places[stretch.ledger_id]
+    count = len(stretch.entry_id)
+    ledger_id = pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), count)
+    entry_id = pa.array(stretch.entry_id)
+    uri = pa.repeat(pa.scalar(path, pa.string()), count)
+    kind = schema.field("positions").type
+    stored = stretch.block_length < 0
+    places = (
+        pa.array(stretch.offset + np.where(stored, skip, 0)),
+        pa.array(stretch.length - skip),
+        pa.array(stretch.inner_offset + skip, mask=stored),
+        pa.array(stretch.block_length, mask=stored),
+    )
+    return {
+        "cluster": pa.repeat(pa.scalar(context.cluster, pa.string()), count),
+        "topic": pa.repeat(pa.scalar(topic, pa.string()), count),
+        "ledger_id": ledger_id,
+        "entry_id": entry_id,
+        "positions": positions_of([ledger_id, entry_id, uri, *places], kind),
+    }
+
+
+def _unread(
+    stretch: Stretch, context: ExportContext, schema: pa.Schema, outcome: Outcome, reason: str
+) -> Iterator[pa.RecordBatch]:
+    """Rows of entries of which nothing but the place is known."""
+    places = _places(stretch, np.zeros(len(stretch.entry_id), dtype=np.int64), context, schema)
+    nothing = pa.RecordBatch.from_pydict({"entry_id": pa.array(stretch.entry_id)})
+    rows = Rows(entry_columns(nothing, places, stretch.txn_state, stretch.batched, schema), schema)
+    for at in range(len(stretch.entry_id)):
+        rows.add(at, outcome, reason, None)
+    yield from rows.take()

@@ -1,0 +1,1 @@
+"""Files that results are written into, wherever they lie. No Spark."""

@@ -1,0 +1,179 @@
+"""Parquet files of a Delta table, written where the rows are made: no row passes through the JVM.
+
+Tasks that share a disk with the driver write the file of their rows themselves, and the driver commits all files at
+once (`storage/commits.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
+Statistics"): what a query filters by decides which files it opens.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pulsar_backlog.tables.contract import Table
+
+FILES_DDL = "table string not null, name string not null, size_bytes bigint not null, stats string not null"
+"""What a task returns of the file it wrote, see `DataFile`."""
+
+ROW_GROUP_ROWS = 131_072
+"""Rows held before they are written, at most: about 60 MB of entries."""
+
+MAX_BOUND_CHARACTERS = 256
+"""A text column with a longer value gets no bounds, so that hostile names do not swell the log."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A finished file.
+
+    Attributes:
+        table: name of its table.
+        name: file name within the table's folder.
+        size_bytes: its size.
+        stats: statistics, as JSON of the Delta protocol.
+    """
+
+    table: str
+    name: str
+    size_bytes: int
+    stats: str
+
+
+class DataFileWriter:
+    """Collects batches into one Parquet file with its statistics; nothing is made before the first row."""
+
+    def __init__(self, path: Path, schema: pa.Schema, table: Table) -> None:
+        self._path, self._schema, self._table = path, schema, table
+        self._writer: pq.ParquetWriter | None = None
+        self._waiting: list[pa.RecordBatch] = []
+        self._waiting_rows = self._waiting_bytes = 0
+        self._bounds = {name: _Bounds() for name in table.statistics}
+        self._rows = 0
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take rows; they are written once a row group is full."""
+        self._waiting.append(batch)
+        self._waiting_rows += batch.num_rows
+        self._waiting_bytes += batch.nbytes
+        if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= self._table.row_group_bytes:
+            self._flush()
+
+    def close(self) -> DataFile | None:
+        """Write what waits and end the file, which is on the disk then; None when there was no row."""
+        if self._waiting_rows:
+            self._flush()
+        if self._writer is None:
+            return None
+        self._writer.close()
+        sync(self._path)
+        return DataFile(self._table.name, self._path.name, self._path.stat().st_size, self._stats())
+
+    def _flush(self) -> None:
+        # A null in a column that must not be null stops here.
+        rows = pa.Table.from_batches(self._waiting).cast(self._schema)
+        if self._writer is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            repeating = [column.name for column in self._table.columns if column.name not in self._table.unique]
+            self._writer = pq.ParquetWriter(
+                self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=repeating
+            )
+        self._writer.write_table(rows, row_group_size=rows.num_rows)
+        for name, bounds in self._bounds.items():
+            bounds.widen(rows.column(name))
+        self._rows += rows.num_rows
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def _stats(self) -> str:
+        known = {name: bounds for name, bounds in self._bounds.items() if bounds.is_known()}
+        return json.dumps({
+            "numRecords": self._rows,
+            "minValues": {name: _as_json(bounds.low) for name, bounds in known.items()},
+            "maxValues": {name: _as_json(bounds.high) for name, bounds in known.items()},
+            "nullCount": {name: bounds.nulls for name, bounds in self._bounds.items()},
+        })  # fmt: skip
+
+
+def sync(path: Path) -> None:
+    """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such promise to give
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where files of a table's new rows go: into this folder, under names that begin so."""
+
+    folder: Path
+    prefix: str
+
+
+def write_data_file(
+    batches: Iterable[pa.RecordBatch], place: Place, schema: pa.Schema, table: Table
+) -> Iterator[pa.RecordBatch]:
+    """Write all rows of one task into one file; a row of `FILES_DDL` when there was any row."""
+    yield from write_data_files(((table.name, batch) for batch in batches), {table.name: (place, schema, table)})
+
+
+def write_data_files(
+    rows: Iterable[tuple[str, pa.RecordBatch]], tables: Mapping[str, tuple[Place, pa.Schema, Table]]
+) -> Iterator[pa.RecordBatch]:
+    """Write rows of several tables, each named, into a file for each; a row of `FILES_DDL` for each that has any."""
+    writers = {
+        name: DataFileWriter(place.folder / f"{place.prefix}{uuid4()}.zstd.parquet", schema, table)
+        for name, (place, schema, table) in tables.items()
+    }
+    for name, batch in rows:
+        writers[name].add(batch)
+    files = [file for writer in writers.values() if (file := writer.close()) is not None]
+    if files:
+        yield pa.RecordBatch.from_pylist([asdict(file) for file in files])
+
+
+class _Bounds:
+    """Smallest and largest value of one column, and how many are null."""
+
+    def __init__(self) -> None:
+        self.low: Any = None
+        self.high: Any = None
+        self.nulls = 0
+
+    def widen(self, values: pa.ChunkedArray) -> None:
+        self.nulls += values.null_count
+        found: Mapping[str, Any] = pc.min_max(values).as_py()
+        if found["min"] is None:
+            return
+        self.low = found["min"] if self.low is None else min(self.low, found["min"])
+        self.high = found["max"] if self.high is None else max(self.high, found["max"])
+
+    def is_known(self) -> bool:
+        if self.low is None:
+            return False
+        return not isinstance(self.low, str) or max(len(self.low), len(self.high)) <= MAX_BOUND_CHARACTERS
+
+
+def _as_json(value: Any) -> Any:
+    """A bound as the protocol writes it. Times have milliseconds there, and so have all that the wire brings."""
+    if isinstance(value, datetime):
+        return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}Z"
+    return value

@@ -1,0 +1,1 @@
+"""From a plan to changes on a broker, each checked before and looked at again after."""

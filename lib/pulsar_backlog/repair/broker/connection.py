@@ -1,0 +1,232 @@
+"""A connection to a broker in Pulsar's binary protocol: as much of it as publishing and reading need.
+
+    frame      [size i32][command size i32][BaseCommand], and for SEND and MESSAGE an entry
+    entry      [0e01][CRC-32C of the rest u32][metadata size i32][MessageMetadata][payload]
+
+The client library is not used to publish: when a connection breaks it sends again, by itself, what was not answered.
+The first chunks of a message are stored twice then, and many clients lose it. Here a broken connection ends an attempt.
+
+Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-common/src/main/java/org/apache/pulsar/common/protocol/
+Commands.java
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from google.protobuf.message import DecodeError, Message
+
+from pulsar_backlog.cluster.access import Access
+from pulsar_backlog.cluster.admin_http import tls_context
+from pulsar_backlog.repair.broker.client import CLIENT_NAME, ClientError
+from pulsar_backlog.wire.proto.broker_commands_pb2 import (
+    BaseCommand,
+    CommandConnect,
+    CommandLookupTopic,
+    CommandLookupTopicResponse,
+    CommandPong,
+)
+
+TLS_SCHEME = "pulsar+ssl"
+_PROTOCOL_VERSION = 19
+_MAX_ANSWER_BYTES = 1 << 20
+"""Of an answer; one that brings an entry may be larger by that."""
+
+_MAX_REDIRECTS = 10
+_DEFAULT_MESSAGE_BYTES = 5 * 1024 * 1024
+_FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.GET_LAST_MESSAGE_ID: "getLastMessageId"}
+_ERRORS = (BaseCommand.ERROR, BaseCommand.SEND_ERROR)
+_CLOSED = {BaseCommand.CLOSE_PRODUCER: "producer: apply again", BaseCommand.CLOSE_CONSUMER: "reader: try again"}
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where brokers are reached, and with what.
+
+    Attributes:
+        url: `pulsar://` or `pulsar+ssl://`; of several addresses the first that answers is taken.
+        access: token, certificates, limits.
+    """
+
+    url: str
+    access: Access
+
+
+class Connection:
+    """One connection, one command at a time.
+
+    Args:
+        service: whom to connect to.
+        behind: `host:port` of a broker, where `service` is a proxy that leads to it.
+
+    Raises:
+        ClientError: there is no connection, or the broker does not let us in.
+    """
+
+    def __init__(self, service: Service, behind: str | None = None) -> None:
+        self._url = service.url
+        self._socket = _connected(service)
+        self.max_message_bytes = _DEFAULT_MESSAGE_BYTES
+        token = service.access.token
+        method = "token" if token is not None else "tls" if service.access.cert_file is not None else "none"
+        hello = CommandConnect(
+            client_version=CLIENT_NAME,
+            protocol_version=_PROTOCOL_VERSION,
+            auth_method_name=method,
+            auth_data=(token or "").encode(),
+            proxy_to_broker_url=behind,
+        )
+        try:
+            answer = self.ask(BaseCommand.CONNECT, hello, BaseCommand.CONNECTED)
+        except ClientError:
+            self.close()
+            raise
+        self.max_message_bytes = answer.connected.max_message_size or _DEFAULT_MESSAGE_BYTES
+
+    def close(self) -> None:
+        """End it; the broker closes what was opened on it."""
+        self._socket.close()
+
+    def ask(self, kind: BaseCommand.Type, body: Message, answer: BaseCommand.Type, more: bytes = b"") -> BaseCommand:
+        """Send a command, and what follows it, and wait for its answer.
+
+        Raises:
+            ClientError: the broker refuses, or the connection broke; then whether it was done is not known.
+        """
+        self.tell(kind, body, more)
+        return self.wait(answer)[0]
+
+    def tell(self, kind: BaseCommand.Type, body: Message, more: bytes = b"") -> None:
+        """Send a command, and what follows it, and wait for nothing.
+
+        Raises:
+            ClientError: the connection broke.
+        """
+        with self._told():
+            self._send(kind, body, more)
+
+    def wait(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes]:
+        """The next command of a kind, and what follows it; commands of others, but for errors, are passed over.
+
+        Raises:
+            ClientError: the broker refuses what was asked, closed what was opened, or the connection broke.
+        """
+        with self._told():
+            while True:
+                found, more = self._received()
+                if found.type == kind:
+                    return found, more
+                if found.type == BaseCommand.PING:
+                    self._send(BaseCommand.PONG, CommandPong())
+                elif found.type in _ERRORS:
+                    error = found.error if found.type == BaseCommand.ERROR else found.send_error
+                    raise ClientError(self._url, "failed", f"the broker refuses: {error.message[:300]}")
+                elif found.type in _CLOSED:
+                    raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except TimeoutError:
+            raise ClientError(self._url, "unreachable", "no answer in time: apply again") from None
+        except (OSError, DecodeError) as error:
+            raise ClientError(self._url, "interrupted", f"the connection broke ({error}): apply again") from None
+
+    def _send(self, kind: BaseCommand.Type, body: Message, more: bytes = b"") -> None:
+        command = BaseCommand(type=kind)
+        getattr(command, _FIELDS.get(kind) or BaseCommand.Type.Name(kind).lower()).CopyFrom(body)
+        base = command.SerializeToString()
+        self._socket.sendall(struct.pack(">ii", 4 + len(base) + len(more), len(base)) + base + more)
+
+    def _received(self) -> tuple[BaseCommand, bytes]:
+        (size,) = struct.unpack(">i", self._exactly(4))
+        if not 4 <= size <= _MAX_ANSWER_BYTES + self.max_message_bytes:
+            raise ConnectionError("what answers is no broker")
+        frame = self._exactly(size)
+        (length,) = struct.unpack(">i", frame[:4])
+        return BaseCommand.FromString(frame[4 : 4 + length]), frame[4 + length :]
+
+    def _exactly(self, size: int) -> bytes:
+        parts = bytearray()
+        while len(parts) < size:
+            part = self._socket.recv(size - len(parts))
+            if not part:
+                raise ConnectionError("the other side closed it")
+            parts += part
+        return bytes(parts)
+
+
+def connection_to_owner(service: Service, topic: str) -> Connection:
+    """A connection to the broker that serves a topic; asking makes one take it.
+
+    Raises:
+        ClientError: nobody serves it.
+    """
+    asked, authoritative = service, False
+    for _ in range(_MAX_REDIRECTS):
+        connection = Connection(asked)
+        try:
+            question = CommandLookupTopic(topic=topic, request_id=1, authoritative=authoritative)
+            answer = connection.ask(BaseCommand.LOOKUP, question, BaseCommand.LOOKUP_RESPONSE).lookupTopicResponse
+            url = _owner(service, topic, answer)
+        except ClientError:
+            connection.close()
+            raise
+        if answer.response == CommandLookupTopicResponse.Connect and url == asked.url:
+            return connection
+        connection.close()
+        owner = Service(url, service.access)
+        if answer.response == CommandLookupTopicResponse.Connect:
+            return Connection(service, urlsplit(url).netloc) if answer.proxy_through_service_url else Connection(owner)
+        asked, authoritative = owner, answer.authoritative
+    raise ClientError(topic, "failed", "too many redirects: brokers disagree on who owns the topic")
+
+
+def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse) -> str:
+    if answer.response == CommandLookupTopicResponse.Failed:
+        raise ClientError(topic, "failed", f"no broker serves it: {answer.message[:300]}")
+    # With TLS here, TLS there: the token must not travel in the clear.
+    is_tls = urlsplit(service.url).scheme == TLS_SCHEME
+    url = answer.brokerServiceUrlTls if is_tls else answer.brokerServiceUrl
+    if not url:
+        raise ClientError(topic, "failed", f"its broker has no address {'with' if is_tls else 'without'} TLS")
+    return url
+
+
+def _connected(service: Service) -> socket.socket:
+    is_tls = urlsplit(service.url).scheme == TLS_SCHEME
+    last: OSError | None = None
+    for host, port in _addresses(service.url):
+        try:
+            plain = socket.create_connection((host, port), service.access.timeout_seconds)
+        except OSError as error:
+            last = error
+            continue
+        if not is_tls:
+            return plain
+        try:
+            return tls_context(service.access).wrap_socket(plain, server_hostname=host)
+        except OSError as error:
+            plain.close()
+            raise ClientError(
+                service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
+            ) from None
+    raise ClientError(service.url, "unreachable", f"no connection ({last}): see that --service-url is right")
+
+
+def _addresses(url: str) -> Iterator[tuple[str, int]]:
+    parts = urlsplit(url)
+    for place in parts.netloc.split(","):
+        one = urlsplit(f"//{place}")
+        yield one.hostname or "", one.port or (6651 if parts.scheme == TLS_SCHEME else 6650)
+
+
+def _words(error: OSError) -> str:
+    return error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)

@@ -1,0 +1,1 @@
+"""From what the tables say to a plan. Pure: the same facts make the same plan."""

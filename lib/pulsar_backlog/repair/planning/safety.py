@@ -1,0 +1,87 @@
+"""What may be acknowledged. Everything else about a plan may be wrong and cost time; this would cost messages.
+
+An entry may be acknowledged when
+
+1. it belongs to one publication of a chunked message, its own checksum agrees, and no other message is in it;
+2. no publication with its uuid may still be arriving;
+3. each publication with its uuid either was exported and the export verified, or is for certain incomplete for ever.
+
+A message that is whole must have been exported, whatever the clients make of it. Being unsure is accepted in (3) only
+where the user says so, and never in (2), nor of what is whole or can be rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Publication, StallRow
+from pulsar_backlog.terms import COMPLETE, INCOMPLETE, Position
+
+_ROLES = frozenset({"used", "duplicate", "residue", "orphan", "conflicting"})
+_ACCEPTED: dict[str | None, frozenset[str]] = {
+    None: frozenset({"certain"}),
+    "likely": frozenset({"certain", "likely"}),
+    "cannot_tell": frozenset({"certain", "likely", "cannot_tell"}),
+}
+
+NOT_EXPORTED = "it can be rebuilt, and is not exported and verified"
+UNVERIFIED = "its export could not be verified: "
+UNSURE = "that it is lost for good is not certain "
+IN_FLIGHT = "a message with its uuid may still be arriving"
+MALFORMED = "its chunk fields make no sense, so what clients make of it cannot be told"
+
+
+def why_not_family(family: Sequence[Publication], choices: Choices) -> str | None:
+    """What speaks against acknowledging entries of a uuid; None when nothing does.
+
+    Args:
+        family: all publications with the uuid.
+        choices: how unsure it may be.
+    """
+    if not family:
+        return "the tables do not say which message it belongs to"
+    if any(one.state == "in_flight" for one in family):
+        return IN_FLIGHT
+    return next((why for one in family if (why := _why_not(one, choices)) is not None), None)
+
+
+def why_not_entry(entry: Entry, stall: StallRow) -> str | None:
+    """What speaks against acknowledging one entry of a stall; None when nothing does."""
+    if entry.owner != stall.key or entry.role not in _ROLES:
+        return "the tables do not agree on the message it belongs to"
+    if entry.holds_more:
+        return "it is a batch: there are other messages in it"
+    if not entry.is_sound:
+        return "its checksum does not vouch for it, so its own fields cannot be believed"
+    return None
+
+
+def acknowledgeable(stall: StallRow, family: Sequence[Publication], choices: Choices) -> tuple[Position, ...]:
+    """The entries of a stall that may be acknowledged, in order."""
+    if not any(one.key == stall.key for one in family) or why_not_family(family, choices) is not None:
+        return ()
+    return tuple(sorted({entry.position for entry in stall.entries if why_not_entry(entry, stall) is None}))
+
+
+def is_kept(exported: Exported | None) -> bool:
+    """Whether a message cannot get lost any more, because its payload lies verified in an export.
+
+    A message of an open transaction is still to be delivered when that commits.
+    """
+    return exported is not None and exported.verified and exported.transaction != "open"
+
+
+def _why_not(one: Publication, choices: Choices) -> str | None:
+    if is_kept(one.exported):
+        return None
+    if one.rebuildable or one.state in COMPLETE:
+        if one.exported is not None and not one.exported.verified:
+            return f"{UNVERIFIED}{one.exported.reason}"
+        if one.exported is not None:
+            return "it belongs to a transaction that is open"
+        return NOT_EXPORTED
+    if one.state not in INCOMPLETE:
+        return MALFORMED
+    if one.sureness not in _ACCEPTED[choices.accept_unsure]:
+        return f"{UNSURE}({one.sureness}): {one.reason}"
+    return None

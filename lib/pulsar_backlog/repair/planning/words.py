@@ -1,0 +1,249 @@
+"""Plans in words, for someone tired and worried. No payload, key or property value occurs in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.repair.planning.safety import NOT_EXPORTED, UNSURE, UNVERIFIED
+from pulsar_backlog.repair.planning.values import Publication, Restored, StallRow, Stored, Subscription
+from pulsar_backlog.repair.runs import runs_of, runs_text
+from pulsar_backlog.repair.values import Message, Run
+from pulsar_backlog.terms import COMPLETE, Position, position_text
+
+_NAMED = 10
+
+EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
+EXPORT_WITH_KEY = "export it with its private key (pulsar-backlog export DIR --private-keys), then plan again"
+EXPORT_WITH_KEY_OR_NOT = f"{EXPORT_WITH_KEY}; or publish it unseen: plan with --as-stored"
+STAYS_AFTER_COPY = (
+    "it is encrypted, and published once more as it is stored; its old entries stay, because no export verified it"
+)
+NOT_ENCRYPTED = (
+    "it is one entry that is not encrypted: only encrypted and chunked messages are published by their names"
+)
+NOT_STORED = "it is one encrypted entry, which is published only as it is stored"
+AS_STORED = "plan with --as-stored"
+REPUBLISHED = "it was published once more already"
+FAMILY_TOO_LARGE = "too many messages share its uuid"
+AUDIT_AGAIN = "audit again when the log has gone on; or take the risk, with --accept-unsure"
+JUDGE_IT = "judge what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
+PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
+TO_FILE = "plan with --republish-to file: it is kept beside the plan, and what stands in the way is acknowledged"
+ACKNOWLEDGE_AFFECTS = "No other entry and no other subscription."
+RESTORE_AFFECTS = f"{ACKNOWLEDGE_AFFECTS} A batch of which only a part was acknowledged comes again whole."
+FILE_UNDO = "Nothing is changed."
+SEALED = "It is encrypted, and is published as it is stored."
+UNSEEN = "Its content was never seen here."
+BATCH_UNDO = (
+    "A published message cannot be taken back. It is a batch: the property pulsar-backlog.plan stands on its entry, "
+    "where consumers do not see it."
+)
+REPUBLISH_UNDO = (
+    "A published message cannot be taken back; every one carries the property pulsar-backlog.plan, by which consumers "
+    "can drop it."
+)
+SETTINGS_REASON = "Settings of clients and topic that suit this log and would have prevented what was found."
+SETTINGS_AFFECTS = "Advice; nothing is applied."
+
+
+def next_step(why: str, *, encrypted: bool = False) -> str:
+    """What would do away with a reason; of an encrypted message there may be two ways."""
+    export = EXPORT_WITH_KEY_OR_NOT if encrypted else EXPORT_FIRST
+    if encrypted and why.startswith(f"{UNVERIFIED}payload_no_key"):
+        return export
+    steps = {NOT_EXPORTED: export, NOT_STORED: AS_STORED, UNSURE: AUDIT_AGAIN, UNVERIFIED: JUDGE_IT}
+    return next((step for start, step in steps.items() if why.startswith(start)), "")
+
+
+def waits_because(family: Sequence[Publication]) -> str:
+    """Why a message that can still be delivered is left alone."""
+    if any(one.state == "in_flight" for one in family):
+        return "it may still be arriving"
+    return "a client can still be delivered it: a reconnect brings it again"
+
+
+def after_reset(others: int) -> str:
+    """Why the rest of a subscription waits."""
+    return (
+        f"{counted(others, 'more chunk set waits', 'more chunk sets wait')} until this subscription's cursor is reset"
+    )
+
+
+def acknowledge_reason(cause: str, to: str) -> str:
+    """Why entries are acknowledged away; `to` is where messages are published once more."""
+    if cause == "dead_chunks":
+        return "No client can ever be delivered these chunks: the rest of their messages is not stored."
+    gets = {
+        "same": "this subscription has them or gets them once more",
+        "file": "they are kept beside the plan where this subscription lacks them",
+    }
+    then = gets.get(to, f"those that this subscription lacks go to {to}")
+    return f"These chunks stand in the way: their messages are exported and verified, and {then}."
+
+
+def stall_evidence(stall: StallRow, own: Publication | None) -> str:
+    """One chunk set: what it is, where it lies, how sure that is."""
+    places = runs_text(runs_of(sorted(entry.position for entry in stall.entries)))
+    more = f" of {stall.unacked_entries:,}" if stall.unacked_entries > len(stall.entries) else ""
+    log = ""
+    if own is not None:
+        log = f"; {own.state}, {own.present_chunks} of {own.num_chunks} chunks stored; {own.sureness}: {own.reason}"
+        if own.exported is not None and own.exported.verified:
+            log += "; exported and verified"
+    kinds = ", ".join([stall.kind, *stall.also]) + f" ({stall.sureness})"
+    count = f"{len(stall.entries):,}{more} {'entry' if len(stall.entries) == 1 else 'entries'}"
+    return f"uuid {stall.chunk_uuid!r}: {count} at {places}{log}. Here: {kinds}. {_what(stall)}"
+
+
+def acknowledge_undo(runs: Sequence[Run]) -> str:
+    """How acknowledging could be taken back."""
+    first = position_text((runs[0].ledger_id, runs[0].first_entry_id)) if runs else "the first entry"
+    return (
+        f"Resetting the cursor to {first} brings these entries again while they are stored, with everything after them."
+    )
+
+
+def reset_reason(stall: StallRow) -> str:
+    """Why a cursor is reset."""
+    first = position_text(stall.first_chunk or (0, 0))
+    return f"The cursor stands inside a message that is whole; from its first chunk at {first} on a client gets it."
+
+
+def reset_affects(stall: StallRow) -> str:
+    """What a reset does besides."""
+    again = stall.redelivered_entries
+    what = f"{counted(again, 'entry', 'entries')} of other messages between are" if again else "Nothing else is"
+    return f"{what} delivered again. Consumers are disconnected."
+
+
+def reset_undo(mark_delete: Position | None) -> str:
+    """How a reset could be taken back."""
+    where = position_text(mark_delete) if mark_delete else "where it stood"
+    return f"Acknowledging cumulatively up to {where} puts the cursor back."
+
+
+def restore_reason(one: Restored) -> str:
+    """Why acknowledgements are made again."""
+    count = sum(run.last_entry_id - run.first_entry_id + 1 for run in one.runs)
+    are = counted(count, "entry was", "entries were")
+    return f"{are} acknowledged in the earlier audit and not any more: consumers would get their messages again."
+
+
+def left_runs(left: int, taken: int) -> str:
+    """Why a plan does not make all lost acknowledgements again."""
+    more = counted(left, "more run of entries was", "more runs of entries were")
+    return f"{more} acknowledged in the earlier audit and not any more: one plan restores {taken:,} at most"
+
+
+def part_of_batch(batches: int) -> str:
+    """Why not all acknowledgements are made again."""
+    which = counted(batches, "batch was", "batches were")
+    return (
+        f"{which} acknowledged in part in the earlier audit, and no part is now: single messages of a batch cannot be "
+        "acknowledged, so consumers get all of it again"
+    )
+
+
+def restore_evidence(one: Restored, now: Subscription) -> tuple[str, ...]:
+    """Both states."""
+    then = position_text(one.earlier) if one.earlier else "unknown"
+    here = position_text(now.mark_delete) if now.mark_delete else "unknown"
+    return (f"mark-delete was {then}, is {here}", f"entries {runs_text(one.runs)}", f"{one.sureness}: {one.reason}")
+
+
+def republish_reason(one: Publication, cause: str, stall: StallRow | None, stored: Stored | None) -> str:
+    """Why a message is published once more, and how, when it is as it is stored."""
+    why = _republish_reason(one, cause, stall)
+    if stored is None:
+        return why
+    seen = "" if one.exported is not None and one.exported.verified else f" {UNSEEN}"
+    return f"{why} {SEALED}{seen}"
+
+
+def named_reason(stored: Stored) -> str:
+    """Why a message of one entry is published once more."""
+    what = "message" if stored.batch_size is None else f"batch of {counted(stored.batch_size, 'message', 'messages')}"
+    return f"The {what} at {position_text(stored.position)} was named. {SEALED} {UNSEEN}"
+
+
+def _republish_reason(one: Publication, cause: str, stall: StallRow | None) -> str:
+    what = f"The message is stored {'whole' if one.state == 'whole' else 'whole but out of order'}"
+    if one.state not in COMPLETE:
+        what = "Every chunk of the message is stored"
+    if cause == "named":
+        return f"{what}, and was named."
+    if cause == "got_in_part" and stall is not None:
+        return f"{what}, and subscription {stall.subscription!r} has acknowledged a part of it: it gets it no more."
+    if one.losses:
+        models = ", ".join(f"{loss.model} ({loss.outcome})" for loss in one.losses)
+        return f"{what}, and clients do not deliver it: {models}."
+    return f"{what}, and clients of some subscriptions cannot be delivered it as it lies there."
+
+
+def republish_evidence(one: Publication, stall: StallRow | None, stored: Stored | None) -> tuple[str, ...]:
+    """Export, entries, models and subscription."""
+    exported = one.exported
+    facts = [f"uuid {one.chunk_uuid!r}: {one.state}, {one.num_chunks} chunks; {one.sureness}: {one.reason}"]
+    if exported is not None and exported.verified:
+        facts.append(f"exported and verified: {exported.payload_bytes or 0:,} bytes, sha256 {exported.payload_sha256}")
+    if stored is not None:
+        facts += stored_evidence(stored)
+    facts += [f"{loss.model}: {loss.outcome}{': ' if loss.reason else ''}{loss.reason}" for loss in one.losses]
+    if stall is not None:
+        facts.append(f"subscription {stall.subscription!r}: {_what(stall)}")
+    return tuple(facts)
+
+
+def stored_evidence(stored: Stored) -> tuple[str, ...]:
+    """What is published as it is stored."""
+    entries = stored.as_stored.entries
+    at = runs_text(runs_of(sorted(entry.position for entry in entries)))
+    count, keys = counted(len(entries), "entry", "entries"), counted(stored.keys, "key", "keys")
+    return (f"encrypted for {keys}: {count} at {at}, {stored.size_bytes:,} bytes; their checksums agree",)
+
+
+def _what(stall: StallRow) -> str:
+    """What happened, of an advice that goes on to say what to do."""
+    return f"{stall.advice.partition('. ')[0].rstrip('.')}."
+
+
+def republish_affects(
+    message: Message, stored: Stored | None, subscriptions: Sequence[str], to: str, *, has_schema: bool
+) -> str:
+    """Whom a republished message reaches besides.
+
+    Args:
+        message: what is published.
+        stored: its entries, where they are published as they are.
+        subscriptions: of its topic.
+        to: where it goes, see `Choices.republish_to`.
+        has_schema: whether it has a schema version, or may have one.
+    """
+    if to == "file":
+        return "Nobody: it is only kept beside the plan."
+    if to != "same":
+        schema = " Its schema version means nothing there, and is left out." if has_schema else ""
+        return f"Reaches every subscription of {to}, and none of the original topic.{schema}{_readers(stored)}"
+    names = ", ".join(repr(name) for name in sorted(subscriptions)[:_NAMED])
+    more = f" and {len(subscriptions) - _NAMED} more" if len(subscriptions) > _NAMED else ""
+    whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
+    again = "Who had it already gets it a second time."
+    if message.was_encrypted and stored is None:
+        again += " It was encrypted: apply asks for its readers' keys, and encrypts it again for those."
+    return f"It cannot be published to one subscription only; {whom}. {again}{_readers(stored)}"
+
+
+def republish_undo(stored: Stored | None) -> str:
+    """How it could be taken back."""
+    return REPUBLISH_UNDO if stored is None or stored.batch_size is None else BATCH_UNDO
+
+
+def _readers(stored: Stored | None) -> str:
+    """Who can read what is published as it is stored."""
+    if stored is None:
+        return ""
+    which = "the key" if stored.keys == 1 else f"one of the {stored.keys} keys"
+    size = stored.batch_size
+    batch = "" if size is None else f" It is a batch: {counted(size, 'message comes', 'messages come')} again."
+    return f" Who reads it needs {which} that the original was encrypted for.{batch}"

@@ -1,0 +1,39 @@
+"""The verdict of the last report, for a run that found nothing new: from result.json, without asking the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from pulsar_backlog.findings import SEVERITIES
+from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.verdict import MAX_HEADLINE
+from pulsar_backlog.terms import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+Saved = dict[str, Any]
+"""A result.json, see docs/result.md."""
+
+
+def verdict_again(result: Mapping[str, Any], fail_on: str | None) -> Saved:
+    """The first line of a result: its verdict, with the exit code that `fail_on` asks for now."""
+    kept = {name: result[name] for name in ("schema_version", "cluster", "verdict", "counts", "next")}
+    codes = result["findings"]["by_code"]
+    bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
+    exit_code = EXIT_UNCHANGED
+    if any(code["severity"] in bad for code in codes):
+        exit_code = EXIT_FINDINGS
+    if any(code["incomplete"] for code in codes):
+        exit_code = EXIT_INCOMPLETE
+    return {"type": "verdict", **kept, "exit_code": exit_code, "unchanged": True}
+
+
+def print_again(saved: Mapping[str, Any], console: Console) -> None:
+    """Verdict, how sure it is, and the next command."""
+    verdict = saved["verdict"]
+    for line in (verdict["headline"], verdict["sureness"], "Nothing new to do: this is what the last audit found."):
+        console.print(Text(visible(line, MAX_HEADLINE)), highlight=False)
+    for step in saved["next"][:1]:
+        console.print(Text(f"Next: {visible(step['command'])}"), soft_wrap=True, highlight=False)

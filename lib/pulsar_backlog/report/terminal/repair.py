@@ -1,0 +1,272 @@
+"""Repair plans for a terminal and as JSON lines: what it does for whom first, then each action, then what it leaves."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.report.hostile import shell_word, visible
+from pulsar_backlog.report.words import byte_size
+
+MAX_ACTIONS = 40
+MAX_REASONS = 8
+MAX_RUNS = 20
+MAX_NUMBERS = 5
+
+Row = Mapping[str, Any]
+"""A row of `repair_actions`."""
+
+_KINDS = {
+    "acknowledge": "acknowledge",
+    "skip": "skip",
+    "acknowledge_cumulative": "acknowledge up to",
+    "reset_cursor": "reset cursor",
+    "republish": "republish",
+    "file": "keep as file",
+    "settings": "settings",
+}
+_STATE_STYLES = {"failed": "bold red", "not verified": "bold red", "refused": "bold yellow", "verified": "bold green"}
+
+
+@dataclass(frozen=True)
+class HeldBackRow:
+    """Why something is left alone, what would change that, and how often."""
+
+    why: str
+    next_step: str
+    count: int
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """A plan as it is shown.
+
+    Attributes:
+        folder: of the plan; None when there was nothing to write.
+        state: as in `repair_plans`.
+        actions: rows of `repair_actions`.
+        left_off: actions that the caps left no room for.
+    """
+
+    plan_id: str
+    folder: str | None
+    state: str
+    actions: Sequence[Row]
+    held_back: Sequence[HeldBackRow] = ()
+    left_off: int = 0
+
+
+def print_plan(view: PlanView) -> None:
+    """A plan: words on a terminal, JSON lines elsewhere."""
+    console = Console()
+    if console.is_terminal:
+        print_words(view, console)
+        return
+    for line in json_lines(view):
+        sys.stdout.write(line + "\n")
+
+
+def print_action(row: Row) -> None:
+    """One action in full: words on a terminal, JSON elsewhere."""
+    console = Console()
+    if not console.is_terminal:
+        sys.stdout.write(json.dumps(row, default=_time, ensure_ascii=False) + "\n")
+        return
+    for name, text in action_facts(row):
+        _line(console, Text.assemble((f"{name}: ", "bold"), visible(text, 2000)))
+
+
+def print_words(view: PlanView, console: Console) -> None:
+    """A plan in words."""
+    _line(console, Text(headline(view), style="bold"))
+    doing = [row for row in view.actions if row["kind"] != "settings"]
+    for topic, rows in groupby(doing[:MAX_ACTIONS], key=itemgetter("topic")):
+        _line(console, Text(visible(topic), style="bold underline"))
+        _print_actions(rows, console)
+    if len(doing) > MAX_ACTIONS:
+        _line(console, Text(f"And {counted(len(doing) - MAX_ACTIONS, 'more action')}, see the plan."))
+    _print_settings([row for row in view.actions if row["kind"] == "settings"], console)
+    if view.left_off:
+        _line(console, Text(f"No room for {counted(view.left_off, 'more action')} (--max-count, --max-bytes)."))
+    _print_held_back(view.held_back, console)
+    if view.folder is not None:
+        _line(console, Text("Next:", style="bold"))
+        for command in next_commands(view):
+            console.print(Text(f"  {command}"), soft_wrap=True, highlight=False)
+
+
+def headline(view: PlanView) -> str:
+    """The verdict."""
+    if not view.actions:
+        left = sum(one.count for one in view.held_back)
+        return f"Nothing to repair now; {counted(left, 'thing')} left alone." if left else "Nothing to repair."
+    return f"Plan {view.plan_id} ({view.state}): {counted_kinds(view.actions)}."
+
+
+def counted_kinds(actions: Sequence[Row]) -> str:
+    """What a plan does, counted."""
+    kinds = Counter(row["kind"] for row in actions)
+    names = {row["subscription"] for row in actions if row["entries"]}
+    parts = []
+    if kinds["republish"]:
+        parts.append(f"publish {counted(kinds['republish'], 'message')} once more")
+    if kinds["file"]:
+        parts.append(f"keep {counted(kinds['file'], 'message')} as files")
+    if kinds["reset_cursor"]:
+        parts.append(f"reset {counted(kinds['reset_cursor'], 'cursor')}")
+    entries = sum(row["entries"] for row in actions)
+    if entries:
+        parts.append(f"acknowledge {counted(entries, 'entry')} on {counted(len(names), 'subscription')}")
+    if kinds["settings"]:
+        parts.append(f"settings for {counted(kinds['settings'], 'topic')}")
+    return ", ".join(parts) or "nothing"
+
+
+def next_commands(view: PlanView) -> list[str]:
+    """What to type next."""
+    folder = shell_word(view.folder or "")
+    first = view.actions[0]["action"] if view.actions else 0
+    commands = [f"pulsar-backlog repair show {folder} --action {first}"]
+    verb = {"verified": None, "done": "verify"}.get(view.state, "apply")
+    if verb is not None:
+        cluster = "--admin-url http://BROKER:8080 --service-url pulsar://BROKER:6650"
+        commands.append(f"pulsar-backlog repair {verb} {folder} {cluster}")
+    return commands
+
+
+def json_lines(view: PlanView) -> Iterator[str]:
+    """The plan, a line per action, a line per reason for leaving something alone."""
+    head = {
+        "record": "repair_plan", "plan_id": view.plan_id, "folder": view.folder, "state": view.state,
+        "headline": headline(view), "actions": len(view.actions), "left_off": view.left_off,
+    }  # fmt: skip
+    yield json.dumps(head, ensure_ascii=False)
+    for row in view.actions:
+        yield json.dumps({"record": "repair_action", **row}, default=_time, ensure_ascii=False)
+    for one in view.held_back:
+        yield json.dumps({"record": "held_back", **asdict(one)}, ensure_ascii=False)
+
+
+def action_line(row: Row) -> str:
+    """One action in a line, without its topic."""
+    where = f" on {row['subscription']}" if row["subscription"] is not None else ""
+    size = f", {counted(row['entries'], 'entry')}" if row["entries"] else ""
+    bytes_ = f", {byte_size(row['bytes'])}" if row["bytes"] else ""
+    after = f", after {', '.join(map(str, row['requires']))}" if row["requires"] else ""
+    return f"{_KINDS.get(row['kind'], row['kind'])}{where}{size}{bytes_} ({row['sureness']}){after}"
+
+
+def action_facts(row: Row) -> list[tuple[str, str]]:
+    """All that is to be known of an action, name and text; what it lacks is left out."""
+    runs = [_run(run) for run in row["runs"]]
+    more = f" and {len(runs) - MAX_RUNS:,} more runs" if len(runs) > MAX_RUNS else ""
+    facts = [
+        ("Action", f"{row['action']} of plan {row['plan_id']}: {_KINDS.get(row['kind'], row['kind'])}, {row['state']}"),
+        ("Topic", row["topic"]),
+        ("Subscription", row["subscription"] or ""),
+        ("Why", row["reason"]),
+        ("Sure that nothing is lost", row["sureness"]),
+        ("Findings", ", ".join(row["codes"])),
+        ("Entries", f"{row['entries']:,}: {', '.join(runs[:MAX_RUNS])}{more}" if runs else ""),
+        ("Bytes", f"{row['bytes']:,}" if row["bytes"] else ""),
+        ("Reset to", _place(row["target"])),
+        ("Mark-delete when planned", _place(row["expected_mark_delete"])),
+        ("Original message", _place(row["original"])),
+        ("SHA-256", row["payload_sha256"] or ""),
+        ("Only after", ", ".join(map(str, row["requires"]))),
+        ("Also affects", row["affects"]),
+        ("To undo", row["undo"]),
+    ]
+    facts += [("Evidence", text) for text in row["evidence"]]
+    facts += [("Done", trail_line(step)) for step in row["trail"]]
+    return [(name, text) for name, text in facts if text]
+
+
+def trail_line(step: Row) -> str:
+    """One step of the audit trail."""
+    mark = f", mark-delete {_place(step['mark_delete'])}" if step["mark_delete"] else ""
+    return f"{moment(step['at'])} {step['status']} by {step['who']}{mark}{': ' if step['note'] else ''}{step['note']}"
+
+
+def moment(at: datetime) -> str:
+    """A moment in UTC; Spark gives them in the zone of this host, without its name."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _print_actions(rows: Iterable[Row], console: Console) -> None:
+    """Actions of one topic; what was said of the one before is not said again."""
+    said = ""
+    for row in rows:
+        _print_head(row, console)
+        words = row["reason"]
+        if row["kind"] in ("republish", "reset_cursor"):
+            words = f"{words} {row['affects']}"
+        if words != said:
+            _indented(console, Text(visible(words, 800)), 4)
+        said = words
+
+
+def _print_head(row: Row, console: Console) -> None:
+    head = Text(f"{row['action']:>3} ", style="bold")
+    if row["state"] != "planned":
+        head.append(f"{row['state']}: ", style=_STATE_STYLES.get(row["state"], "bold"))
+    head.append(visible(action_line(row), 600), style="bold")
+    _line(console, head)
+
+
+def _print_settings(rows: Sequence[Row], console: Console) -> None:
+    if not rows:
+        return
+    numbers = ", ".join(str(row["action"]) for row in rows[:MAX_NUMBERS])
+    more = ", ..." if len(rows) > MAX_NUMBERS else ""
+    noun = "action" if len(rows) == 1 else "actions"
+    what = f"Settings that would have prevented this, for {counted(len(rows), 'topic')}: {noun} {numbers}{more}"
+    _line(console, Text(f"{what}. They are advice."))
+
+
+def _print_held_back(held: Sequence[HeldBackRow], console: Console) -> None:
+    if not held:
+        return
+    _line(console, Text("Left alone:", style="bold"))
+    for one in held[:MAX_REASONS]:
+        then = f"; {one.next_step}" if one.next_step else ""
+        _indented(console, Text(visible(f"{one.count:,}: {one.why}{then}", 600)), 2)
+    if len(held) > MAX_REASONS:
+        rest = sum(one.count for one in held[MAX_REASONS:])
+        _indented(console, Text(f"{rest:,} for other reasons, see held_back.jsonl in the plan's folder."), 2)
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, highlight=False, overflow="fold")
+
+
+def _indented(console: Console, text: Text, columns: int) -> None:
+    text.overflow = "fold"
+    console.print(Padding(text, (0, 0, 0, columns), expand=False), highlight=False)
+
+
+def _run(run: Row) -> str:
+    last = f"-{run['last_entry_id']}" if run["last_entry_id"] > run["first_entry_id"] else ""
+    return f"{run['ledger_id']}:{run['first_entry_id']}{last}"
+
+
+def _place(position: Row | None) -> str:
+    return "" if position is None else f"{position['ledger_id']}:{position['entry_id']}"
+
+
+def _time(value: object) -> str:
+    if isinstance(value, datetime):
+        return moment(value)
+    raise TypeError(type(value).__name__)

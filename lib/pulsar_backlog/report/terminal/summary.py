@@ -1,0 +1,129 @@
+"""The result for a terminal: what stands still, what was found and what it means for whom, the next command."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.report.acks_view import ACTIONS
+from pulsar_backlog.report.codes import CodeGroup, by_code
+from pulsar_backlog.report.consumers import blocked_words
+from pulsar_backlog.report.hostile import visible
+from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Verdict, judge
+from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
+
+MAX_WORST = 8
+MAX_FACTS = 12
+MAX_EXAMPLE = 160
+MAX_BLOCKED_LINES = 6
+
+_STYLES: dict[Grade, str] = {
+    "broken": "bold red",
+    "incomplete": "bold yellow",
+    "odd": "bold yellow",
+    "clean": "bold green",
+    "nothing": "bold yellow",
+}
+_SEVERITY_STYLES = {"error": "bold red", "warning": "bold yellow"}
+
+
+def print_summary(model: ReportModel, console: Console) -> None:
+    """Verdict first, then what was found, what the worst of it means for whom, and the next command."""
+    verdict = judge(model)
+    _line(console, Text(visible(verdict.headline, MAX_HEADLINE), style=_STYLES[verdict.grade]))
+    _line(console, Text(verdict.sureness))
+    if model.exit_code == 99:
+        _line(console, Text("Nothing new to do: this is what the last audit found."))
+    _print_blocked(model, console)
+    _print_facts(verdict, console)
+    _print_worst(model, console)
+    if verdict.steps:
+        console.print()
+        _line(console, Text("Next:", style="bold"))
+        step = verdict.steps[0]
+        _indented(console, Text(visible(step.remedies[0].text)))
+        console.print(Text(f"  {step.command}", style="bold"), soft_wrap=True, highlight=False)
+    console.print()
+    _line(console, Text(_read_line(model)))
+    _line(console, Text(f"Report: {visible(model.out)}/report.html   Tables: {visible(model.out)}/tables"))
+    _line(console, Text(f"Exit code {model.exit_code}: {EXIT_CODES.get(model.exit_code, 'unknown')}"))
+
+
+def _line(console: Console, text: Text) -> None:
+    console.print(text, highlight=False, overflow="fold")
+
+
+def _indented(console: Console, text: Text, columns: int = 2) -> None:
+    text.overflow = "fold"
+    console.print(Padding(text, (0, 0, 0, columns), expand=False), highlight=False)
+
+
+def _print_blocked(model: ReportModel, console: Console) -> None:
+    """Subscriptions that stand still, before all else: somebody waits for them now."""
+    acks = model.acks
+    if not acks.rows:
+        return
+    console.print()
+    _line(console, Text(f"Blocked subscriptions: {acks.blocked:,} of {acks.total:,}", style="bold red"))
+    for row in acks.rows[:MAX_BLOCKED_LINES]:
+        name = Text(visible(row.subscription, MAX_EXAMPLE), style="bold")
+        _indented(console, name.append(f" {blocked_words(row)}", style="not bold"))
+        _indented(console, Text(f"[{visible(row.topic, MAX_EXAMPLE)}] {_first_to_do(row.action)}", style="dim"), 4)
+    rest = acks.blocked - len(acks.rows[:MAX_BLOCKED_LINES])
+    if rest > 0:
+        _indented(console, Text(f"And {rest:,} more, see the report."))
+
+
+def _first_to_do(action: str) -> str:
+    return ACTIONS.get(action, visible(spaced(action), 60))
+
+
+def _print_facts(verdict: Verdict, console: Console) -> None:
+    facts = [fact for fact in verdict.facts if fact.kind != "blocked"]
+    if not facts:
+        return
+    console.print()
+    _line(console, Text("Found:", style="bold"))
+    for fact in facts[:MAX_FACTS]:
+        sureness = f" ({fact.sureness})" if fact.sureness else ""
+        what = f"{fact.what[0].upper()}{fact.what[1:]}"
+        _indented(console, Text.assemble((visible(what), "bold"), visible(sureness)))
+    if len(facts) > MAX_FACTS:
+        _indented(console, Text(f"And {len(facts) - MAX_FACTS} more, see the report."))
+
+
+def _print_worst(model: ReportModel, console: Console) -> None:
+    groups = [g for g in by_code(model.findings, model.finding_totals) if severity_rank(g.severity) <= 1]
+    if not groups:
+        return
+    console.print()
+    _line(console, Text("Worst findings:", style="bold"))
+    for group in groups[:MAX_WORST]:
+        _print_group(group, console)
+    if len(groups) > MAX_WORST:
+        _indented(console, Text(f"And {counted(len(groups) - MAX_WORST, 'more code')}, see the report."))
+
+
+def _print_group(group: CodeGroup, console: Console) -> None:
+    label = SEVERITIES.get(group.severity, (3, visible(group.severity, 20)))[1].lower()
+    head = Text("  ")
+    head.append(label, style=_SEVERITY_STYLES.get(group.severity, ""))
+    head.append(f" {visible(group.kind.code, 20)} {visible(spaced(group.kind.name), 60)}", style="bold")
+    head.append(f", {counted(group.findings, 'finding')}")
+    _line(console, head)
+    _indented(console, Text(group.kind.meaning), 4)
+    if group.rows:
+        row = group.rows[0]
+        where = f" [{visible(row['topic'], MAX_EXAMPLE)}]" if row["topic"] else ""
+        _indented(console, Text(f"{visible(row['message'], MAX_EXAMPLE)}{where}", style="dim"), 4)
+
+
+def _read_line(model: ReportModel) -> str:
+    counts = model.counts
+    return (
+        f"Read: {counted(counts.ledgers, 'ledger copy')} of {counted(counts.topics, 'topic')}, "
+        f"{counted(counts.entries, 'entry')}, {byte_size(counts.bytes)}, in {duration(int(model.seconds * 1000))}"
+    )

@@ -1,0 +1,57 @@
+"""The scan's books: accounts of units added up to rows of `scans`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
+from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
+
+
+def damaged_units(units: Iterable[ScanUnit], accounts: Accounts) -> list[ScanUnit]:
+    """Units that must be walked again because they have something for `rejects`."""
+    return [unit for unit in units if (a := accounts.get(unit_key(unit))) and (a.rejected or a.faults)]
+
+
+def copy_accounts(units: Iterable[ScanUnit], accounts: Accounts) -> dict[int, list[UnitAccount]]:
+    """Accounts of each ledger's units; a unit that never reported counts as unreadable."""
+    by_ledger: dict[int, list[UnitAccount]] = {}
+    for unit in units:
+        account = accounts.get(unit_key(unit), UnitAccount(unreadable="failed"))
+        by_ledger.setdefault(unit.ledger_id, []).append(account)
+    return by_ledger
+
+
+def scan_rows(
+    copies: Iterable[PlannedCopy], accounts: Mapping[int, list[UnitAccount]], cluster: str
+) -> list[dict[str, Any]]:
+    """Rows of `scans`, one per copy."""
+    return [_row(copy, accounts.get(copy.ledger_id, []), cluster) for copy in copies]
+
+
+def _row(copy: PlannedCopy, accounts: list[UnitAccount], cluster: str) -> dict[str, Any]:
+    total = sum(accounts, UnitAccount())
+    unreadable = sum(account.unreadable is not None for account in accounts)
+    return {
+        "cluster": cluster,
+        "topic": copy.topic,
+        "ledger_id": copy.ledger_id,
+        "copy": copy.copy,
+        "data_bytes": copy.data_bytes or 0,
+        "data_etag": copy.data_etag,
+        "units": len(accounts),
+        "frames": total.frames,
+        "decoded": total.decoded,
+        "rejected": total.rejected,
+        "entry_bytes": total.entry_bytes,
+        "checksum_valid": total.valid,
+        "checksum_mismatch": total.mismatch,
+        "checksum_absent": total.absent,
+        "expected_entries": copy.expected_entries,
+        "expected_bytes": copy.expected_bytes,
+        "order_faults": total.order_faults,
+        "structure_faults": total.faults,
+        "unreadable_units": unreadable,
+        "complete": unreadable == 0,
+    }

@@ -1,0 +1,34 @@
+"""What a command line asks of a repair plan."""
+
+from __future__ import annotations
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings import CATALOGUE, SEVERITIES
+from pulsar_backlog.options import Options, parse_duration_ms
+from pulsar_backlog.repair.planning.values import Choices
+
+
+def choices_of(options: Options, newest_ms: int | None) -> Choices:
+    """What a command line asks for."""
+    until_ms = None
+    if options.min_age is not None and newest_ms is not None:
+        until_ms = newest_ms - parse_duration_ms(options.min_age)
+    codes = frozenset(options.code or ())
+    if options.severity is not None:
+        wanted = SEVERITIES[: SEVERITIES.index(options.severity) + 1]
+        bad = frozenset(code for code, kind in CATALOGUE.items() if kind.severity in wanted)
+        codes = codes & bad if codes else bad
+    if options.severity is not None and not codes:
+        raise UsageError(f"--code and --severity {options.severity}: no such code is that severe")
+    if options.as_stored and options.republish_to == "file":
+        raise UsageError("--as-stored publishes, and --republish-to file does not: give one of them")
+    return Choices(
+        republish_to=options.republish_to or "same",
+        accept_unsure=options.accept_unsure,
+        subscriptions=options.subscription or (),
+        codes=codes,
+        until_ms=until_ms,
+        max_count=options.max_count,
+        max_bytes=options.max_bytes,
+        as_stored=bool(options.as_stored),
+    )

@@ -1,0 +1,51 @@
+"""Rows about a plan: its own in `repair_plans`, and what it leaves alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pulsar_backlog.repair.applying.trail import plan_state
+from pulsar_backlog.repair.planning.plan import Planned
+from pulsar_backlog.report.terminal.repair import HeldBackRow
+from pulsar_backlog.storage.runs import JobContext
+
+PLANS = "plans"
+"""Folder of plans beside the tables."""
+_CHOICES = (
+    "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
+    "accept_unsure", "exported", "earlier", "as_stored", "message",
+)  # fmt: skip
+_SHOWN_REASONS = 50
+
+
+def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:
+    """What is left alone by reason, the most frequent first."""
+    counts = Counter((one.why, one.next_step) for one in planned.held_back)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(HeldBackRow(why, next_step, count) for (why, next_step), count in ordered)
+
+
+def row_of(
+    context: JobContext, planned: Planned, rows: list[dict[str, Any]], held: Sequence[HeldBackRow],
+    inputs: dict[str, int],
+) -> dict[str, Any]:  # fmt: skip
+    """The row of `repair_plans`; `inputs` are the versions of the tables it was made from."""
+    plan_id = planned.plan.plan_id
+    given = context.options.model_dump(include=set(_CHOICES), exclude_none=True)
+    return {
+        "cluster": context.cluster,
+        "plan_id": plan_id,
+        "made": context.started,
+        "folder": f"{PLANS}/{plan_id}",
+        "choices": {name: str(value) for name, value in given.items()},
+        "inputs": inputs,
+        "actions": len(rows),
+        "entries": sum(one["entries"] for one in rows),
+        "bytes": sum(one["bytes"] for one in rows),
+        "left_off": planned.left_off,
+        "held_back": [asdict(one) for one in held[:_SHOWN_REASONS]],
+        "state": plan_state(rows),
+    }

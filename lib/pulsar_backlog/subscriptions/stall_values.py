@@ -1,0 +1,101 @@
+"""What the stall rules read and return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pulsar_backlog.terms import Position
+
+Action = Literal["wait", "export_then_acknowledge", "acknowledge", "skip", "reset_to_first_chunk", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """One stored chunk entry of a publication.
+
+    Attributes:
+        position: where it is stored.
+        chunk_id: its place; None when absent on the wire.
+        role: as in the table `chunks`.
+        payload_bytes: bytes of its payload as stored.
+    """
+
+    position: Position
+    chunk_id: int | None
+    role: str
+    payload_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSet:
+    """One publication with its copies, in position order. Fields are named as in `chunked_messages`.
+
+    Attributes:
+        family_in_flight: whether a publication with its uuid, itself included, may still be arriving.
+        family_rebuildable: whether one, itself included, can be rebuilt and has not been exported.
+    """
+
+    chunk_uuid: str
+    publish_time_ms: int
+    state: str
+    flags: frozenset[str]
+    rebuildable: bool
+    sureness: str
+    reason: str
+    num_chunks: int
+    copies: tuple[Copy, ...]
+    family_in_flight: bool
+    family_rebuildable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionView:
+    """What of a subscription matters to its chunk sets.
+
+    Attributes:
+        name: of the subscription.
+        type: `Exclusive`, `Failover`, `Shared`, `Key_Shared`; None when nothing says.
+        mark_delete: everything up to it is acknowledged.
+        last_acked: highest individually acknowledged entry; None when there is none.
+        read_position: next entry to read; None when nothing says.
+        sureness: how sure the acknowledged set is.
+        reason: why.
+    """
+
+    name: str
+    type: str | None
+    mark_delete: Position
+    last_acked: Position | None = None
+    read_position: Position | None = None
+    sureness: str = "certain"
+    reason: str = ""
+
+    @property
+    def highest_acked(self) -> Position:
+        """The highest acknowledged entry."""
+        return max(self.mark_delete, self.last_acked or self.mark_delete)
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """A row of `stalls`, without cluster, topic and what is the publication's own."""
+
+    chunk_uuid: str
+    publish_time_ms: int
+    code: str | None
+    kind: str
+    also: tuple[str, ...]
+    state: str
+    unacked: tuple[Copy, ...] = field(repr=False)
+    acked_entries: int
+    acked_chunk_zero: bool
+    can_complete: bool
+    rebuildable: bool
+    blocks_dispatch: bool
+    action: Action
+    first_chunk: Position | None
+    last: Position
+    sureness: str
+    reason: str
+    advice: str

@@ -1,0 +1,99 @@
+"""The bounds that a file's statistics give: wrong ones make queries skip rows that are there."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pulsar_backlog.output import data_files
+from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter
+from pulsar_backlog.tables.contract import Column, Table, required
+
+TABLE = Table(
+    name="rows",
+    comment="Rows.",
+    columns=(required("n", "bigint", "Number."), Column("text", "string", "Text."), Column("at", "timestamp", "Time.")),
+    key=("n",),
+    slice_columns=("n",),
+    statistics=("n", "text", "at"),
+    unique=("n",),
+)
+SCHEMA = pa.schema([
+    pa.field("n", pa.int64(), nullable=False), pa.field("text", pa.string()), pa.field("at", pa.timestamp("us", "UTC")),
+])  # fmt: skip
+NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def write(path: Path, *batches: list[dict[str, Any]]) -> dict[str, Any]:
+    writer = DataFileWriter(path, SCHEMA, TABLE)
+    for rows in batches:
+        writer.add(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
+    file = writer.close()
+    assert file is not None
+    assert (file.name, file.size_bytes) == (path.name, path.stat().st_size)
+    return dict(json.loads(file.stats))
+
+
+def row(n: int, text: str | None, at: datetime | None) -> dict[str, Any]:
+    return {"n": n, "text": text, "at": at}
+
+
+def test_bounds_hold_over_all_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_files, "ROW_GROUP_ROWS", 2)
+    first = [row(5, "m", NOON), row(-3, None, None)]
+    second = [row(9, "a", NOON - timedelta(days=1)), row(7, "\U0001f600", NOON + timedelta(milliseconds=5))]
+    stats = write(tmp_path / "f.parquet", first, second, [row(8, "m", None)])
+    assert stats == {
+        "numRecords": 5,
+        "minValues": {"n": -3, "text": "a", "at": "2026-11-20T12:00:00.000Z"},
+        "maxValues": {"n": 9, "text": "\U0001f600", "at": "2026-11-21T12:00:00.005Z"},
+        "nullCount": {"n": 0, "text": 1, "at": 2},
+    }
+    assert pq.read_metadata(tmp_path / "f.parquet").num_row_groups == 3
+    assert pq.read_table(tmp_path / "f.parquet").to_pylist() == [*first, *second, row(8, "m", None)]
+
+
+def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, fsync = tmp_path / "f.parquet", os.fsync
+    synced: list[tuple[str, int]] = []
+
+    def note(descriptor: int) -> None:
+        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write(path, [row(1, "a", NOON)])
+    assert synced == [(str(path), path.stat().st_size)]  # its footer included
+
+
+def test_a_column_of_nulls_has_no_bounds(tmp_path: Path) -> None:
+    stats = write(tmp_path / "f.parquet", [row(1, None, None)])
+    assert stats["minValues"] == stats["maxValues"] == {"n": 1}
+    assert stats["nullCount"] == {"n": 0, "text": 1, "at": 1}
+
+
+@pytest.mark.parametrize(("characters", "bounded"), [(MAX_BOUND_CHARACTERS, True), (MAX_BOUND_CHARACTERS + 1, False)])
+def test_long_text_has_no_bounds(tmp_path: Path, characters: int, bounded: bool) -> None:
+    stats = write(tmp_path / "f.parquet", [row(1, "a", None), row(2, "z" * characters, None)])
+    assert ("text" in stats["minValues"], "text" in stats["maxValues"]) == (bounded, bounded)
+
+
+def test_without_rows_there_is_no_file(tmp_path: Path) -> None:
+    writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
+    assert writer.close() is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_null_where_none_may_be_stops_the_file(tmp_path: Path) -> None:
+    loose = pa.schema([field.with_nullable(True) for field in SCHEMA])
+    writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
+    writer.add(pa.RecordBatch.from_pylist([{"n": None, "text": None, "at": None}], schema=loose))
+    with pytest.raises((pa.ArrowInvalid, ValueError), match="n"):
+        writer.close()

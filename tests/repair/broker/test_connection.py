@@ -1,0 +1,152 @@
+"""Finding a topic's broker, and what is said when there is none; the servers are scripts on loopback."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from pulsar_backlog.cluster.access import Access
+from pulsar_backlog.repair.broker.client import ClientError
+from pulsar_backlog.repair.broker.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.wire.proto.broker_commands_pb2 import (
+    BaseCommand,
+    CommandConnected,
+    CommandError,
+    CommandLookupTopicResponse,
+)
+
+TOPIC = "persistent://t/n/one"
+ACCESS = Access(token="secret", timeout_seconds=2)
+CONNECTED = BaseCommand(
+    type=BaseCommand.CONNECTED, connected=CommandConnected(server_version="x", max_message_size=999)
+)
+PING = BaseCommand(type=BaseCommand.PING)
+Answers = Sequence[BaseCommand | bytes]
+
+
+class Script:
+    """Answers each connection with the same commands, one for each that it gets; a PING asks for a PONG besides.
+
+    Attributes:
+        answers: of each connection.
+        heard: what was sent to it.
+    """
+
+    def __init__(self, answers: Answers) -> None:
+        self.answers = answers
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.heard: list[BaseCommand] = []
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with connection, connection.makefile("rb") as stream:
+                for answer in self.answers:
+                    head = stream.read(8)
+                    if len(head) < 8:
+                        break
+                    size, length = struct.unpack(">ii", head)
+                    self.heard.append(BaseCommand.FromString(stream.read(size - 4)[:length]))
+                    raw = answer if isinstance(answer, bytes) else answer.SerializeToString()
+                    framed = raw if isinstance(answer, bytes) else struct.pack(">ii", len(raw) + 4, len(raw)) + raw
+                    connection.sendall(framed)
+
+
+@contextmanager
+def script(*answers: BaseCommand | bytes) -> Iterator[Script]:
+    running = Script(answers)
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+def found(kind: CommandLookupTopicResponse.LookupType, url: str = "", **other: object) -> BaseCommand:
+    """An answer to a lookup."""
+    answer = CommandLookupTopicResponse(response=kind, request_id=1, brokerServiceUrl=url, **other)  # type: ignore[arg-type]
+    return BaseCommand(type=BaseCommand.LOOKUP_RESPONSE, lookupTopicResponse=answer)
+
+
+def owner(script: Script) -> Connection:
+    return connection_to_owner(Service(script.url, ACCESS), TOPIC)
+
+
+def test_a_broker_that_sends_elsewhere_is_followed() -> None:
+    with script(CONNECTED) as last:
+        there = found(CommandLookupTopicResponse.Connect, last.url)
+        with script(CONNECTED, there) as second:
+            redirect = found(CommandLookupTopicResponse.Redirect, second.url, authoritative=True)
+            with script(CONNECTED, redirect) as first:
+                connection = owner(first)
+        assert connection.max_message_bytes == 999
+        connection.close()
+    assert not first.heard[1].lookupTopic.authoritative
+    assert second.heard[1].lookupTopic.authoritative
+    assert (last.heard[0].connect.auth_method_name, last.heard[0].connect.auth_data) == ("token", b"secret")
+    assert len(last.heard) == 1
+
+
+def test_through_a_proxy_the_broker_is_named_and_not_connected_to() -> None:
+    there = found(CommandLookupTopicResponse.Connect, "pulsar://inside:6650", proxy_through_service_url=True)
+    with script(CONNECTED, there) as proxy:
+        owner(proxy).close()
+    first, _, second = proxy.heard[:3]
+    assert not first.connect.HasField("proxy_to_broker_url")
+    assert second.connect.proxy_to_broker_url == "inside:6650"
+
+
+def test_of_several_addresses_one_that_answers_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        nobody = closed.getsockname()[1]
+    with script(CONNECTED) as broker:
+        url = broker.url.replace("127.", f"127.0.0.1:{nobody},127.", 1)
+        Connection(Service(url, ACCESS)).close()
+    with pytest.raises(ClientError, match="see that --service-url is right"):
+        Connection(Service(f"pulsar://127.0.0.1:{nobody}", ACCESS))
+
+
+def test_a_ping_in_between_is_answered() -> None:
+    with script(PING, CONNECTED) as broker:
+        Connection(Service(broker.url, ACCESS)).close()
+    assert [one.type for one in broker.heard] == [BaseCommand.CONNECT, BaseCommand.PONG]
+
+
+REFUSED = BaseCommand(type=BaseCommand.ERROR, error=CommandError(request_id=1, message="who are you"))
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        ([REFUSED], "the broker refuses: who are you"),
+        ([b"HTTP/1.1 400 Bad Request\r\n\r\n"], "what answers is no broker"),
+        ([struct.pack(">ii", 5, 1) + b"\xff"], "the connection broke"),
+        ([], "the connection broke"),
+        ([CONNECTED, found(CommandLookupTopicResponse.Failed, message="nobody")], "no broker serves it: nobody"),
+        ([CONNECTED, found(CommandLookupTopicResponse.Connect)], "its broker has no address without TLS"),
+    ],
+)
+def test_why_there_is_no_connection(answers: Answers, words: str) -> None:
+    with script(*answers) as broker, pytest.raises(ClientError) as told:
+        owner(broker)
+    assert words in str(told.value)
+    assert "secret" not in str(told.value)
+
+
+def test_brokers_that_send_in_circles_are_left() -> None:
+    with script(CONNECTED) as broker:
+        broker.answers = (CONNECTED, found(CommandLookupTopicResponse.Redirect, broker.url))
+        with pytest.raises(ClientError, match="too many redirects"):
+            owner(broker)
