@@ -111,15 +111,17 @@ def acknowledged(plan: Plan, name: str) -> set[tuple[int, int]]:
 
 def test_the_message_whose_chunk_was_damaged_is_not_lost_for_certain(audited: Audited, broken: dict[str, Any]) -> None:
     place = broken["manifest"][1]["entry_id"]
-    rows = {row["chunk_uuid"]: row for row in of_topic(audited, "chunked_messages", PENDING)}
-    own = rows[broken["chunk_uuid"]]
+    rows = of_topic(audited, "chunked_messages", PENDING)
+    (own,) = (row for row in rows if row["chunk_uuid"] == broken["chunk_uuid"])
     assert (own["state"], own["sureness"], own["missing_chunk_ids"]) == ("gap", "likely", [1])
     assert f"20:{place}" in own["reason"]
     assert "missing chunk 1: it has the chunk's size" in own["reason"]
     assert "salvaged" in own["reason"]
-    (invented,) = (row for uuid, row in rows.items() if uuid[:-1] == broken["chunk_uuid"][:-1]
-                   and row["first_entry_id"] == place)  # fmt: skip
-    assert invented["sureness"] == "cannot_tell"
+    # Its uuid is now that of another message, which is whole and not touched by it.
+    (invented,) = (row for row in rows if row["first_entry_id"] == place)
+    assert (invented["copies"], invented["sureness"]) == (1, "cannot_tell")
+    (other,) = (row for row in rows if row["chunk_uuid"] == invented["chunk_uuid"] and row is not invented)
+    assert (other["state"], other["sureness"], other["flags"]) == ("whole", "certain", [])
 
 
 @pytest.mark.parametrize("name", [PENDING, MISSING])
