@@ -178,7 +178,7 @@ def _rebuild(folder: Path) -> dict[str, Any]:
     crc32c(np.zeros(8, dtype=np.uint8), 0, 8)
     before = _peak_bytes()
     began = time.perf_counter()
-    result = rebuild_message(message, reader, KeySource().ring(), PayloadStore(str(folder), 0))
+    result = rebuild_message(message, reader, KeySource().ring(), PayloadStore(str(folder), 0, 1 << 32))
     seconds = time.perf_counter() - began
     payload = result.payload
     return {

@@ -146,7 +146,7 @@ def measure_rebuild(spark: SparkSession, backlog: Backlog, repetitions: int, car
     """Ours against collect_list, into nothing."""
     out = backlog.folder / "out"
     audited(backlog, out)
-    inline = PayloadStore(str(backlog.folder / "to"), INLINE_BYTES)
+    inline = PayloadStore(str(backlog.folder / "to"), INLINE_BYTES, 1 << 32)
     same = _hashes(rebuilt(spark, backlog, out, inline)) == _hashes(collected(spark, backlog))
     card.goals.append(Goal("rebuilt messages that differ from the plain way's", float(not same), "", at_most=0))
     timings = interleaved(
@@ -171,7 +171,7 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     """
     out = backlog.folder / "out"
     audited(backlog, out)
-    files = PayloadStore(str(backlog.folder / "to"), 0)
+    files = PayloadStore(str(backlog.folder / "to"), 0, 1 << 32)
     copy_folder = backlog.folder / "copy"
 
     def clear() -> None:

@@ -144,7 +144,7 @@ def store_of(options: Options) -> PayloadStore:
         raise UsageError("--to must be a folder: payload files cannot be put under an address yet")
     folder.mkdir(parents=True, exist_ok=True)
     limit = -1 if options.format == "files" else options.inline_limit_bytes
-    return PayloadStore(str(folder), 0 if limit is None else limit)
+    return PayloadStore(str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30)
 
 
 def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:

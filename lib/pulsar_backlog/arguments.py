@@ -20,6 +20,7 @@ _DEFAULTS = {
     "transactions": "committed",
     "format": "delta",
     "inline_limit_bytes": 262144,
+    "max_message_bytes": 1 << 30,
     "republish_to": "same",
 }
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+SPARK_OPTIONS = {"writeNonAsciiCharacterAsCodePoint": "true"}
+"""With them Spark's JSON is ASCII too; it leaves U+007F as it is, which acts on nothing."""
+
 
 def to_json(
     value: object,

@@ -37,6 +37,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "to",
         "format",
         "inline_limit_bytes",
+        "max_message_bytes",
         *_EVERY_JOB,
     ),
     "plan_repair": (
@@ -97,6 +98,7 @@ HELP: dict[str, str] = {
     "as_stored": "publish encrypted messages as they are stored, unseen and for the same keys; no key is needed",
     "message": "publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated",
     "earlier": "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
+    "max_message_bytes": "largest message that is exported; one that says or turns out to be larger has no payload",
     "inline_limit_bytes": "largest payload that stands in the row; larger ones become files named by their SHA-256",
 }
 """What each option says of itself, on every command line."""
@@ -214,6 +216,7 @@ class Options(Frozen):
         to: folder that gets exported messages; None is `out`.
         format: how they are written.
         inline_limit_bytes: largest payload that stands in its row.
+        max_message_bytes: largest payload that is exported.
         subscription: globs on names of subscriptions; any may match.
         code: codes of findings; any may match.
         severity: lowest severity of findings.
@@ -252,6 +255,7 @@ class Options(Frozen):
     to: Uri | None = None
     format: Literal["delta", "parquet", "files"] | None = None
     inline_limit_bytes: Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None = None
+    max_message_bytes: Annotated[int, Field(ge=1)] | None = None
     subscription: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
     code: Annotated[tuple[FindingCode, ...], BeforeValidator(_as_tuple)] | None = None
     severity: Literal["error", "warning", "info"] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import struct
 import zlib
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pulsar_backlog.frames.export_entries import ExportContext, export_stretch, 
 from pulsar_backlog.frames.export_plan import assign_tasks
 from pulsar_backlog.frames.schemas import arrow_schema
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.messages import opening
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
 from pulsar_backlog.messages.payloads import PayloadStore
@@ -36,7 +38,7 @@ def member(payload: bytes, more: bytes = b"", size: int | None = None) -> bytes:
     return struct.pack(">I", len(metadata)) + metadata + payload
 
 
-def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema) -> list[dict[str, Any]]:
+def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema, bound: int = 1 << 30) -> list[dict[str, Any]]:
     """The rows of entries that lie one after the other in an object."""
     data, rows = b"", []
     for entry_id, body in enumerate(bodies):
@@ -46,7 +48,7 @@ def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema) -> list[d
     names = ["ledger_id", "entry_id", "offset", "length", "txn_state", "batched"]
     plan = pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
     context = ExportContext(
-        "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000)
+        "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000, bound)
     )
     batches = (batch for part in stretches(plan) for batch in export_stretch(part, context, schema))
     found = [row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")]
@@ -166,3 +168,53 @@ def test_tasks_get_equal_shares_and_every_bin_once() -> None:
     rest = [load for load in loads.values() if load != 1 << 30]
     assert max(rest) < 2 * min(rest)
     assert assign_tasks([], cores=2) == []
+
+
+def packed(size: int) -> bytes:
+    return zlib.compress(bytes(size))
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_an_entry_that_says_it_is_larger_than_may_be_is_not_opened(
+    batched: bool, tmp_path: Path, schema: pa.Schema
+) -> None:
+    head = HEAD + number(8, 2) + number(9, 0xFFFFFFFF) + (number(11, 1) if batched else b"")
+    (only,) = exported([entry(head, packed(100))], tmp_path, schema)
+    assert (only["outcome"], only["payload"], only["verified"]) == ("too_large", None, False)
+    assert "4294967295 bytes: name a larger --max-message-bytes than 1073741824" in only["reason"]
+
+
+@pytest.mark.parametrize("claim", [10, 20 << 20])
+def test_an_entry_that_holds_more_than_may_be_is_given_up(claim: int, tmp_path: Path, schema: pa.Schema) -> None:
+    head = HEAD + number(8, 2) + number(9, claim)
+    (only,) = exported([entry(head, packed(60 << 20))], tmp_path, schema, 30 << 20)
+    assert (only["outcome"], only["payload_file"]) == ("too_large", None)
+    (bare,) = exported([entry(HEAD, bytes(2000))], tmp_path, schema, 1999)
+    assert (bare["outcome"], bare["payload"], bare["payload_file"]) == ("too_large", None, None)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "object"]
+
+
+def test_large_entries_are_what_they_were(tmp_path: Path, schema: pa.Schema) -> None:
+    """Above 8 MiB a single message streams into its file; a batch is put together, and taken apart."""
+    data = bytes(range(256)) * (40 << 10)
+    batch = member(data) + member(b"second")
+    single = entry(HEAD + number(8, 2) + number(9, len(data)), zlib.compress(data))
+    lying = entry(HEAD + number(8, 2) + number(9, len(data) + 1), zlib.compress(data))
+    many = entry(HEAD + number(8, 2) + number(9, len(batch)) + number(11, 2), zlib.compress(batch))
+    first, lie, one, two = exported([single, lying, many], tmp_path, schema)
+    name = hashlib.sha256(data).hexdigest()
+    for row in (first, lie, one):
+        assert (row["payload_file"], row["payload_bytes"]) == (f"payloads/{name[:2]}/{name}", len(data))
+    assert (tmp_path / first["payload_file"]).read_bytes() == data
+    assert [row["verified"] for row in (first, lie, one, two)] == [True, False, True, True]
+    assert lie["outcome"] == "wrong_size"
+    assert two["payload"] == b"second"
+
+
+def test_a_batch_that_opens_to_more_than_any_entry_is_not_taken_apart(
+    tmp_path: Path, schema: pa.Schema, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "MAX_HELD_BYTES", 9 << 20)
+    head = HEAD + number(8, 2) + number(9, 60 << 20) + number(11, 2)
+    (only,) = exported([entry(head, packed(60 << 20))], tmp_path, schema)
+    assert (only["outcome"], only["batch_index"], only["batch_size"]) == ("too_large", -1, 2)

@@ -26,7 +26,7 @@ OBJECTS = EXPORT / "objects"
 def rebuilt(
     message: ChunkedMessage, tmp_path: Path, folder: Path = OBJECTS, damage: Any = None, keys: KeySource = KEYS
 ) -> Rebuilt:
-    store = PayloadStore(str(tmp_path), 1 << 20)
+    store = PayloadStore(str(tmp_path), 1 << 20, 1 << 30)
     ranges = [(c.path, c.offset, c.offset + c.length) for copies in message.copies for c in copies[:1]]
     return rebuild_message(message, RangeReader(reading(folder, damage), ranges), keys.ring(), store)
 
@@ -157,7 +157,7 @@ def test_an_object_that_is_gone_or_shorter_is_unreadable(tmp_path: Path) -> None
 def test_large_payloads_are_files_named_by_their_hash_and_nothing_is_left_of_failures(tmp_path: Path) -> None:
     message = messages_of(OBJECTS, 181)[0]
     reader = RangeReader(reading(OBJECTS))
-    store = PayloadStore(str(tmp_path), 100)
+    store = PayloadStore(str(tmp_path), 100, 1 << 30)
     result = rebuild_message(message, reader, KEYS.ring(), store)
     assert result.payload is not None
     assert result.payload.inline is None

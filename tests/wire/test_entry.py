@@ -4,7 +4,7 @@ import pytest
 from encode import REQUIRED, entry, number, pair, run
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.wire.entry import decode_entry, read_frame
+from pulsar_backlog.wire.entry import MAX_METADATA_BYTES, decode_entry, read_frame
 from pulsar_backlog.wire.rejects import ENTRY_CODES
 
 # The documented vector: producer "p", sequence 0, publish time 1000, payload "hi".
@@ -130,3 +130,19 @@ def test_every_flipped_bit_that_the_checksum_covers_is_rejected_or_flagged(data:
         if states(bytes(flipped)) == "clean":
             clean.append(bit)
     assert clean == []
+
+
+@pytest.mark.parametrize("where", ["broker", "message"])
+def test_metadata_that_no_broker_would_have_taken_is_rejected(where: str) -> None:
+    """Just as much as is read, and one byte more."""
+    for size, taken in ((MAX_METADATA_BYTES, True), (MAX_METADATA_BYTES + 1, False)):
+        head = REQUIRED if where == "message" else number(1, 5)
+        filler = run(15, bytes(size - len(head) - 5))
+        data = entry(head + filler) if where == "message" else entry(broker=head + filler)
+        if taken:
+            assert len(data) > size
+            assert read_frame(data).metadata_length in (size, len(REQUIRED))
+            continue
+        with pytest.raises(DecodeError) as raised:
+            read_frame(data)
+        assert (raised.value.code, raised.value.found) == ("metadata_too_large", str(size))

@@ -40,6 +40,7 @@ def export(
     to: Annotated[str | None, typer.Option(help=HELP["to"])] = None,
     form: Annotated[str | None, typer.Option("--format", help=HELP["format"])] = None,
     inline_limit_bytes: Annotated[int | None, typer.Option(help=HELP["inline_limit_bytes"])] = None,
+    max_message_bytes: Annotated[int | None, typer.Option(help=HELP["max_message_bytes"])] = None,
     cluster: Annotated[str | None, typer.Option(help=HELP["cluster"])] = None,
     endpoint: EndpointOption = None,
     fail_on: Annotated[str | None, typer.Option(help=HELP["fail_on"])] = None,
@@ -50,8 +51,8 @@ def export(
         "topic": topic or None, "since": since, "until": until, "producer": producer or None, "key": key or None,
         "state": state or None, "transactions": transactions, "private_keys": absolute("private_keys", private_keys),
         "private_keys_command": private_keys_command, "to": absolute("to", to), "format": form,
-        "inline_limit_bytes": inline_limit_bytes, "cluster": cluster, "endpoint": endpoint, "fail_on": fail_on,
-        "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
+        "inline_limit_bytes": inline_limit_bytes, "max_message_bytes": max_message_bytes, "cluster": cluster,
+        "endpoint": endpoint, "fail_on": fail_on, "exit_zero_when_unchanged": exit_zero_when_unchanged or None,
     }  # fmt: skip
     raise typer.Exit(run_export(place, out, given))
 

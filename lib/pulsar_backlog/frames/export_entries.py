@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.frames.export_batches import Rows, as_list, entry_columns, member_columns, positions_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.keys import KeySource
-from pulsar_backlog.messages.opening import open_payload, size_doubt
+from pulsar_backlog.messages.opening import SURPLUS_BYTES, joined_pieces, open_payload, size_doubt
 from pulsar_backlog.messages.outcomes import NO_CHECKSUM, NULL_WITH_BYTES, Outcome, Unexportable, unexportable
 from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
 from pulsar_backlog.messages.ranges import GAP_BYTES, WINDOW_BYTES
@@ -190,15 +190,14 @@ class _Opener:
             return self.bare
         keys = [EncryptionKey(key["key"], key["value"], {}) for key in value["encryption_keys"] or ()]
         try:
-            payload = open_payload(
-                stored, value["compression"], value["uncompressed_size"], keys, value["encryption_param"], self._ring
-            )
-        except DecodeError as error:
-            fault = unexportable(error)
+            payload = self._opened(stored, value, keys)
+        except (DecodeError, Unexportable) as error:
+            fault = error if isinstance(error, Unexportable) else unexportable(error)
             # A batch that stays shut is one row: its members cannot be told apart.
             self.bare.add(at, fault.outcome, fault.reason, None, batch_size=value["num_messages_in_batch"])
             return self.bare
-        wrong = size_doubt(len(payload), value["uncompressed_size"], value["compression"])
+        size = payload.size_bytes if isinstance(payload, StoredPayload) else len(payload)
+        wrong = size_doubt(size, value["uncompressed_size"], value["compression"])
         unsure = NO_CHECKSUM if value["checksum_state"] == "absent" and not keys else None
         reason = "; ".join(doubt for doubt in (wrong, unsure) if doubt)
         outcome: Outcome = "wrong_size" if wrong else "exported"
@@ -207,6 +206,16 @@ class _Opener:
             return self.bare
         self._split(at, outcome, reason, payload, value)
         return self.members
+
+    def _opened(self, stored: memoryview, value: dict[str, Any], keys: Sequence[EncryptionKey]) -> Any:
+        """The payload, which is in its place already where it is large and no batch."""
+        claim, bound = value["uncompressed_size"], self._store.max_message_bytes
+        payload = open_payload(stored, value["compression"], claim, keys, value["encryption_param"], self._ring, bound)
+        if not isinstance(payload, Iterator):
+            return payload
+        if value["num_messages_in_batch"] is not None:
+            return joined_pieces(payload, bound)
+        return self._store.keep_pieces(payload, claim, max(claim, SURPLUS_BYTES))
 
     def _split(self, at: int, outcome: Outcome, reason: str, payload: Any, entry: dict[str, Any]) -> None:
         size = entry["num_messages_in_batch"]
@@ -226,12 +235,16 @@ class _Opener:
     def _add(
         self, rows: Rows, at: int, outcome: Outcome, reason: str, payload: Any, null: bool | None, own: dict[str, Any]
     ) -> None:
-        if null and not len(payload):
+        kept = payload if isinstance(payload, StoredPayload) else None
+        if null and not (kept.size_bytes if kept else len(payload)):
             rows.add(at, outcome, reason, _NULL_VALUE, **own | {"payload_sha256": None})
             return
         if null:
             reason = "; ".join(filter(None, (reason, NULL_WITH_BYTES)))
-        rows.add(at, outcome, reason, self._store.keep(payload), **own)
+        try:
+            rows.add(at, outcome, reason, kept or self._store.keep(payload), **own)
+        except Unexportable as fault:
+            rows.add(at, fault.outcome, fault.reason, None, **own)
 
 
 def _members(payload: Any, size: int) -> tuple[list[SingleMessage], Unexportable | None]:

@@ -15,6 +15,8 @@ OUTCOME_CODES: dict[Outcome, str] = {
     "undecodable": "X04",
     "wrong_size": "X05",
     "corrupt": "X06",
+    "too_large": "X10",
+    "no_room": "X11",
     "unreadable": "X07",
     "exported": "X09",
 }
@@ -30,6 +32,8 @@ COUNTED = {
     "X07": "Messages whose bytes could not be read",
     "X08": "Entries of aborted or open transactions that were left out",
     "X09": "Messages that were exported but cannot be vouched for",
+    "X10": "Messages larger than --max-message-bytes",
+    "X11": "Messages for which the disk had no room",
 }
 
 
@@ -64,4 +68,4 @@ def findings_of_export(
             )
         )  # fmt: skip
     found = counted_findings(coded, COUNTED, origin)
-    return found.withColumn("incomplete", f.col("code") == "X07")
+    return found.withColumn("incomplete", f.col("code").isin("X07", "X11"))

@@ -8,7 +8,7 @@ from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.wire import batch, codecs, encryption
 
 Outcome: TypeAlias = Literal[
-    "exported", "wrong_size", "corrupt", "no_key", "undecryptable", "undecodable", "unreadable"
+    "exported", "wrong_size", "corrupt", "no_key", "undecryptable", "undecodable", "too_large", "no_room", "unreadable"
 ]
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 """`exported`: the payload is here; `wrong_size`: it is, but not as long as its metadata says; the others: it is not."""
@@ -44,6 +44,11 @@ class Unexportable(Exception):  # noqa: N818 - it names what the message is
         super().__init__(f"{outcome}: {reason}")
         self.outcome: Outcome = outcome
         self.reason = reason
+
+
+def too_large(what: str, max_message_bytes: int) -> Unexportable:
+    """Of a message that was given up, or not begun."""
+    return Unexportable("too_large", f"{what}: name a larger --max-message-bytes than {max_message_bytes}")
 
 
 def unexportable(error: DecodeError | SourceError) -> Unexportable:

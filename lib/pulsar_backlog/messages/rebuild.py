@@ -8,8 +8,8 @@ from itertools import islice, product
 
 from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.messages.opening import SURPLUS_BYTES, BytesLike, opened_pieces, size_doubt
-from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, unexportable
-from pulsar_backlog.messages.payloads import PayloadSink, PayloadStore, StoredPayload
+from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, too_large, unexportable
+from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
 from pulsar_backlog.messages.ranges import RangeReader
 from pulsar_backlog.wire.encryption import KeyRing
 from pulsar_backlog.wire.entry import Entry, decode_entry, read_frame
@@ -93,6 +93,11 @@ def rebuild_message(message: ChunkedMessage, reader: RangeReader, ring: KeyRing,
 
     Where the joined payload does not decompress though every slice was sound, other choices of copies are tried.
     """
+    stated = max(message.uncompressed_size or 0, message.total_bytes)
+    if stated > store.max_message_bytes:
+        fault = too_large(f"its metadata says that it holds {stated} bytes", store.max_message_bytes)
+        places = tuple(copies[0] for copies in message.copies if copies)
+        return Rebuilt(fault.outcome, fault.reason, None, places, None)
     attempt = _Attempt(message, reader, ring)
     best: Rebuilt | None = None
     for choice in islice(product(*message.copies), MAX_CHOICES):
@@ -127,39 +132,31 @@ class _Attempt:
         """Join the slices, preferring the chosen copies."""
         message = self._message
         self._used, self._joined, self._doubts, self._last = [], 0, set(), None
-        sink = PayloadSink(store)
-        bound = max(message.uncompressed_size or 0, message.total_bytes, SURPLUS_BYTES)
+        stated = max(message.uncompressed_size or 0, message.total_bytes)
         try:
-            for piece in opened_pieces(
-                message.compression, self._slices(choice), message.uncompressed_size, message.total_bytes
-            ):
-                if sink.size_bytes + len(piece) > bound:
-                    raise Unexportable("wrong_size", f"it decompresses to more than {bound} bytes")
-                sink.write(piece)
-            for _ in self._slices(choice, first=len(self._used)):  # a stream may end before its last slice
-                pass
-            return self._judged(sink)
-        except Unexportable as error:
-            sink.discard()
-            return Rebuilt(error.outcome, error.reason, None, self._places(choice), self._last)
-        except DecodeError as error:
-            sink.discard()
-            fault = unexportable(error)
+            return self._judged(store.keep_pieces(self._pieces(choice), stated, max(stated, SURPLUS_BYTES)))
+        except (Unexportable, DecodeError) as error:
+            fault = error if isinstance(error, Unexportable) else unexportable(error)
             return Rebuilt(fault.outcome, fault.reason, None, self._places(choice), self._last)
-        except BaseException:
-            sink.discard()
-            raise
 
-    def _judged(self, sink: PayloadSink) -> Rebuilt:
+    def _pieces(self, choice: Sequence[Copy]) -> Iterator[BytesLike]:
         message = self._message
-        wrong = size_doubt(sink.size_bytes, message.uncompressed_size, message.compression)
+        yield from opened_pieces(
+            message.compression, self._slices(choice), message.uncompressed_size, message.total_bytes
+        )
+        for _ in self._slices(choice, first=len(self._used)):  # a stream may end before its last slice
+            pass
+
+    def _judged(self, payload: StoredPayload) -> Rebuilt:
+        message = self._message
+        wrong = size_doubt(payload.size_bytes, message.uncompressed_size, message.compression)
         if wrong:
             self._doubts.add(wrong)
         if self._joined != message.total_bytes:
             self._doubts.add(f"its chunks hold {self._joined} bytes, its metadata says {message.total_bytes}")
         reason = "; ".join(sorted(self._doubts))
         outcome: Outcome = "wrong_size" if wrong else "exported"
-        return Rebuilt(outcome, reason, sink.finish(), tuple(self._used), self._last)
+        return Rebuilt(outcome, reason, payload, tuple(self._used), self._last)
 
     def _places(self, choice: Sequence[Copy]) -> tuple[Copy, ...]:
         """Where the message lies though it could not be made."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.repair.planning import Planned
 from pulsar_backlog.repair.values import PAYLOADS_NAME, payload_path, write_plan
 
@@ -42,13 +43,13 @@ def store_plan(folder: Path, planned: Planned, payloads: Mapping[int, Payload]) 
     Raises:
         UsageError: a payload is not in the export any more, or is another one.
     """
-    (folder / PAYLOADS_NAME).mkdir(parents=True, exist_ok=True)
-    folder.chmod(0o700)
+    private_folder(private_folder(folder) / PAYLOADS_NAME)
     for action in planned.plan.actions:
         if action.message is not None and action.message.sha256 is not None:
             _store_payload(payload_path(folder, action.number), payloads.get(action.number), action.message.sha256)
     lines = [to_json(asdict(one)) + "\n" for one in planned.held_back]
-    (folder / HELD_BACK_NAME).write_text("".join(lines))
+    with private_file(folder / HELD_BACK_NAME) as file:
+        file.write("".join(lines).encode())
     write_plan(folder, planned.plan, {})
 
 
@@ -58,9 +59,11 @@ def _store_payload(path: Path, payload: Payload | None, sha256: str) -> None:
     part = path.with_name(f".{path.name}.part")
     try:
         if payload is not None and payload.inline is not None:
-            part.write_bytes(payload.inline)
+            with private_file(part) as file:
+                file.write(payload.inline)
         elif payload is not None and payload.file is not None:
-            shutil.copyfile(payload.file, part)
+            with payload.file.open("rb") as kept, private_file(part) as file:
+                shutil.copyfileobj(kept, file, _BLOCK_BYTES)
     except OSError as error:
         raise UsageError(f"{payload and payload.file}: {error.strerror}: export again, then plan again") from None
     if not part.is_file() or _sha256(part) != sha256:

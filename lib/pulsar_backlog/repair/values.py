@@ -19,6 +19,7 @@ from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.private_files import private_file, private_folder
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
@@ -200,13 +201,15 @@ class Plan:
 
 
 def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
-    """Write a plan with its payloads, by number of the action."""
-    (folder / PAYLOADS_NAME).mkdir(parents=True, exist_ok=True)
+    """Write a plan with its payloads, by number of the action; only its owner may read it."""
+    private_folder(private_folder(folder) / PAYLOADS_NAME)
     for number, payload in payloads.items():
-        payload_path(folder, number).write_bytes(payload)
+        with private_file(payload_path(folder, number)) as file:
+            file.write(payload)
     head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster}
     lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
-    (folder / PLAN_NAME).write_text("\n".join(lines) + "\n")
+    with private_file(folder / PLAN_NAME) as file:
+        file.write(("\n".join(lines) + "\n").encode())
 
 
 def payload_path(folder: Path, number: int) -> Path:

@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 from pyspark.sql import Column, DataFrame
 
-from pulsar_backlog.storage.delta import conform, exists, read_table, replace_slice, schema_of
+from pulsar_backlog.json_text import SPARK_OPTIONS
+from pulsar_backlog.private_files import private_folder
+from pulsar_backlog.storage.delta import conform, exists, local_out, read_table, replace_slice, schema_of, table_path
 from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
 TABLE = TABLES["messages"]
+_GLOB = re.compile(r"[\\*?\[\]{}]")
+"""What a reader of Spark takes for a pattern in a path; a writer does not."""
 _FOLDERS = {"parquet": "messages.parquet", "files": "messages.jsonl"}
 
 
 def write_messages(context: JobContext, messages: DataFrame, part: Column) -> None:
-    """Write an export as its options ask; `part` is the slice of the table that it replaces."""
+    """Write an export as its options ask, for its owner to read; `part` is the slice of the table that it replaces."""
     form = context.options.format or "delta"
     if form == "delta":
+        if (table := local_out(table_path(_to(context), TABLE))) is not None:
+            private_folder(table)
         replace_slice(messages, _to(context), TABLE, part)
         return
-    rows = conform(messages, TABLE)
+    rows, folder = conform(messages, TABLE), _folder(context)
+    _empty(private_folder(Path(folder)))
+    # Spark's own way of replacing deletes the folder and makes one that others may enter.
     if form == "parquet":
-        rows.write.mode("overwrite").parquet(_folder(context))
+        rows.write.mode("append").parquet(folder)
     else:
-        rows.drop("payload").write.mode("overwrite").option("ignoreNullFields", "false").json(_folder(context))
+        rows.drop("payload").write.mode("append").options(ignoreNullFields="false", **SPARK_OPTIONS).json(folder)
+
+
+def _empty(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
 
 
 def read_messages(context: JobContext) -> DataFrame:
@@ -33,9 +51,8 @@ def read_messages(context: JobContext) -> DataFrame:
     if form == "delta":
         return read_table(context.spark, _to(context), TABLE).drop("payload")
     schema = schema_of(TABLE)
-    if form == "parquet":
-        return context.spark.read.schema(schema).parquet(_folder(context)).drop("payload")
-    return context.spark.read.schema(schema).json(_folder(context)).drop("payload")
+    read, folder = context.spark.read.schema(schema), _GLOB.sub(r"\\\g<0>", _folder(context))
+    return (read.parquet(folder) if form == "parquet" else read.json(folder)).drop("payload")
 
 
 def is_there(context: JobContext) -> bool:

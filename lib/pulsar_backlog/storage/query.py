@@ -18,6 +18,8 @@ from rich.table import Table as Grid
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.json_text import SPARK_OPTIONS
+from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.delta import local_out, register_tables
 from pulsar_backlog.storage.session import start_session
 
@@ -46,8 +48,8 @@ def run_query(out: str, query: str, console: Console) -> None:
 def write_query(out: str, query: str, kind: FileKind, path: Path) -> int:
     """Run a query and write all its rows to one file: the number of rows.
 
-    JSON is one object per line, with times in ISO 8601 and bytes in base64. What was at `path` is replaced when all is
-    written.
+    JSON is one object per line, in ASCII, with times in ISO 8601 and bytes in base64. What was at `path` is replaced
+    when all is written. Only its owner may read it: a query may ask for payloads.
 
     Raises:
         UsageError: no tables there, SQL that Spark does not accept, or a file that cannot be written.
@@ -65,11 +67,11 @@ def write_query(out: str, query: str, kind: FileKind, path: Path) -> int:
 
 
 def _write_json(frame: DataFrame, path: Path) -> int:
-    lines = frame.select(f.to_json(f.struct("*"), {"ignoreNullFields": "false"}).alias("line"))
+    lines = frame.select(f.to_json(f.struct("*"), {"ignoreNullFields": "false", **SPARK_OPTIONS}).alias("line"))
     rows = 0
-    with path.open("w", encoding="utf-8") as file:
+    with private_file(path) as file:
         for row in lines.toLocalIterator():
-            file.write(row["line"] + "\n")
+            file.write(str(row["line"]).encode() + b"\n")
             rows += 1
     return rows
 
@@ -77,8 +79,9 @@ def _write_json(frame: DataFrame, path: Path) -> int:
 def _write_parquet(frame: DataFrame, path: Path) -> int:
     # Spark writes folders; the one file in it is what was asked for.
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".parquet-") as folder:
-        frame.coalesce(1).write.mode("overwrite").parquet(Path(folder).as_uri())
-        (written,) = Path(folder).glob("part-*.parquet")
+        frame.coalesce(1).write.parquet((Path(folder) / "rows").as_uri())
+        (written,) = Path(folder).glob("rows/part-*.parquet")
+        written.chmod(0o600)
         written.replace(path)
     return int(parquet.read_metadata(path).num_rows)
 

@@ -40,7 +40,7 @@ VERDICT_COLUMNS = (
     required(
         "outcome",
         "string",
-        "`exported`; `wrong_size` (the payload is here, but not as long as its metadata says); or why the payload is not here: `corrupt`, `no_key`, `undecryptable`, `undecodable`, `unreadable`.",
+        "`exported`; `wrong_size` (the payload is here, but not as long as its metadata says); or why the payload is not here: `corrupt`, `no_key`, `undecryptable`, `undecodable`, `too_large` (see `--max-message-bytes`), `no_room` (on the disk), `unreadable`.",
     ),
     required(
         "verified",

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import kernel
-from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry
+from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry, read_frame
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 from pulsar_backlog.wire.rows import wire_row
 
@@ -96,13 +96,14 @@ class FrameDecoder:
         first = self._arrays.count
         taken = self._arrays.read(buffer, offset, length)
         for k in np.flatnonzero(self._arrays.status[first : first + taken] == kernel.LEFT).tolist():
-            self._decode(first + k, buffer[offset[k] : offset[k] + length[k]].tobytes())
+            self._decode(first + k, buffer[offset[k] : offset[k] + length[k]].data)
         return taken
 
-    def _decode(self, place: int, data: bytes) -> None:
+    def _decode(self, place: int, data: memoryview) -> None:
         self._left_room -= len(data)
         try:
-            entry: Entry = decode_entry(data)
+            read_frame(data)  # what fails here is not copied
+            entry: Entry = decode_entry(bytes(data))
         except DecodeError as error:
             self._errors.append((place, error))
         else:

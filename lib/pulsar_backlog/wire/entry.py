@@ -27,6 +27,10 @@ from pulsar_backlog.wire.metadata import (
 MAGIC_BROKER_METADATA = 0x0E02
 MAGIC_CHECKSUM = 0x0E01
 
+MAX_METADATA_BYTES = 16 * 1024 * 1024
+"""Metadata of an entry, the broker's or the message's, that is read. A broker takes 5 MiB for a whole entry unless
+`maxMessageSize` says otherwise; what says it holds more than thrice that would cost a worker several times its size."""
+
 CHECKSUM_ABSENT, CHECKSUM_VALID, CHECKSUM_MISMATCH = 0, 1, 2
 CHECKSUM_STATES: tuple[str, ...] = ("absent", "valid", "mismatch")
 """Names of the checksum states, by number."""
@@ -71,7 +75,7 @@ def read_frame(data: bytes | memoryview) -> Frame:
     """Find the parts of an entry without decoding them.
 
     Raises:
-        DecodeError: `entry_too_short`, `broker_metadata_overruns` or `metadata_overruns`.
+        DecodeError: `entry_too_short`, `broker_metadata_overruns`, `metadata_overruns` or `metadata_too_large`.
     """
     position = 0
     broker_offset = broker_length = checksum_offset = checksum = None
@@ -163,6 +167,15 @@ def _check_fits(data: bytes | memoryview, offset: int, length: int, code: str, f
             offset=offset - 4,
             field=field,
             expected=f"at most {left}",
+            found=str(length),
+            context=bytes(data[offset - 4 : offset - 4 + CONTEXT_BYTES]),
+        )
+    if length > MAX_METADATA_BYTES:
+        raise DecodeError(
+            "metadata_too_large",
+            offset=offset - 4,
+            field=field,
+            expected=f"at most {MAX_METADATA_BYTES}",
             found=str(length),
             context=bytes(data[offset - 4 : offset - 4 + CONTEXT_BYTES]),
         )

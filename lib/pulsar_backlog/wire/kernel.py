@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pulsar_backlog.wire.entry import CHECKSUM_ABSENT, CHECKSUM_MISMATCH, CHECKSUM_VALID
+from pulsar_backlog.wire.entry import CHECKSUM_ABSENT, CHECKSUM_MISMATCH, CHECKSUM_VALID, MAX_METADATA_BYTES
 from pulsar_backlog.wire.jit import compiled, copy_bytes, crc32c
 from pulsar_backlog.wire.metadata import COMPRESSIONS, END_OF_TIME_MS
 from pulsar_backlog.wire.primitives import is_utf8, key_value, same_bytes, tag_of, u32, varint, window
@@ -171,7 +171,7 @@ def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int
     if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x02:
         length = u32(buffer, position + 2)
         position += 6
-        if length > end - position:
+        if length > min(end - position, MAX_METADATA_BYTES):
             return -1, 0, 0
         present = _broker_metadata(buffer, position, position + length, frame, i)
         if present < 0:
@@ -182,7 +182,7 @@ def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int
         frame[CHECKSUM, i] = u32(buffer, position + 2)
         position += 6
         states[i] = CHECKSUM_VALID
-    if end - position < 4 or u32(buffer, position) > end - position - 4:
+    if end - position < 4 or u32(buffer, position) > min(end - position - 4, MAX_METADATA_BYTES):
         return -1, 0, 0
     payload = position + 4 + u32(buffer, position)
     frame[PAYLOAD_OFFSET, i] = payload - start

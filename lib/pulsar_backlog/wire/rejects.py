@@ -11,6 +11,7 @@ ENTRY_CODES: dict[str, str] = {
     "broker_metadata_overruns": "The broker metadata's size is larger than the entry.",
     "broker_metadata_undecodable": "The broker metadata is not valid protobuf.",
     "metadata_overruns": "The metadata's size is larger than the entry.",
+    "metadata_too_large": "The metadata is larger than any broker would have taken (16 MiB).",
     "metadata_undecodable": "The message metadata is not valid protobuf.",
     "metadata_incomplete": "The message metadata lacks a required field (producer name, sequence id, publish time).",
 }
