@@ -36,7 +36,7 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.export.door import exported_chunked
 from pulsar_backlog.frames.export.plan import Filters, pack, plan_chunked, with_transactions
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
@@ -208,17 +208,17 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
 
 
 def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
-    """The fold alone, from chunk rows in memory to publications that nobody keeps; and the whole way from `entries`."""
+    """The fold alone, from chunk rows in memory to publications nobody keeps; and all the way from `noted_entries`."""
     out = backlog.folder / "out"
     audited(backlog, out)
-    entries = read_table(spark, str(out), TABLES["entries"])
+    noted, producers = (read_table(spark, str(out), TABLES[name]) for name in ("noted_entries", "producer_facts"))
     edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
-    topics = [row["topic"] for row in entries.select("topic").distinct().collect()]
+    topics = [row["topic"] for row in noted.select("topic").distinct().collect()]
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), {}, backlog.source)
-    chunks = with_producer_ends(select_chunks(entries), producer_ends(producer_facts(entries)))
+    chunks = with_producer_ends(select_chunks(noted), producer_ends(producers_of(producers)))
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = backlog.entries / 1e6
-    whole_way = {"entries to publications": lambda: to_nothing(fold_chunks(chunks, context, partitions))}
+    whole_way = {"noted entries to publications": lambda: to_nothing(fold_chunks(chunks, context, partitions))}
     card.tell_rates(interleaved(whole_way, repetitions), rows, "M chunk rows/s")
     stored = chunks.persist(StorageLevel.MEMORY_ONLY)
     stored.count()

@@ -1,16 +1,17 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
-Reads: `entries`, `chunks`, `chunked_messages`, `ledgers`; the folder of saved admin JSON and raw cursor state.
+Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`; the folder of saved
+admin JSON and raw cursor state.
 Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`.
 Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported.
-One pass over the entries, whatever the number of subscriptions; without saved state it does nothing and says so.
+One pass over spans of entries, whatever the number of subscriptions; without saved state it does nothing and says so.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.subscriptions.ack_join import SUM, join_acks
+from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import (
     findings_of_batches,
@@ -42,7 +43,7 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position
 
 JOB = "analyze_subscriptions"
-INPUTS = ("entries", "chunks", "chunked_messages", "ledgers")
+INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
 OUTPUTS = ("subscriptions", "ack_ranges", "stalls")
 
 
@@ -65,21 +66,23 @@ def analyze(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     if admin is None:
         return _without_state(context, digest)
-    entries, chunks, publications, ledgers = (_mine(context, name) for name in INPUTS)
+    tables = {name: _mine(context, name) for name in INPUTS}
+    ledgers = tables["ledgers"]
     stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in _stored(ledgers).toLocalIterator()}
     state = read_cluster_state(Path(admin), {id_: topic for id_, (topic, _) in stored.items() if topic})
     lengths: dict[str, dict[int, int | None]] = {}
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
-    return _write(context, digest, state, views, entries, chunks, publications, frozenset(stored))
+    return _write(context, digest, state, views, tables, frozenset(stored))
 
 
 def _write(
-    context: JobContext, digest: str, state: ClusterState, views: CursorViews, entries: DataFrame, chunks: DataFrame,
-    publications: DataFrame, stored: frozenset[int],
+    context: JobContext, digest: str, state: ClusterState, views: CursorViews, tables: Mapping[str, DataFrame],
+    stored: frozenset[int],
 ) -> JobResult:  # fmt: skip
     options, out, origin = context.options, context.out, Origin(context.cluster, JOB)
+    spans, chunks, publications = (tables[name] for name in ("entry_spans", "chunks", "chunked_messages"))
     usual = Limits()
     limits = replace(
         usual,
@@ -90,10 +93,11 @@ def _write(
     known = [(one, join) for one in subscriptions if (join := join_state(one)) is not None]
     readers = by_topic((one.topic, join) for one, join in known if one.kind == "subscription")
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    log_ends = _log_ends(entries)
-    joined = context.keep(join_acks(entries, by_topic((one.topic, join) for one, join in known), partitions))
+    log_ends = _log_ends(tables["ledger_facts"])
+    states = by_topic((one.topic, join) for one, join in known)
+    joined = context.keep(join_acks(spans, cut_spans(spans, states), states, partitions))
     stalls = join_stalls(publications, chunks, readers, log_ends, context.cluster, partitions)
-    compacted = compacted_stalls(publications, entries, _horizons(subscriptions), context.cluster)
+    compacted = compacted_stalls(publications, tables["noted_entries"], _horizons(subscriptions), context.cluster)
     stalls = context.keep(stalls.unionByName(compacted))
     said = [said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions]
     mine = f.col("cluster") == context.cluster
@@ -133,11 +137,11 @@ def _unique(findings: list[Finding]) -> list[Finding]:
     return list({(found.code, found.subject): found for found in reversed(findings)}.values())
 
 
-def _log_ends(entries: DataFrame) -> dict[str, Position]:
+def _log_ends(facts: DataFrame) -> dict[str, Position]:
     """The last stored entry of each topic."""
-    last = f.max(f.struct("ledger_id", "entry_id")).alias("last")
-    rows = entries.filter(f.col("topic").isNotNull()).groupBy("topic").agg(last)
-    return {row["topic"]: (row["last"]["ledger_id"], row["last"]["entry_id"]) for row in rows.toLocalIterator()}
+    last = f.max(f.struct("ledger_id", "last_entry_id")).alias("last")
+    rows = facts.filter(f.col("topic").isNotNull() & (f.col("entries") > 0)).groupBy("topic").agg(last)
+    return {row["topic"]: (row["last"]["ledger_id"], row["last"]["last_entry_id"]) for row in rows.toLocalIterator()}
 
 
 def _horizons(subscriptions: list[Analysed]) -> dict[str, Position]:

@@ -1,6 +1,7 @@
 """Stored chunks put together: every publication of a chunked message with its state, and every chunk's role.
 
-Reads: `entries`, `scans`, `ledgers`; admin JSON when given; the payloads of compressed messages that can be rebuilt,
+Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; `entries` of ledgers that hold
+damaged ones, and of those beside them; admin JSON when given; the payloads of compressed messages that can be rebuilt,
 to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
 made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
@@ -32,7 +33,7 @@ from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
@@ -40,7 +41,7 @@ from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_u
 from pulsar_backlog.tables import TABLES
 
 JOB = "assemble_chunks"
-INPUTS = ("entries", "scans", "ledgers")
+INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "rejects")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -60,28 +61,28 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    entries, scans, ledgers = (_mine(context, name) for name in INPUTS)
+    noted, facts, of_producers, scans, ledgers, rejects = (_mine(context, name) for name in INPUTS)
     # Small, and asked for again and again: ends of the log, statistics, findings.
-    producers = context.keep(producer_facts(entries))
+    producers = context.keep(producers_of(of_producers))
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
-    edges = log_edges(edge_rows(producers, scans, ledgers), entries, state, grace_ms)
-    folded = context.keep(_folded(context, entries, producers, ledgers, edges))
+    edges = log_edges(edge_rows(producers, scans, ledgers), facts, state, grace_ms, _mine(context, "entries"), rejects)
+    folded = context.keep(_folded(context, noted, producers, ledgers, edges))
     publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
     replace_slice(publications, out, TABLES["chunked_messages"], mine)
     replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
     replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
     origin = Origin(context.cluster, JOB)
-    in_context = codes_in_context(publications, producers, entries, _known(edges, state))
+    in_context = codes_in_context(publications, producers, noted, _known(edges, state))
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-    in_order = findings_of_order(ledger_orders(entries), producers, ledgers, absent, origin)
+    in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
     replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
     rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count(), "topic_stats": len(edges)}
     return JobResult(digest, rows=rows)
 
 
 def _folded(
-    context: JobContext, entries: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
+    context: JobContext, noted: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
 ) -> DataFrame:
     """The publications of the cluster, with their roles."""
     paths = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull()).select("ledger_id", "data_uri")
@@ -91,7 +92,7 @@ def _folded(
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
         source=open_source(context.options.source or "", context.options.endpoint),
     )
-    chunks = with_producer_ends(select_chunks(entries), producer_ends(producers))
+    chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     return fold_chunks(chunks, fold_context, partitions)
 

@@ -1,6 +1,7 @@
 """Data-quality rules of conf/quality, run by Great Expectations on one row per ledger, per topic and for the audit.
 
-Reads: all tables of the audit. Writes: `quality_results`, and Data Docs under the output folder.
+Reads: `ledgers`, `scans`, `ledger_facts`, `rejects`, `chunked_messages`, `chunks`, `findings`; of `entries` the number
+of rows. Writes: `quality_results`, and Data Docs under the output folder.
 Guarantees: rules never run over single entries; a rule that fails is a row, never a failed job.
 """
 
@@ -27,7 +28,7 @@ from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_u
 from pulsar_backlog.tables import TABLES
 
 JOB = "check_quality"
-INPUTS = ("ledgers", "scans", "entries", "rejects", "chunked_messages", "chunks", "findings")
+INPUTS = ("ledgers", "scans", "ledger_facts", "entries", "rejects", "chunked_messages", "chunks", "findings")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -66,10 +67,18 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     frames = {
         "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
         "topic_summary": topic_summary(tables).orderBy("topic"),
-        "audit_summary": audit_summary(tables, present, len(INPUTS), context.started),
+        "audit_summary": audit_summary(tables, _stored(context), present, len(INPUTS), context.started),
     }
     with ThreadPoolExecutor(len(frames)) as pool:  # planning one query leaves a core for the next
         return dict(zip(frames, pool.map(_to_pandas, frames.values()), strict=True))
+
+
+def _stored(context: JobContext) -> int:
+    """Rows of `entries`: of a table that holds one cluster, Delta's log tells them without a look at any row."""
+    facts = read_table(context.spark, context.out, TABLES["ledger_facts"])
+    others = not facts.filter(f.col("cluster") != context.cluster).isEmpty()
+    entries = read_table(context.spark, context.out, TABLES["entries"])
+    return (entries.filter(f.col("cluster") == context.cluster) if others else entries).count()
 
 
 def _to_pandas(frame: DataFrame) -> pd.DataFrame:

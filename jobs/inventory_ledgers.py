@@ -21,9 +21,10 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.inventory import Inventory, take_inventory
-from pulsar_backlog.ledgers.listing import listing_digest
+from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
+from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.storage.delta import replace_slice, schema_of
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
@@ -47,11 +48,12 @@ def take(context: JobContext) -> JobResult:
     """List, examine, write."""
     options = context.options
     source = open_source(options.source or "", options.endpoint)
-    inputs: dict[str, object] = {"objects": listing_digest(source), "admin": folder_digest(options.admin)}
+    listing = take_listing(source)
+    inputs: dict[str, object] = {"objects": listing.digest, "admin": folder_digest(options.admin)}
     digest = fingerprint(options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    inventory, findings = look(source, Path(options.admin) if options.admin else None)
+    inventory, findings = look(source, listing, Path(options.admin) if options.admin else None)
     scope = scope_of(options)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
@@ -69,19 +71,17 @@ def take(context: JobContext) -> JobResult:
     return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
 
 
-def look(source: Source, admin: Path | None) -> tuple[Inventory, list[Finding]]:
+def look(source: Source, listing: Listing, admin: Path | None) -> tuple[Inventory, list[Finding]]:
     """The source's inventory, and all findings; where admin JSON is given, with what the broker knows."""
-    inventory = take_inventory(source)
+    surveyed = survey(source, listing)
     if admin is None:
+        inventory = settle(surveyed, Known({}, {}))
         return inventory, inventory.findings
-    topics = {copy.ledger_id: copy.topic for copy in inventory.copies if copy.topic is not None}
-    state = read_cluster_state(admin, topics)
+    state = read_cluster_state(admin, surveyed.topics())
     records = broker_copies(state)
-    inventory = take_inventory(
-        source,
-        topics_of_ledgers={ledger_id: record.topic for ledger_id, record in records.items()},
-        broker_copies={ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()},
-    )
+    topics = {ledger_id: record.topic for ledger_id, record in records.items()}
+    known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
+    inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
     return inventory, [*inventory.findings, *state.findings, *findings_of_absent(state, stored)]
 

@@ -1,6 +1,6 @@
 """What real clients would do with the stored chunks: outcomes by publication and model, forecasts by topic and model.
 
-Reads: `entries`, `chunked_messages`.
+Reads: `noted_entries`, `chunked_messages`, `ledgers`.
 Writes: `consumer_outcomes`, `client_forecasts` and its `findings`.
 Guarantees: every publication has one outcome per model, every topic with chunks one forecast per model. A topic
 partition is read in position order as a stream, chunk rows only.
@@ -28,7 +28,7 @@ from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_u
 from pulsar_backlog.tables import TABLES
 
 JOB = "model_consumers"
-INPUTS = ("entries", "chunked_messages", "ledgers")
+INPUTS = ("noted_entries", "chunked_messages", "ledgers")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -50,7 +50,7 @@ def model(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    rows = model_rows(_mine(context, "entries"), publications)
+    rows = model_rows(_mine(context, "noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
     mine = f.col("cluster") == context.cluster

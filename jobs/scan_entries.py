@@ -1,32 +1,46 @@
 """Every stored entry of the selected ledger copies, decoded: location, checksum, all metadata, no payload.
 
 Reads: `ledgers` (the plan), and the data objects by ranges.
-Writes: `entries`, `rejects`, `scans` (the books, written last) and its `findings`; a slice is a ledger.
-Guarantees: entries walked = decoded + rejected; a finished copy is not scanned again; a killed scan starts again
-with the ledgers it had not finished.
+Writes: `entries`; what they show together (`ledger_facts`, `producer_facts`, `entry_spans`); the few that later jobs
+look at one by one (`noted_entries`); `rejects`, `scans` (the books, written last), its `findings`. A slice is a ledger.
+Guarantees: entries walked = decoded + rejected; facts are made of what is written; a finished copy is not scanned
+again; a killed scan starts again with the ledgers it had not finished.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC
 
-from pyspark.sql import Column, Row
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of
+from pulsar_backlog.facts.ledger import Facts, ledger_row
+from pulsar_backlog.facts.spans import publish_times_of
+from pulsar_backlog.facts.steps import PublishTimes
 from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.scanning.facts import packed_facts, unpacked_facts
 from pulsar_backlog.frames.scanning.findings import findings_of_changed, findings_of_entries, findings_of_scans
-from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files, rejects_frame
+from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress, progress
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
-from pulsar_backlog.storage.delta import direct_write, exists, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.storage.delta import (
+    direct_writes,
+    exists,
+    read_table,
+    replace_rows,
+    replace_slice,
+    table_version,
+)
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -52,7 +66,8 @@ def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
     source = open_source(context.options.source or "", context.options.endpoint)
     digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
-    if exists(context.spark, context.out, TABLES["scans"]) and is_unchanged(context, digest):
+    made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
+    if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     pending, changed = pending_copies(context)
     if not pending:
@@ -64,21 +79,21 @@ def scan(context: JobContext) -> JobResult:
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
     findings = findings_frame(context, findings_of_changed(changed))
-    scans = read_table(context.spark, context.out, TABLES["scans"]).filter(f.col("cluster") == context.cluster)
-    entries = read_table(context.spark, context.out, TABLES["entries"]).filter(f.col("cluster") == context.cluster)
-    rejects = read_table(context.spark, context.out, TABLES["rejects"]).filter(f.col("cluster") == context.cluster)
+    scans, rejects, facts = (_mine(context, name) for name in ("scans", "rejects", "ledger_facts"))
     origin = Origin(context.cluster, JOB)
-    found = findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(entries, origin))
+    found = findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))
     replace_findings(context, findings.unionByName(found))
     return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
 
 
 def pending_copies(context: JobContext) -> tuple[list[PlannedCopy], list[Row]]:
-    """Selected copies in scope whose scan is not on the books, and the rows of those that changed since."""
-    mine = f.col("cluster") == context.cluster
-    with_data = f.col("selected") & f.col("data_uri").isNotNull()
-    ledgers = read_table(context.spark, context.out, TABLES["ledgers"]).filter(mine & with_data)
-    scans = read_table(context.spark, context.out, TABLES["scans"]).filter(mine & f.col("complete"))
+    """Selected copies in scope whose scan is not on the books, and the rows of those that changed since.
+
+    A scan without facts is one that was made before there were any.
+    """
+    ledgers = _mine(context, "ledgers").filter(f.col("selected") & f.col("data_uri").isNotNull())
+    facts = _mine(context, "ledger_facts").select("ledger_id")
+    scans = _mine(context, "scans").filter("complete").join(facts, on="ledger_id", how="left_semi")
     booked = scans.select(
         "ledger_id",
         f.col("copy").alias("scanned_copy"),
@@ -125,18 +140,19 @@ def groups_of(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
 
 
 def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], show: Progress) -> dict[str, int]:
-    """Write `entries`, then `rejects`, then `scans` of a group of copies; rows written."""
+    """Write entries and facts, then `rejects`, then `scans` of a group of copies; rows written."""
     units = [unit for copy in group for unit in units_of(copy)]
     ids = f.col("ledger_id").isin([copy.ledger_id for copy in group])
     part = (f.col("cluster") == context.cluster) & ids
-    accounts = store_entries(context, source, units, part, show)
+    accounts, runs = store_entries(context, source, units, part, show)
+    facts = joined_runs(runs, lambda ledger_id, run: _publish_times(context, ledger_id, run))
+    rows = [ledger_row(facts.get(one.ledger_id), context.cluster, one.topic, one.ledger_id) for one in group]
+    replace_rows(context.spark, rows, context.out, TABLES["ledger_facts"], part)
     damaged: list[ScanUnit] = damaged_units(units, accounts)
     rejects = rejects_frame(context.spark, source, damaged, context.cluster)
     replace_slice(rejects, context.out, TABLES["rejects"], part)
-    books = context.spark.createDataFrame(
-        scan_rows(group, copy_accounts(units, accounts), context.cluster), schema_of(TABLES["scans"])
-    )
-    replace_slice(books, context.out, TABLES["scans"], part)
+    books = scan_rows(group, copy_accounts(units, accounts), context.cluster)
+    replace_rows(context.spark, books, context.out, TABLES["scans"], part)
     totals = accounts.values()
     return {
         "entries": sum(account.decoded for account in totals),
@@ -144,28 +160,67 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
     }
 
 
-def store_entries(context: JobContext, source: Source, units: list[ScanUnit], part: Column, show: Progress) -> Accounts:
-    """Write the entries of `units`, which are the slice `part`; the accounts of what was scanned.
+def store_entries(
+    context: JobContext, source: Source, units: list[ScanUnit], part: Column, show: Progress
+) -> tuple[Accounts, Runs]:
+    """Write the entries of `units`, which are the slice `part`, with rows of facts; what was scanned, and facts.
 
     The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
     """
-    spark, out, cluster, table = context.spark, context.out, context.cluster, TABLES["entries"]
-    with direct_write(spark, out, table, part) as direct:
+    spark, out, cluster = context.spark, context.out, context.cluster
+    with direct_writes(spark, out, [TABLES[name] for name in SCAN_TABLES], part) as direct:
         if direct is None:
-            frame, accumulator = entries_frame(spark, source, units, cluster)
-        else:
-            frame, accumulator = entry_files(spark, source, units, cluster, direct.folder, direct.prefix)
-        with show.watch(lambda: accumulated_bytes(accumulator.value)):
-            if direct is None:
-                replace_slice(frame, out, table, part)
-            else:
-                direct.commit(frame.collect())
-    return accumulator.value
+            frame, accounts = entries_frame(spark, source, units, cluster)
+            with show.watch(lambda: accumulated_bytes(accounts.value)):
+                replace_slice(frame, out, TABLES["entries"], part)
+            return accounts.value, _facts_of_stored(context, part)
+        places = {name: one.place for name, one in direct.items()}
+        frame, accounts, runs = scan_files(spark, source, units, cluster, places)
+        with show.watch(lambda: accumulated_bytes(accounts.value)):
+            files = frame.collect()
+        _check_rows(files, accounts.value)
+        for one in direct.values():
+            one.commit(files)
+    return accounts.value, runs.value
+
+
+def _facts_of_stored(context: JobContext, part: Column) -> Runs:
+    """Write the rows of facts of entries that are written, from those; their other facts."""
+    entries = read_table(context.spark, context.out, TABLES["entries"]).filter(part)
+    packed, runs = packed_facts(entries, context.cluster)
+    packed = context.keep(packed)
+    for name in ROW_TABLES:
+        replace_slice(unpacked_facts(packed, name), context.out, TABLES[name], part)
+    return runs.value
+
+
+def _check_rows(files: Iterable[Row], accounts: Accounts) -> None:
+    """What was decoded is in the files; anything else is a fault of this program."""
+    written = sum(json.loads(file["stats"])["numRecords"] for file in files if file["table"] == "entries")
+    decoded = sum(account.decoded for account in accounts.values())
+    if written != decoded:
+        raise RuntimeError(f"{decoded} entries were decoded and {written} written")
+
+
+def _publish_times(context: JobContext, ledger_id: int, run: Facts) -> Iterator[PublishTimes]:
+    """The publish times of a run, from its spans."""
+    first, last = run.order.first.entry_id, run.order.last.entry_id
+    spans = _mine(context, "entry_spans").filter(
+        (f.col("ledger_id") == ledger_id) & f.col("first_entry_id").between(first, last)
+    )
+    columns = ("first_entry_id", "last_entry_id", "entry_ids", "publish_times_ms", "untimed")
+    for batch in spans.select(*columns).orderBy("first_entry_id").toArrow().to_batches():
+        for row in range(batch.num_rows):
+            yield publish_times_of(batch, row)
 
 
 def accumulated_bytes(accounts: Accounts) -> int:
     """Bytes of the entries of finished units."""
     return sum(account.entry_bytes for account in list(accounts.values()))
+
+
+def _mine(context: JobContext, name: str) -> DataFrame:
+    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
 
 
 if __name__ == "__main__":

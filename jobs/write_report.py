@@ -109,7 +109,7 @@ def model_of(context: JobContext) -> ReportModel:
         "stats": tables["topic_stats"].select("topic", "recommended"),
     }
     of_chosen = {name: queries.only_chosen(frame, chosen_frame) for name, frame in of_topics.items()}
-    of_chosen["buckets"] = queries.bucket_rows(tables["entries"], chosen_frame, model.MAX_BUCKETS)
+    of_chosen["buckets"] = queries.bucket_rows(tables["ledger_facts"], chosen_frame)
     standing = context.keep(report_acks.standing(tables["subscriptions"], tables["stalls"]))
     of_all = {
         "groups": queries.group_rows(publications),
@@ -181,7 +181,9 @@ def at_once(*groups: Mapping[str, DataFrame]) -> list[dict[str, list[Row]]]:
 def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The number of rows of each table that exists."""
     present = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
-    return {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
+    entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
+    return {name: entries if name == "entries" else rows for name, rows in counted.items()}
 
 
 def _write(path: Path, text: str) -> None:

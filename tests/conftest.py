@@ -21,8 +21,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.pluginmanager.hasplugin("hypothesispytest"):  # not in Airflow's environment
         from hypothesis import settings
 
-        settings.register_profile("no deadline", deadline=None)  # the machine may be busy, and the kernel compiles
-        settings.load_profile("no deadline")
+        # No deadline: the machine may be busy, and the kernel compiles.
+        settings.register_profile("ci", deadline=None)
+        settings.register_profile("thorough", deadline=None, max_examples=2000)
+        settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Beside each other, all that needs Spark goes to one process: one JVM, one audit of the bundled backlog.
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.report.terminal.explain import ExplainModel, print_explain
 from tests.auditing import OBJECTS, copy_ledgers, data_object
 from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
-from tests.wire.encode import REQUIRED, entry, pair, run
+from tests.wire.encode import REQUIRED, entry, number, pair, run
 
 
 def explain(position: str, source: Path = OBJECTS, *, show_values: bool = False) -> ExplainModel:
@@ -35,7 +36,7 @@ def facts(model: ExplainModel) -> dict[str, str]:
 def test_a_chunk_names_its_message() -> None:
     model = explain("22:3")  # brk-dup-prefix: 0 1 | 0 1 2 3
     assert model.topic == "persistent://lab/s3/brk-dup-prefix"
-    assert model.data == data_object(OBJECTS, 22).read_bytes()[model.object_offset : model.object_offset + model.length]
+    assert model.data == data_object(OBJECTS, 22).read_bytes()[model.place.offset : model.place.end]
     named = {field.name: field.value for field in model.metadata}
     assert (named["chunk_id"], named["num_chunks_from_msg"]) == ("1", "4")
     assert facts(model) == {
@@ -59,6 +60,25 @@ def test_an_incomplete_message_names_what_is_missing() -> None:
         "2, 3",
         "no",
     )
+
+
+def chunk(chunk_id: int, *metadata: bytes) -> bytes:
+    """A chunk of `p-0`, two of 2 bytes."""
+    fields = run(26, b"p-0") + number(27, 2) + number(28, 4) + number(29, chunk_id)
+    return entry(REQUIRED + fields + b"".join(metadata))
+
+
+def test_a_replicated_message_is_no_conflict(tmp_path: Path) -> None:
+    positions = (b"5:%d" % at for at in range(2))  # the place of each chunk on the cluster that it came from
+    put(tmp_path, offload([chunk(at, pair(REPLICATION_POSITION.encode(), next(positions))) for at in range(2)]))
+    found = facts(explain("7:1", tmp_path))
+    assert (found["state in these ledgers"], found["flags"]) == ("whole", "none")
+
+
+@pytest.mark.parametrize("field", [number(12, 1), number(19, 5), number(22, 1), number(23, 1)])
+def test_chunks_that_differ_in_what_they_share_are_a_conflict(tmp_path: Path, field: bytes) -> None:
+    put(tmp_path, offload([chunk(0), chunk(1, field)]))
+    assert facts(explain("7:1", tmp_path))["flags"] == "metadata conflict"
 
 
 def test_spans_cover_every_byte_in_order() -> None:

@@ -15,8 +15,8 @@ from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
-from pulsar_backlog.errors import DecodeError, SourceError, UsageError
-from pulsar_backlog.terms import EXIT_INCOMPLETE, EXIT_USAGE
+from pulsar_backlog.storage.endings import ending, is_interrupt
+from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
 """In the order in which help lists them."""
@@ -47,23 +47,21 @@ def about(
 
 
 def run_cli() -> None:
-    """The program's door: a user's mistake is one sentence and exit code 2.
+    """The program's door: what stops a command is one sentence and its exit code.
 
     Typer itself says what is wrong with the command line, and exits with the code of `typer.Exit`.
     """
+    sys.exit(ending("pulsar-backlog", _run))
+
+
+def _run() -> int:
     try:
         app(prog_name="pulsar-backlog")
-    except UsageError as error:
-        _fail(str(error), EXIT_USAGE)
-    except (SourceError, DecodeError) as error:
-        _fail(str(error), EXIT_INCOMPLETE)
-
-
-def _fail(words: str, code: int) -> None:
-    from rich.console import Console  # noqa: PLC0415 - what answers without words is quicker
-
-    Console(stderr=True).print(f"pulsar-backlog: {words}", highlight=False, markup=False, soft_wrap=True)
-    sys.exit(code)
+    except SystemExit as ended:
+        if is_interrupt(ended):  # typer has made an exit of it, without a word
+            raise KeyboardInterrupt from ended
+        raise
+    return EXIT_CLEAN
 
 
 if __name__ == "__main__":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
+from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, UsageError
-from pulsar_backlog.ledgers.inventory import take_inventory
-from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.kinds import walk_unit
+from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy
-from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy, Place, ScanUnit
 from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
 from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
@@ -49,36 +51,42 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
         raise UsageError(f"{position!r} is not a position: write LEDGER:ENTRY, such as 22:3")
     ledger_id, entry_id = int(match[1]), int(match[2])
     opened = open_source(source, endpoint)
-    copy = _copy_of(opened, ledger_id)
-    data, offset = _entry_of(opened, copy, entry_id)
+    listing = take_listing(opened)
+    copy = _copy_of(opened, listing, ledger_id)
+    data, place = _entry_of(opened, copy, entry_id)
     try:
         entry = decode_entry(data)
     except DecodeError as error:
-        return _undecodable(copy, position, data, offset, error, show_values)
-    publication = _publication(opened, copy, entry) if is_chunk(entry.metadata) else None
+        return _undecodable(copy, position, data, place, error, show_values)
+    publication = _publication(opened, listing, copy, entry) if is_chunk(entry.metadata) else None
     return ExplainModel(
-        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data),
+        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data),
         tuple(_spans(data, entry.frame)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
         publication, tuple(_notes(entry)), show_values,
     )  # fmt: skip
 
 
-def _copy_of(source: Source, ledger_id: int) -> LedgerCopy:
-    found = [copy for copy in take_inventory(source, ledgers={ledger_id}).copies if copy.selected]
+def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
+    found = _selected(source, listing, {ledger_id})
     if not found or found[0].data_uri is None:
         raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")
     return found[0]
 
 
-def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, int]:
-    """The entry's bytes, and where they begin in the object."""
+def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, Place]:
+    """The entry's bytes, and where they lie. The unit that should hold it is looked at first."""
     last = -1
-    for batch in _batches(source, copy):
+    units = sorted(units_of(copy), key=lambda unit: (_first_id(unit) > entry_id, -_first_id(unit)))
+    for batch in (batch for unit in units for batch in walk_unit(source, unit)):
         at = batch.entry_id.searchsorted(entry_id)
         if at < len(batch.entry_id) and batch.entry_id[at] == entry_id:
-            return _bytes(batch, int(at)), batch.base + int(batch.offset[at])
+            return _bytes(batch, int(at)), batch.place(copy.data_uri or "", int(at))
         last = max(last, int(batch.entry_id[-1]) if len(batch.entry_id) else -1)
     raise UsageError(f"ledger {copy.ledger_id} holds no readable entry {entry_id}; the last one it holds is {last}")
+
+
+def _first_id(unit: ScanUnit) -> int:
+    return unit.blocks[0].first_entry_id
 
 
 def _batches(source: Source, copy: LedgerCopy) -> Iterator[FrameBatch]:
@@ -91,12 +99,12 @@ def _bytes(batch: FrameBatch, at: int) -> bytes:
 
 
 def _undecodable(
-    copy: LedgerCopy, position: str, data: bytes, offset: int, error: DecodeError, show_values: bool
+    copy: LedgerCopy, position: str, data: bytes, place: Place, error: DecodeError, show_values: bool
 ) -> ExplainModel:
     said = f"it cannot be decoded: {error.code} at byte {error.offset} ({error.field})"
     note = f"{REJECT_CODES[error.code]} Expected {error.expected}, found {error.found}."
     return ExplainModel(
-        position, copy.topic, copy.data_uri or "", offset, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
+        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
         (note,), show_values,
     )  # fmt: skip
 
@@ -155,10 +163,10 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"A server-internal marker, not a message: {marker_kind(marker).description}"
 
 
-def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
+def _publication(source: Source, listing: Listing, copy: LedgerCopy, entry: Entry) -> tuple[NamedValue, ...]:
     """Facts about the chunked message, from this ledger and its neighbours of the same topic."""
     uuid = entry.metadata.uuid or ""
-    near = _neighbours(source, copy)
+    near = _neighbours(source, listing, copy)
     rows = [row for ledger in near for row in _chunk_rows(source, ledger, uuid)]
     producer = entry.metadata.producer_name
     last = next((at for ledger in reversed(near) if (at := _last_of(source, ledger, producer))), (copy.ledger_id, -1))
@@ -181,14 +189,19 @@ def _publication(source: Source, copy: LedgerCopy, entry: Entry) -> tuple[NamedV
     return tuple(NamedValue(name, value) for name, value in facts.items())
 
 
-def _neighbours(source: Source, copy: LedgerCopy) -> list[LedgerCopy]:
+def _neighbours(source: Source, listing: Listing, copy: LedgerCopy) -> list[LedgerCopy]:
     """The copy with the ledgers of its topic before and after it."""
-    listed = sorted({pair.ledger_id for pair in take_listing(source).pairs})
+    listed = sorted({pair.ledger_id for pair in listing.pairs})
     here = bisect_left(listed, copy.ledger_id)
-    near = listed[max(here - NEIGHBOURHOOD, 0) : here + NEIGHBOURHOOD + 1]
-    same = [c for c in take_inventory(source, ledgers=near).copies if c.selected and c.topic == copy.topic]
-    at = next((i for i, c in enumerate(same) if c.ledger_id == copy.ledger_id), 0)
-    return same[max(at - 1, 0) : at + 2] if same else [copy]
+    before, after = listed[max(here - NEIGHBOURHOOD, 0) : here], listed[here + 1 : here + NEIGHBOURHOOD + 1]
+    same = [c for c in _selected(source, listing, {*before, *after}) if c.topic == copy.topic]
+    at = bisect_left(same, copy.ledger_id, key=lambda c: c.ledger_id)
+    return [*same[max(at - 1, 0) : at], copy, *same[at : at + 1]]
+
+
+def _selected(source: Source, listing: Listing, ledgers: Collection[int]) -> list[LedgerCopy]:
+    """The copies to read of these ledgers, in order."""
+    return [copy for copy in settle(survey(source, listing, ledgers), Known({}, {})).copies if copy.selected]
 
 
 def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRow]:
@@ -204,8 +217,8 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
             except DecodeError:
                 continue
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
-                offset = batch.base + int(batch.offset[at]) + frame.payload_offset
-                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), offset)
+                place = batch.place(copy.data_uri or "", at).after(frame.payload_offset)
+                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place.offset)
 
 
 def _last_of(source: Source, copy: LedgerCopy, producer: str) -> tuple[int, int] | None:
@@ -230,11 +243,9 @@ def _producer_of(data: bytes) -> str | None:
 
 def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:
     m = entry.metadata
-    properties = tuple(sorted((m.properties or {}).items()))
-    shared = (m.partition_key, m.ordering_key, m.event_time, m.schema_version, properties)
     return ChunkRow(
         ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
         payload_offset, entry.frame.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
         m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
-        hash(shared), entry.broker.broker_timestamp if entry.broker else None,
+        hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
     )  # fmt: skip

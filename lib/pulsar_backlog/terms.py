@@ -33,8 +33,12 @@ SURENESSES: tuple[Sureness, ...] = get_args(Sureness)
 DOUBT: dict[str, int] = {word: weight for weight, word in enumerate(SURENESSES)}
 """The order of sureness as numbers: the more doubt, the higher."""
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE, EXIT_UNCHANGED = 0, 1, 2, 3, 4, 99
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE = 0, 1, 2, 3, 4
+EXIT_UNCHANGED, EXIT_INTERRUPTED = 99, 130
 """Exit codes of every job and command."""
+
+LOCK_NAME = ".pulsar-backlog.lock"
+"""File in every local folder that a command writes to; it says who does so now, and is no part of what lies there."""
 
 
 def least_sure(of: Iterable[str]) -> Sureness:

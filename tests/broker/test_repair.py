@@ -377,7 +377,7 @@ def test_a_terminated_topic_is_drained_and_not_published_to(
     ("change", "words_"),
     [
         (_move, "mark-delete moved from"),
-        (_acknowledge_one, "1 of its 2 entries were acknowledged since the plan was made"),
+        (_acknowledge_one, "acknowledged since the plan was made: 1 of its 2 entries"),
         (_terminate, "the topic was terminated since the plan was made"),
         (_delete_topic, "the topic does not exist any more"),
         (_delete_subscription, "the subscription does not exist any more"),

@@ -96,4 +96,4 @@ def roles(folded: FamilyFold) -> str:
 
 def entries(publication: Publication) -> list[int]:
     """Entry ids of the manifest, in chunk order."""
-    return [entry_id for _, _, entry_id, _, _ in publication.manifest]
+    return [one.entry_id for one in publication.manifest]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
-from pulsar_backlog.chunks.rows import ChunkRow
+from pulsar_backlog.chunks.decode import with_decode_result
+from pulsar_backlog.chunks.rows import ChunkRow, Flag
 from tests.chunks.build import fold, only, row, rows
 
 
@@ -151,3 +154,24 @@ def test_counts_that_differ_are_a_conflict_and_a_lie() -> None:
     assert (publication.state, publication.num_chunks) == ("whole", 4)
     assert publication.flags == ("metadata_conflict", "sizes_lie")
     assert publication.rebuildable
+
+
+def test_every_flag_is_set_by_something() -> None:
+    families = [
+        rows("0 1 0 1 2 3"),
+        rows("0 1 2 1 2 3"),
+        rows("0 1 2 3 3"),
+        rows("0 1 2 3 0"),
+        rows("0 1 2 3 0 1 2 3"),
+        two("0 1", "2 3"),
+        two("0 1 2 3", "0 1 2"),
+        [*rows("0 1 2"), row(3, 3, sequence_id=9)],
+        [*rows("0 1 2"), row(3, 3, payload_length=0, total_bytes=3000)],
+        rows("0 1 2 3", total_bytes=9),
+        rows("0 1* 2 3"),
+        rows("0 1 1~ 2 3"),
+        rows("0 1 /2 3"),
+    ]
+    folded = [publication for family in families for publication in fold(family).publications]
+    undecodable = with_decode_result(only(rows("0 1 2 3", compression="ZSTD")), "fault", "")
+    assert {flag for one in (*folded, undecodable) for flag in one.flags} == set(get_args(Flag))

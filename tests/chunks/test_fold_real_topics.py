@@ -251,6 +251,6 @@ def test_encrypted_topics_add_up_without_the_tags() -> None:
             for publication in folded.publications:
                 assert publication.encrypted
                 assert publication.stored_bytes == publication.total_bytes
-                stored = sum(length for *_, length in publication.manifest)
+                stored = sum(one.length for one in publication.manifest)
                 assert stored == publication.total_bytes + 16 * publication.num_chunks
                 assert publication.decode_state == "encrypted"

@@ -20,6 +20,7 @@ CONTEXT = FoldContext("c", {"t": EDGE, "u": EDGE}, {}, Source("/nowhere", None))
 NUMBERS = (
     "ledger_id", "entry_id", "publish_time_ms", "payload_offset", "payload_crc32c", "sequence_id",
     "uncompressed_size", "metadata_digest", "broker_timestamp_ms", "producer_last_ledger_id", "producer_last_entry_id",
+    "inner_offset", "block_length",
 )  # fmt: skip
 INTS = ("chunk_id", "num_chunks", "total_bytes", "payload_length", "num_messages_in_batch")
 TEXTS = ("topic", "chunk_uuid", "checksum_state", "producer_name", "compression")

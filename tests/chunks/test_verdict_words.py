@@ -27,7 +27,6 @@ def test_findings_are_named_after_what_they_stand_for() -> None:
         "overlap": "overlapping_chunks",
         "mixed_with_another_publication": "mixed_content",
         "corrupt_copy": "corrupt_chunk",
-        "undecryptable": "decode_fault",
     }
     for verdict, code in {**STATE_CODES, **FLAG_CODES}.items():
         assert CATALOGUE[code].name == renamed.get(verdict, verdict)

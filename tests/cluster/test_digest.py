@@ -39,3 +39,11 @@ def test_the_place_of_the_folder_does_not_matter(tmp_path: Path) -> None:
         (tmp_path / name / "a.json").write_text("{}")
         os.utime(tmp_path / name / "a.json", ns=(0, 0))
     assert folder_digest(str(tmp_path / "one")) == folder_digest(str(tmp_path / "two"))
+
+
+def test_hidden_files_do_not_matter(tmp_path: Path) -> None:
+    """As that of the lock, which every snapshot touches."""
+    (tmp_path / "a.json").write_text("{}")
+    before = folder_digest(str(tmp_path))
+    (tmp_path / ".pulsar-backlog.lock").write_text("{}")
+    assert folder_digest(str(tmp_path)) == before

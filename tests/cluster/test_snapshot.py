@@ -21,7 +21,9 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.snapshot import named_files
 from pulsar_backlog.cluster.snapshot_index import INDEX_NAME
 from pulsar_backlog.cluster.snapshot_policies import without_secrets
+from pulsar_backlog.terms import LOCK_NAME
 from tests.cluster.admin_server import AdminServer, Answer, admin_server
+from tests.places import held_elsewhere
 
 TOPICS = "/admin/v2/persistent/lab/s"
 
@@ -56,7 +58,7 @@ def test_what_is_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> No
     kinds = ("internalStats", "internal-info", "stats", "policies")
     topics = {f"lab__s__{topic}.{kind}.json" for topic in "ab" for kind in kinds}
     assert {path.name for path in (tmp_path / "s").iterdir()} == {
-        *topics, "cluster.json", "lab__s.namespace.json", INDEX_NAME,
+        *topics, "cluster.json", "lab__s.namespace.json", INDEX_NAME, LOCK_NAME,
     }  # fmt: skip
     state = read_cluster_state(tmp_path / "s", {})
     assert state.findings == ()
@@ -65,6 +67,14 @@ def test_what_is_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> No
     }  # fmt: skip
     assert "hidden" not in (tmp_path / "s" / "cluster.json").read_text()
     assert all(path.startswith("/admin") for path, _ in server.asked)
+
+
+def test_a_folder_that_another_run_writes_to_is_refused(server: AdminServer, snapshot: Any, tmp_path: Path) -> None:
+    server.holds("a")
+    with held_elsewhere(tmp_path / "s") as other:
+        code, _, said = snapshot()
+    assert (code, f"process {other.pid} on" in said) == (2, True)
+    assert snapshot()[0] == 0
 
 
 def test_a_finished_snapshot_is_left_alone(server: AdminServer, snapshot: Any) -> None:

@@ -6,9 +6,13 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from pulsar_backlog.facts.ledger import ledger_row
+from pulsar_backlog.scanning.fact_runs import ROW_TABLES, FactRuns, Runs
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON_MS = round(NOON.timestamp() * 1000)
@@ -22,6 +26,26 @@ def table_frame(spark: SparkSession, table: str, rows: Iterable[dict[str, Any]])
     made = [tuple((blank | row).values()) for row in rows]
     assert all(len(row) == len(columns) for row in made), "a column that the table does not have"
     return spark.createDataFrame(made, TABLES[table].ddl())
+
+
+def fact_frames(spark: SparkSession, entries: Iterable[dict[str, Any]]) -> dict[str, DataFrame]:
+    """What a scan makes of these entries besides: rows of the fact tables, by table. Topics may share ledger ids."""
+    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in TABLES["entries"].columns}
+    ledgers: dict[tuple[Any, int], list[dict[str, Any]]] = {}
+    for row in entries:
+        ledgers.setdefault((row["topic"], row["ledger_id"]), []).append(blank | row)
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ledger_facts", *ROW_TABLES)}
+    for (topic, ledger_id), rows in ledgers.items():
+        rows.sort(key=lambda row: int(row["entry_id"]))
+        runs: Runs = {}
+        facts = FactRuns("c", runs.update)
+        batch = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(TABLES["entries"]))
+        for name, made in [*facts.add(batch), *facts.end()]:
+            found[name] += made.to_pylist()
+        (of_ledger,) = runs.values()
+        found["ledger_facts"].append(ledger_row(of_ledger, "c", topic, ledger_id))
+    schemas = {name: arrow_schema(TABLES[name]) for name in found}
+    return {name: spark.createDataFrame(pa.Table.from_pylist(found[name], schema=schemas[name])) for name in found}
 
 
 def at(ms: int) -> datetime:

@@ -57,6 +57,14 @@ def test_an_id_as_java_prints_it(bundled: Audited) -> None:
     assert (found["position"], found["seek"], found["notes"]) == (last, first, [])
 
 
+@pytest.mark.parametrize("client", ["go", "py"])
+def test_an_id_as_go_and_python_print_it(bundled: Audited, client: str) -> None:
+    lines = (EXPECTED / "truth" / f"lab__s3__chunk-lz4.{client}-reader.jsonl").read_text().splitlines()
+    text = next(one for one in (json.loads(line)["id"] for line in lines) if ";" in one)
+    (found,) = locate(bundled, "--id", text)
+    assert (found["position"], found["seek"], found["notes"]) == ("292:4", "292:2", [])
+
+
 def test_a_time_between_two_entries(bundled: Audited) -> None:
     rows = [
         row

@@ -15,8 +15,11 @@ from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, run
 
+SCANNED = (
+    "entries", "rejects", "scans", "ledger_facts", "producer_facts", "entry_spans", "noted_entries",
+)  # fmt: skip
 TABLES = (
-    "ledgers", "entries", "rejects", "scans", "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
+    "ledgers", *SCANNED, "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
     "client_forecasts", "quality_results", "findings", "runs",
 )  # fmt: skip
 
@@ -113,7 +116,7 @@ def scan_job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     return job
 
 
-@pytest.mark.parametrize("step", ["store_entries", "rejects_frame", "scan_rows"])
+@pytest.mark.parametrize("step", ["store_entries", "ledger_row", "rejects_frame", "scan_rows"])
 def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
     step: str, out: Path, tmp_path: Path, scan_job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -137,5 +140,5 @@ def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
     (scan_run,) = [row for row in continued.rows("runs") if row["job"] == "scan_entries"]
     assert dict(scan_run["rows"])["scans"] == 2  # the first group stays as it is
     undisturbed = run_scan(source, tmp_path / "undisturbed")
-    for name in ("entries", "rejects", "scans"):
+    for name in SCANNED:
         assert continued.rows(name) == undisturbed.rows(name)

@@ -12,6 +12,8 @@ from typing import Any
 import boto3
 import pytest
 
+from pulsar_backlog.ledgers import store
+
 
 @dataclass(frozen=True)
 class S3Server:
@@ -61,6 +63,7 @@ def s3_server() -> Iterator[S3Server]:
 @pytest.fixture
 def aws(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> pytest.MonkeyPatch:
     """Credentials in the environment, and no other way to any."""
+    store._opened.cache_clear()  # with the credentials of another test
     empty = tmp_path_factory.mktemp("aws")
     for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)

@@ -43,8 +43,11 @@ def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema) -> list[d
         rows.append((5, entry_id, len(data), len(body), 0, 0))
         data += body
     (folder / "object").write_bytes(data)
-    names = ["ledger_id", "entry_id", "offset", "length", "txn_state", "batched"]
-    plan = pa.RecordBatch.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+    names = ["ledger_id", "entry_id", "offset", "length", "txn_state", "batched", "inner_offset", "block_length"]
+    plan = pa.RecordBatch.from_pylist(
+        [dict(zip(names, (*row, None, None), strict=True)) for row in rows],
+        schema=pa.schema([(name, pa.int64()) for name in names]),
+    )
     context = ExportContext(
         "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000)
     )

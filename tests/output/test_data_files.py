@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,19 @@ def test_bounds_hold_over_all_row_groups(tmp_path: Path, monkeypatch: pytest.Mon
     }
     assert pq.read_metadata(tmp_path / "f.parquet").num_row_groups == 3
     assert pq.read_table(tmp_path / "f.parquet").to_pylist() == [*first, *second, row(8, "m", None)]
+
+
+def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, fsync = tmp_path / "f.parquet", os.fsync
+    synced: list[tuple[str, int]] = []
+
+    def note(descriptor: int) -> None:
+        synced.append((str(Path(f"/proc/self/fd/{descriptor}").readlink()), os.fstat(descriptor).st_size))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write(path, [row(1, "a", NOON)])
+    assert synced == [(str(path), path.stat().st_size)]  # its footer included
 
 
 def test_a_column_of_nulls_has_no_bounds(tmp_path: Path) -> None:

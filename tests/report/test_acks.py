@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
-from pulsar_backlog.report.acks_view import ACTIONS, subscription_views
+from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
 from pulsar_backlog.subscriptions.stall_values import Action
@@ -77,6 +77,16 @@ def test_many_short_stretches_are_read_in_equal_ones() -> None:
     drawn = strip(axis_of([2] * CELLS), facts_of([AckCell(at, 2, 1, 0, False) for at in range(0, CELLS, 2)]))
     assert drawn is not None
     assert [(row.entries, row.unacked, row.holes) for row in drawn.stretches] == [(16, 8, 4)] * MAX_TABLE_ROWS
+
+
+@pytest.mark.parametrize(
+    ("batches", "expected"),
+    [(0, "2 holes of 5 entries"), (1, "2 holes of 5 entries, 1 batch in part"),
+     (3, "2 holes of 5 entries, 3 batches in part")],
+)  # fmt: skip
+def test_batches_that_are_acknowledged_in_part(batches: int, expected: str) -> None:
+    row = subscription("s", backlog_entries=5, holes=2, hole_entries=5, batch_holes=batches)
+    assert dict(told(row))["Holes"] == expected
 
 
 def test_ten_thousand_holes_are_one_small_profile() -> None:

@@ -98,14 +98,6 @@ def test_span_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "noun", "expected"),
-    [(0, "entry", "0 entries"), (1, "entry", "1 entry"), (2, "copy", "2 copies"), (1234, "message", "1,234 messages")],
-)
-def test_counted(number: int, noun: str, expected: str) -> None:
-    assert words.counted(number, noun) == expected
-
-
-@pytest.mark.parametrize(
     ("size", "expected"),
     [(0, "0 B"), (1023, "1,023 B"), (1024, "1.0 KiB"), (1024**2 - 1, "1.0 MiB"), (1536 * 1024, "1.5 MiB"),
         (5 * 1024**5, "5,120.0 TiB")],

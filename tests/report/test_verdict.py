@@ -48,6 +48,8 @@ def test_every_state_and_flag_has_words() -> None:
         ("out_of_order", [], True, "certain", "rescue"),
         ("out_of_order", ["corrupt_copy"], False, "certain", "damaged"),
         ("orphan_prefix", [], False, "certain", "lost"),
+        ("orphan_prefix", ["resend_residue"], False, "certain", "odd"),
+        ("orphan_prefix", ["resend_residue", "uuid_reused"], False, "likely", "odd"),
         ("headless", [], False, "likely", "lost"),
         ("gap", [], False, "cannot_tell", "maybe_lost"),
         ("in_flight", ["sizes_lie"], False, "likely", "in_flight"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,25 +11,28 @@ from typing import Any, cast
 
 import pytest
 from delta.exceptions import ConcurrentAppendException, ProtocolChangedException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.scanning.scan import entries_frame, entry_files
+from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, scan_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
-from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.storage.commits import DirectWrite, TableLog
 from pulsar_backlog.storage.delta import (
     direct_write,
     make_table,
     read_table,
     replace_slice,
     schema_of,
-    table_path,
     table_version,
 )
+from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 
@@ -51,11 +55,17 @@ def everything() -> Column:
     return f.lit(True)
 
 
+def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], direct: DirectWrite, out: Path) -> list[Row]:
+    """The files of a scan; those of other tables than `entries` belong to none."""
+    places = {name: Place(out / name, "part-") for name in SCAN_TABLES} | {"entries": direct.place}
+    files, _accounts, _runs = scan_files(spark, source, units, "demo", places)
+    return files.collect()
+
+
 def write_directly(spark: SparkSession, source: Source, units: list[ScanUnit], out: Path) -> None:
     with direct_write(spark, str(out), ENTRIES, everything()) as direct:
         assert direct is not None
-        files, _accounts = entry_files(spark, source, units, "demo", direct.folder, direct.prefix)
-        direct.commit(files.collect())
+        direct.commit(scanned(spark, source, units, direct, out))
 
 
 def added(out: Path) -> list[dict[str, Any]]:
@@ -110,8 +120,8 @@ def test_a_failure_leaves_neither_rows_nor_files(
     def write_and_fail() -> None:
         with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
             assert direct is not None
-            entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect()
-            assert list(direct.folder.glob("*.parquet"))
+            scanned(spark, source, units, direct, tmp_path)
+            assert list(direct.place.folder.glob("*.parquet"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -132,8 +142,7 @@ def test_two_writers_at_once_cannot_both_commit(
     ):
         assert late is not None
         write_directly(spark, source, units, tmp_path)
-        files, _accounts = entry_files(spark, source, units, "demo", late.folder, late.prefix)
-        late.commit(files.collect())
+        late.commit(scanned(spark, source, units, late, tmp_path))
     rows = read_table(spark, str(tmp_path), ENTRIES)
     assert rows.count() == rows.select("ledger_id", "entry_id").distinct().count()
 
@@ -144,12 +153,80 @@ def test_a_failure_after_the_commit_leaves_the_rows(
     def write_then_fail() -> None:
         with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
             assert direct is not None
-            direct.commit(entry_files(spark, source, units, "demo", direct.folder, direct.prefix)[0].collect())
+            direct.commit(scanned(spark, source, units, direct, tmp_path))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_then_fail()
     assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+
+
+def test_a_fault_of_spark_after_the_commit_leaves_the_rows(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise AnalysisException("the cache cannot be made new")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalog, "refreshByPath", refuse)
+        with pytest.raises(AnalysisException, match="cannot be made new"):
+            write_directly(spark, source, units, tmp_path)
+    assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+
+
+def test_a_commit_that_fails_in_the_jvm_leaves_no_files(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
+) -> None:
+    folder = tmp_path / "tables" / "entries"
+
+    def write_without_a_log() -> None:
+        with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
+            assert direct is not None
+            files = scanned(spark, source, units, direct, tmp_path)
+            (folder / "_delta_log").write_text("no folder: the commit cannot be written")
+            assert list(folder.glob("*.parquet"))
+            direct.commit(files)
+
+    with pytest.raises(Exception, match="_delta_log"):  # Py4J's own, and no refusal
+        write_without_a_log()
+    assert not list(folder.glob("*.parquet"))
+
+
+def test_an_interrupted_commit_leaves_the_files_for_the_jvm_may_yet_commit_them(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TableLog, "commit", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_directly(spark, source, units, tmp_path)
+    assert list((tmp_path / "tables" / "entries").glob("*.parquet"))
+
+
+def test_the_folders_are_on_the_disk_before_the_commit_and_the_commit_after_it(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, commit = os.fsync, TableLog.commit
+
+    def note_sync(descriptor: int) -> None:
+        done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        fsync(descriptor)
+
+    def note_commit(*arguments: Any) -> int:
+        done.append("commit")
+        return commit(*arguments)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(TableLog, "commit", note_commit)
+    write_directly(spark, source, units, tmp_path)
+    tables, log = tmp_path / "tables", tmp_path / "tables" / "entries" / "_delta_log"
+    assert done == [
+        *map(str, (tables / "entries", tables, tmp_path)),
+        "commit",
+        *map(str, (log / f"{0:020}.json", log)),
+    ]
 
 
 def test_a_scan_of_nothing_makes_the_table_and_no_more(spark: SparkSession, source: Source, tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet
-from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, rows_of
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
-from pulsar_backlog.subscriptions.states import state_of
+from pulsar_backlog.subscriptions.states import ACKED, PARTLY, UNACKED, state_of
 
 Entry = tuple[int, int, int]
 """Id, bytes, messages."""
@@ -29,26 +29,41 @@ def piece(entries: list[Entry]) -> Piece:
     return Piece(ids, sizes, messages, ids + 1000)
 
 
-def joined(entries: list[Entry], acked: AckedSet, cuts: list[int], redelivered: BitMap, back: int | None) -> AckJoin:
+def in_sums(entries: list[Entry]) -> Span:
+    ids, sizes, messages = zip(*entries, strict=True)
+    return Span(ids[0], ids[-1], len(ids), sum(messages), sum(sizes), ids[0] + 1000)
+
+
+def joined(
+    entries: list[Entry], acked: AckedSet, cuts: list[int], redelivered: BitMap, back: int | None, spans: bool = False
+) -> AckJoin:
+    """The join of entries in pieces; with `spans` by sums where the same holds for all of a piece."""
     view = SubscriptionView("s", None, acked.mark_delete)
     rollback = None if back is None else (5, back)
-    join = AckJoin(state_of(view, acked, {5: redelivered}, rollback).opened(5))
+    state = state_of(view, acked, {5: redelivered}, rollback).opened(5)
+    join = AckJoin(state)
     edges = [0, *sorted(cut for cut in cuts if 0 < cut < len(entries)), len(entries)]
     for start, stop in itertools.pairwise(edges):
         if stop > start:
-            join.add(piece(entries[start:stop]))
+            part = entries[start:stop]
+            whole = state.whole(part[0][0], part[-1][0]) if spans else None
+            if whole is None:
+                join.add(piece(part))
+            else:
+                join.add_span(in_sums(part), whole)
     join.finish()
     return join
 
 
 @given(ledgers(), st.tuples(st.integers(4, 6), st.integers(-1, 40)), st.sets(st.integers(0, 40)),
        st.lists(st.integers(0, 40)),
-       st.sets(st.integers(0, 40)), st.none() | st.integers(-1, 40))  # fmt: skip
+       st.sets(st.integers(0, 40)), st.none() | st.integers(-1, 40), st.booleans())  # fmt: skip
 def test_runs_and_sums_are_those_of_a_plain_loop(
-    entries: list[Entry], mark: tuple[int, int], acks: set[int], cuts: list[int], again: set[int], back: int | None
-) -> None:
+    entries: list[Entry], mark: tuple[int, int], acks: set[int], cuts: list[int], again: set[int], back: int | None,
+    spans: bool,
+) -> None:  # fmt: skip
     acked = AckedSet(mark, {5: BitMap(acks)})
-    join = joined(entries, acked, cuts, BitMap(again), back)
+    join = joined(entries, acked, cuts, BitMap(again), back, spans)
     expected: list[list[int]] = []
     previous = False
     for id_, size, messages in entries:
@@ -71,6 +86,28 @@ def test_runs_and_sums_are_those_of_a_plain_loop(
     assert join.sums.redelivered_bytes == sum(size for id_, size, _ in entries if id_ in again)
     rolled = [one for one in entries if back is not None and (5, one[0]) in acked and one[0] > back]
     assert (join.sums.rolled_back_entries, join.sums.rolled_back_bytes) == (len(rolled), sum(one[1] for one in rolled))
+
+
+IDS = st.integers(0, 12)
+
+
+@given(st.tuples(st.integers(4, 6), st.integers(-1, 12)), st.sets(IDS), st.sets(IDS), st.none() | IDS, st.sets(IDS),
+       IDS, IDS)  # fmt: skip
+def test_what_is_said_of_a_span_holds_for_each_of_its_entries(
+    mark: tuple[int, int], acks: set[int], again: set[int], back: int | None, partly: set[int], one: int, other: int
+) -> None:
+    first, last = sorted((one, other))
+    acked = AckedSet(mark, {5: BitMap(acks)}, {(5, entry_id): (1,) for entry_id in partly - acks})
+    rollback = None if back is None else (5, back)
+    state = state_of(SubscriptionView("s", None, mark), acked, {5: BitMap(again)}, rollback).opened(5)
+    ids = np.arange(first, last + 1)
+    told = (state.labels(ids), state.is_redelivered(ids), state.is_rolled_back(ids))
+    labels = set(zip(*(column.tolist() for column in told), strict=True))
+    whole = state.whole(first, last)
+    if whole is not None:
+        assert labels == {(ACKED if whole.acked else UNACKED, whole.redelivered, whole.rolled_back)}
+    elif first > mark[1] or mark[0] != 5:  # what mark-delete and a bitmap cover only together may stay unsaid
+        assert len(labels) > 1 or PARTLY in {label for label, *_ in labels}
 
 
 def test_a_batch_hole_is_a_row_of_its_own_and_counts_what_is_left_of_it() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
 
 import pulsar
 import pytest
@@ -29,6 +32,7 @@ def _message_class() -> type:
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("test.MessageIdData"))
 
 
+TRUTH = Path(__file__).parents[1] / "data" / "backlog" / "expected" / "truth"
 Data = _message_class()
 CHUNKED = Data(
     ledgerId=24, entryId=3, partition=-1, batch_index=-1,
@@ -47,6 +51,11 @@ CHUNKED = Data(
         ("24:0:-1;24:3:-1", MessageId(24, 3, first_chunk=(24, 0))),  # Java's chunked message: first, then last
         ("(24,3,2,5)", MessageId(24, 3, 2, 5)),  # Python
         ("( 24, 3, -1, -1 )", MessageId(24, 3)),
+        ("(469,0,-1,-1);(469,2,-1,-1)", MessageId(469, 2, first_chunk=(469, 0))),  # Python's chunked message
+        ("(254,0,0,-1);(254,3,0,-1)", MessageId(254, 3, 0, first_chunk=(254, 0))),
+        ("( 24, 0, -1, -1 ) ; ( 24, 3, -1, -1 )", MessageId(24, 3, first_chunk=(24, 0))),
+        ("256:3:0", MessageId(256, 3, 0)),  # Go, which writes no batch index
+        ("256:0:0;256:3:0", MessageId(256, 3, 0, first_chunk=(256, 0))),  # Go's chunked message
     ],
 )
 def test_printed_ids(text: str, expected: MessageId) -> None:
@@ -56,7 +65,8 @@ def test_printed_ids(text: str, expected: MessageId) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "24", "24:", ":3", "24:-3", "24:3:x", "24:3:-2", "24:3:1:2:3", "(24,3", "24:0;", ";24:3", "persistent://a/b/c",
+        "", "24", "24:", ":3", "24:-3", "24:3:x", "24:3:-2", "24:3:1:2:3", "(24,3", "24,3)", "24:0;",
+        "(24,0,-1,-1);", "(24,0,-1,-1);(24,3", "(24,0);(24,3);(24,4)", "(24:3)", "24,3", "(24,3:-1,0)", ";24:3", "persistent://a/b/c",
         "not an id", "zz", "08", "0818", "!!!!",
         Data(ledgerId=1).SerializeToString().hex(),  # no entry
         CHUNKED[:-1].hex(),  # cut off
@@ -84,6 +94,29 @@ def test_a_serialized_chunked_id_names_its_first_chunk() -> None:
     assert decode_message_id(CHUNKED) == expected
     unpadded = base64.urlsafe_b64encode(CHUNKED).decode().rstrip("=")
     assert parse_message_id(unpadded) == expected
+
+
+def _printed_ids() -> Iterator[tuple[str, int, int, tuple[int, int] | None]]:
+    """Every id that a real reader of Java, Python or Go printed: text, ledger, entry, first chunk."""
+    for path in sorted(TRUTH.glob("*reader*.jsonl")):
+        for row in map(json.loads, path.read_text().splitlines()):
+            one = row["id"]
+            if isinstance(one, dict):  # Java
+                first = (one["fcl"], one["fce"]) if "fcl" in one else None
+                yield one["str"], one["l"], one["e"], first
+                continue
+            stored = decode_message_id(bytes.fromhex(row["idhex"])) if row.get("idhex") else None
+            assert stored is None or (stored.ledger_id, stored.entry_id) == (row["l"], row["e"])
+            yield one, row["l"], row["e"], stored.first_chunk if stored else None
+
+
+def test_every_id_that_a_real_reader_printed_is_read() -> None:
+    ids = list(_printed_ids())
+    assert sum(";" in text for text, *_ in ids) > 400
+    assert sum(text.startswith("(") for text, *_ in ids) > 300
+    for text, ledger_id, entry_id, first in ids:
+        found = parse_message_id(text)
+        assert (found.ledger_id, found.entry_id, found.first_chunk) == (ledger_id, entry_id, first), text
 
 
 _INT32 = st.integers(-1, 2**31 - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow
+from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, Picked
 from pulsar_backlog.terms import Role
 
 
@@ -28,10 +28,18 @@ def span_ms(rows: Sequence[ChunkRow]) -> int:
     return 0 if first is None or last is None else max(last - first, 0)
 
 
-def manifest_of(picks: Sequence[ChunkRow]) -> tuple[tuple[int, int, int, int, int], ...]:
-    """Where to read each chunk: chunk id, ledger id, entry id, offset and length of the payload."""
+def manifest_of(picks: Sequence[ChunkRow]) -> tuple[Picked, ...]:
+    """Where to read the payload of each chunk."""
     return tuple(
-        (chunk_id, row.ledger_id, row.entry_id, row.payload_offset, row.payload_length)
+        Picked(
+            chunk_id,
+            row.ledger_id,
+            row.entry_id,
+            row.payload_offset,
+            row.payload_length,
+            row.inner_offset,
+            row.block_length,
+        )
         for chunk_id, row in enumerate(picks)
     )
 

@@ -2,17 +2,24 @@
 
 A publication is one send: same uuid, same publish time, which every real client stamps once per message.
 Chunks are never joined across publish times.
+What is left of a message that was sent again is told beside the one that is whole, see `resends`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 from operator import attrgetter
 
+from pulsar_backlog.chunks.damage import damaged_row, resent_chunks
 from pulsar_backlog.chunks.family import mixed_publish_times, reused_publish_times
 from pulsar_backlog.chunks.healthy import fold_healthy, is_healthy
 from pulsar_backlog.chunks.publication import FamilyFacts, fold_publication
+from pulsar_backlog.chunks.resends import tell_resends
 from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, FamilyFold, Flag, LogEdge, Publication, trusted
+
+MAX_DAMAGED = 20
+"""Damaged copies under one uuid that its other publications are compared with; one is enough to make them unsure."""
 
 _POSITION = attrgetter("ledger_id", "entry_id")
 
@@ -29,16 +36,16 @@ def fold_family(rows: Sequence[ChunkRow], edge: LogEdge) -> FamilyFold:
     for row in ordered:
         by_time.setdefault(row.publish_time_ms, []).append(row)
     flags = _flags_of_family(ordered, by_time)
-    damaged = {time for time, own in by_time.items() if not any(trusted(row) for row in own)}
+    damaged = tuple(map(damaged_row, islice((row for row in ordered if not trusted(row)), MAX_DAMAGED)))
+    resent = resent_chunks(ordered) if damaged or edge.damage.places else {}
     publications: list[Publication] = []
     roles: list[ChunkRole] = []
     for time, own in by_time.items():
-        family = FamilyFacts(flags[time], damaged_siblings=bool(damaged - {time}))
-        publication, own_roles = fold_publication(own, family, edge)
+        publication, own_roles = fold_publication(own, FamilyFacts(flags[time], damaged, resent), edge)
         publications.append(publication)
         roles.extend(own_roles)
     roles.sort(key=_POSITION)
-    return FamilyFold(tuple(publications), tuple(roles))
+    return tell_resends(FamilyFold(tuple(publications), tuple(roles)), by_time, edge)
 
 
 def _flags_of_family(ordered: Sequence[ChunkRow], by_time: dict[int, list[ChunkRow]]) -> dict[int, set[Flag]]:

@@ -21,7 +21,9 @@ class Parts:
     Attributes:
         rows: all rows, in position order.
         believable: those whose checksum does not contradict them, or all when there are none.
-        n: chunks the message was cut into.
+        n: chunks the message was cut into: what its metadata says, or the stored bytes where these are all there.
+        claimed: what its metadata says.
+        count_lies: whether the stored bytes are all that the total names, and are not in as many chunks as claimed.
         total: bytes of the whole, compressed.
         fields: what most of its believable rows agree on.
         conflict: whether believable rows contradict each other.
@@ -34,6 +36,8 @@ class Parts:
     rows: Sequence[ChunkRow]
     believable: Sequence[ChunkRow]
     n: int
+    claimed: int
+    count_lies: bool
     total: int
     fields: Fields
     conflict: bool
@@ -43,17 +47,48 @@ class Parts:
     picks: Sequence[ChunkRow]
 
 
-def take_apart(rows: Sequence[ChunkRow]) -> Parts:
-    """Sorts the rows of one uuid and publish time, in position order, into their parts."""
+def take_apart(rows: Sequence[ChunkRow], believe_bytes: bool = True) -> Parts:
+    """Sorts the rows of one uuid and publish time, in position order, into their parts.
+
+    Args:
+        rows: the rows.
+        believe_bytes: whether stored bytes that are all the total names outweigh the claimed number of chunks.
+    """
     believable = [row for row in rows if trusted(row)] or rows
-    n, total = sizes.choose_count_and_total(believable)
-    placed = [row for row in rows if row.chunk_id is not None and 0 <= row.chunk_id < n]
-    firsts = passes.first_of_each(placed)
-    picks = passes.choose_picks(placed, firsts, n) if firsts and len(firsts) == n else ()
+    claimed, total = sizes.choose_count_and_total(believable)
     votes = Counter(map(_fields, believable))
     fields = max(votes, key=votes.__getitem__)
+    picks = _picks(rows, claimed, total)
+    stored = () if passes.add_up(picks, total) else _picks_of_all(believable, total)
+    count_lies = len(stored) not in (0, claimed)
+    # An uncompressed message that states more bytes than its total does was cut off by a total that lies.
+    counted = count_lies and believe_bytes and not sizes.uncompressed_size_lies(*fields[:2], total)
+    n, picks = (len(stored), stored) if counted else (claimed, picks)
+    placed = _placed(rows, n)
+    firsts = passes.first_of_each(placed)
     conflict = len(votes) > 1 or counts_or_totals_differ(believable)
-    return Parts(rows, believable, n, total, fields, conflict, placed, firsts, sorted(firsts), picks)
+    return Parts(
+        rows, believable, n, claimed, count_lies, total, fields, conflict, placed, firsts, sorted(firsts), picks
+    )
+
+
+def _placed(rows: Iterable[ChunkRow], n: int) -> list[ChunkRow]:
+    return [row for row in rows if row.chunk_id is not None and 0 <= row.chunk_id < n]
+
+
+def _picks(rows: Iterable[ChunkRow], n: int, total: int) -> Sequence[ChunkRow]:
+    """One copy of each of n chunks; empty when they are not all stored."""
+    placed = _placed(rows, n)
+    firsts = passes.first_of_each(placed)
+    return passes.choose_picks(placed, firsts, n, total) if firsts and len(firsts) == n else ()
+
+
+def _picks_of_all(believable: Iterable[ChunkRow], total: int) -> Sequence[ChunkRow]:
+    """One copy of each id that is stored, when these are 0 to k and hold exactly the total; else empty."""
+    good = [row for row in believable if trusted(row)]
+    ids = {row.chunk_id for row in good if row.chunk_id is not None and row.chunk_id >= 0}
+    picks = _picks(good, len(ids), total) if ids and max(ids) == len(ids) - 1 else ()
+    return picks if passes.add_up(picks, total) else ()
 
 
 def counts_or_totals_differ(rows: Iterable[ChunkRow]) -> bool:
@@ -90,6 +125,17 @@ def holds_other_bytes(row: ChunkRow, parts: Parts) -> bool:
     if row.payload_crc32c is None or other.payload_crc32c is None:
         return False
     return row.payload_crc32c != other.payload_crc32c
+
+
+def others_fall_short(parts: Parts) -> bool:
+    """Whether the picks hold the total, and every copy with other bytes than its pick holds fewer.
+
+    Then no choice but of copies that equal the picks holds the total, so the sizes tell which copies are right.
+    """
+    if not passes.add_up(parts.picks, parts.total):
+        return False
+    others = (row for row in parts.placed if trusted(row) and holds_other_bytes(row, parts))
+    return all(row.payload_length < parts.picks[row.chunk_id or 0].payload_length for row in others)
 
 
 def resend_flags(parts: Parts) -> tuple[set[Flag], set[Position]]:
@@ -130,4 +176,4 @@ def _conflicting(row: ChunkRow, parts: Parts, placed: set[Position]) -> bool:
         other = _sibling(row, parts)
         return other is not None and position(other) != position(row)
     said = (row.num_chunks or 0, row.total_bytes or 0, _fields(row))
-    return said != (parts.n, parts.total, parts.fields) or holds_other_bytes(row, parts)
+    return said != (parts.claimed, parts.total, parts.fields) or holds_other_bytes(row, parts)

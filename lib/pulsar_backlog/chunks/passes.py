@@ -5,14 +5,15 @@ Copies are in position order and have a chunk id in [0, n). A pass is a run of a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from pulsar_backlog.chunks import sizes
 from pulsar_backlog.chunks.rows import ChunkRow, Flag, position, trusted
 from pulsar_backlog.terms import Position
 
 
-def client_pick(copies: Iterable[ChunkRow], n: int) -> list[ChunkRow] | None:
-    """The copies that a current client delivers first, or None when it delivers nothing.
+def client_picks(copies: Iterable[ChunkRow], n: int) -> Iterator[list[ChunkRow]]:
+    """The copies that a current client delivers, one message after the other.
 
     Chunk 0 starts afresh, the next id is appended, a repeated id is ignored, a gap drops everything:
     ConsumerImpl.processMessageChunk of Java 3.0.2 and later (apache/pulsar#21070, #21101).
@@ -27,8 +28,8 @@ def client_pick(copies: Iterable[ChunkRow], n: int) -> list[ChunkRow] | None:
         elif chunk_id is not None and chunk_id > len(picks):
             picks = []
         if len(picks) == n:
-            return picks
-    return None
+            yield picks
+            picks = []
 
 
 def ascending_pick(copies: Iterable[ChunkRow], n: int) -> list[ChunkRow] | None:
@@ -55,18 +56,49 @@ def first_of_each(copies: Iterable[ChunkRow]) -> dict[int, ChunkRow]:
     return firsts
 
 
-def choose_picks(copies: Sequence[ChunkRow], firsts: dict[int, ChunkRow], n: int) -> list[ChunkRow]:
+def choose_picks(copies: Sequence[ChunkRow], firsts: dict[int, ChunkRow], n: int, total: int) -> list[ChunkRow]:
     """One copy of each chunk id in id order, when all are stored.
 
     Best first: what a client delivers (its message id names these copies), then believable copies in
-    ascending position, then believable copies in any position, then what there is.
+    ascending position, then believable copies in any position, then what there is. Where those do not hold `total`
+    bytes, other believable copies that do.
     """
     good = [row for row in copies if trusted(row)]
-    picks = client_pick(good, n) or ascending_pick(good, n)
+    picks = _in_order(good, n)
     if picks is None and not all(trusted(row) for row in firsts.values()):
         best = [row for row in copies if row.chunk_id is not None and trusted(row) == trusted(firsts[row.chunk_id])]
         picks = ascending_pick(best, n) or ascending_pick(copies, n)
-    return picks or [firsts[chunk_id] for chunk_id in range(n)]
+    picks = picks or [firsts[chunk_id] for chunk_id in range(n)]
+    return picks if add_up(picks, total) else _picks_that_add_up(good, n, total) or picks
+
+
+def add_up(picks: Sequence[ChunkRow], total: int) -> bool:
+    """Whether the picks can be believed and hold exactly the recorded total."""
+    return total > 0 and all(map(trusted, picks)) and sum(map(sizes.slice_bytes, picks)) == total
+
+
+def _in_order(copies: Sequence[ChunkRow], n: int) -> list[ChunkRow] | None:
+    return next(client_picks(copies, n), None) or ascending_pick(copies, n)
+
+
+def _picks_that_add_up(good: Sequence[ChunkRow], n: int, total: int) -> list[ChunkRow] | None:
+    """A choice of believable copies that holds the total: cut as producers cut, else one that a client delivers.
+
+    Bounded: every copy is looked at a few times, and not every choice is tried. A choice from several passes whose
+    slices are not cut evenly is not found.
+    """
+    lengths: dict[int, dict[int, None]] = {}
+    for row in good:
+        if row.chunk_id is not None:
+            lengths.setdefault(row.chunk_id, {})[sizes.slice_bytes(row)] = None
+    if len(lengths) < n:
+        return None
+    cut = sizes.even_cut(lengths, n, total)
+    if cut is None:
+        return next((picks for picks in client_picks(good, n) if add_up(picks, total)), None)
+    fitting = [row for row in good if sizes.slice_bytes(row) == cut[row.chunk_id == n - 1]]
+    firsts = first_of_each(fitting)
+    return _in_order(fitting, n) or [firsts[chunk_id] for chunk_id in range(n)]
 
 
 def flags_before_completion(copies: Iterable[ChunkRow]) -> set[Flag]:

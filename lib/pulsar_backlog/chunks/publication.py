@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Literal
 
+from pulsar_backlog.chunks import damage, passes, sizes, states, sureness
 from pulsar_backlog.chunks import parts as taken
-from pulsar_backlog.chunks import passes, sizes, states, sureness
+from pulsar_backlog.chunks.damage import Resent
 from pulsar_backlog.chunks.extent import ledgers_of, manifest_of, roles_from, span_entries, span_ms
 from pulsar_backlog.chunks.parts import Parts
-from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, DecodeState, Flag, LogEdge, Publication, trusted
+from pulsar_backlog.chunks.rows import (
+    NO_DAMAGE,
+    ChunkRole,
+    ChunkRow,
+    Damaged,
+    DecodeState,
+    Flag,
+    LogEdge,
+    Publication,
+    position,
+    stored_at_ms,
+    trusted,
+)
+from pulsar_backlog.chunks.sureness import OutOfPlace
 from pulsar_backlog.terms import State, Sureness
 
 
@@ -19,11 +35,13 @@ class FamilyFacts:
 
     Attributes:
         flags: flags that come from them.
-        damaged_siblings: whether damaged entries of the uuid lie outside this publication.
+        damaged: damaged copies under the uuid, of this publication too; the first ones where there are very many.
+        resent: chunk ids of all sound copies under the uuid, by their bytes; empty where nothing is damaged.
     """
 
     flags: set[Flag]
-    damaged_siblings: bool
+    damaged: Sequence[Damaged] = ()
+    resent: Resent = field(default_factory=dict)
 
 
 def fold_publication(
@@ -31,11 +49,13 @@ def fold_publication(
 ) -> tuple[Publication, tuple[ChunkRole, ...]]:
     """Verdict on the rows of one uuid and publish time, in position order."""
     parts = taken.take_apart(rows)
-    measured = sizes.judge_sizes(_believable_slices(parts), parts.n, parts.total)
-    repeated, again = taken.resend_flags(parts)
-    flags = repeated | family.flags | _flags(parts, measured)
     newest = replace(rows[-1], producer_name=parts.believable[-1].producer_name)
     may_arrive = states.may_still_arrive(newest, edge)
+    if may_arrive and parts.n < parts.claimed:
+        parts = taken.take_apart(rows, believe_bytes=False)  # the rest of what is claimed may come
+    measured = sizes.judge_sizes(_believable_slices(parts), parts.claimed, parts.total)
+    repeated, again = taken.resend_flags(parts)
+    flags = repeated | family.flags | _flags(parts, measured)
     state = _state(parts, may_arrive)
     join = _can_be_joined(parts)
     facts = sureness.Facts(
@@ -46,12 +66,17 @@ def fold_publication(
         present=parts.present,
         n=parts.n,
         metadata_conflict=parts.conflict,
+        out_of_place=_out_of_place(parts) if state == "whole" else "none",
         copies_differ="copies_differ" in flags,
+        copies_fall_short=taken.others_fall_short(parts),
+        count_lies=parts.count_lies,
+        sizes_contradict=bool({"sizes_lie", "size_fault"} & flags),
         total_contradicted=bool(parts.picks) and _joined_bytes(parts) != parts.total,
         uncompressed_size_lies=bool(parts.picks)
         and sizes.uncompressed_size_lies(*parts.fields[:2], _joined_bytes(parts)),
-        damaged_siblings=family.damaged_siblings,
         may_arrive=may_arrive and not parts.picks,
+        near_damage=() if parts.picks else tuple(_near_damage(parts, measured, newest, family, edge)),
+        resent=family.resent,
     )
     judged = sureness.judge(facts, edge)
     publication = _publication(parts, measured, state, flags, join != "no", judged)
@@ -68,7 +93,7 @@ def _flags(parts: Parts, measured: sizes.Sizes) -> set[Flag]:
     damaged = any(not trusted(row) for row in parts.rows)
     differ = (taken.holds_other_bytes(row, parts) for row in parts.placed if trusted(row))
     # Of counts or totals that differ, at least one contradicts the bytes.
-    lie = measured.sizes_lie or taken.counts_or_totals_differ(parts.believable)
+    lie = measured.sizes_lie or parts.count_lies or taken.counts_or_totals_differ(parts.believable)
     told: dict[Flag, bool] = {
         "metadata_conflict": parts.conflict,
         "corrupt_copy": damaged,
@@ -81,12 +106,45 @@ def _flags(parts: Parts, measured: sizes.Sizes) -> set[Flag]:
 
 
 def _state(parts: Parts, may_arrive: bool) -> State:
-    if not all(states.makes_sense(row, parts.n) for row in parts.believable):
+    if not all(states.makes_sense(row, parts.claimed) for row in parts.believable):
         return "malformed"
     if parts.picks:
         in_order = passes.ascending_pick(parts.placed, parts.n) is not None
         return "whole" if in_order else "out_of_order"
     return "in_flight" if may_arrive else states.incomplete_state(parts.present)
+
+
+def _out_of_place(parts: Parts) -> OutOfPlace:
+    """Which copies put a whole message in order, when those that are used do not."""
+    if all(position(before) < position(after) for before, after in pairwise(parts.picks)):
+        return "none"
+    sound = (row for row in parts.placed if trusted(row))
+    return "damaged" if passes.ascending_pick(sound, parts.n) is None else "other_bytes"
+
+
+def _near_damage(
+    parts: Parts, measured: sizes.Sizes, newest: ChunkRow, family: FamilyFacts, edge: LogEdge
+) -> Iterator[str]:
+    """What damaged entries near it leave uncertain about a publication that lacks chunks."""
+    if not family.damaged and edge.damage == NO_DAMAGE:
+        return
+    times = [stored_at_ms(row) for row in parts.believable]
+    lacking = damage.Lacking(
+        chunk_uuid=newest.chunk_uuid,
+        producer=(newest.producer_name, parts.fields[4]),
+        own=frozenset(map(position, parts.rows)),
+        first=position(parts.rows[0]),
+        last=position(parts.rows[-1]),
+        from_ms=min(times),
+        until_ms=max(times),
+        nothing_later=parts.n - 1 not in parts.firsts and not states.wrote_later(newest, edge),
+        verified=all(row.checksum_state == "valid" for row in parts.believable),
+        n=parts.n,
+        present=parts.firsts.keys(),
+        lengths=sizes.missing_lengths(parts.present, parts.n, parts.total, measured, parts.fields[2]),
+        resent=family.resent,
+    )
+    yield from damage.doubts(lacking, edge.damage, family.damaged, edge.grace_ms)
 
 
 def _can_be_joined(parts: Parts) -> Literal["yes", "on_trust", "no"]:
@@ -124,7 +182,7 @@ def _publication(
     compression, uncompressed_size, encrypted = parts.fields[:3]
     standing = parts.picks or parts.firsts.values()
     # What was stored again later does not make the message slower.
-    extent = sorted(parts.picks, key=lambda row: (row.ledger_id, row.entry_id)) or rows
+    extent = sorted(parts.picks, key=position) or rows
     return Publication(
         chunk_uuid=rows[0].chunk_uuid,
         publish_time_ms=rows[0].publish_time_ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pulsar_backlog.terms import Position, Role, State, Sureness
 
@@ -14,6 +14,7 @@ Flag = Literal[
     "tail_residue",
     "prefix_residue",
     "whole_duplicate",
+    "resend_residue",
     "uuid_reused",
     "mixed_with_another_publication",
     "metadata_conflict",
@@ -22,7 +23,6 @@ Flag = Literal[
     "corrupt_copy",
     "copies_differ",
     "ledger_span",
-    "undecryptable",
     "decode_fault",
 ]
 DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]
@@ -46,7 +46,8 @@ class ChunkRow:
         chunk_id: place of the chunk, from 0; None when absent.
         num_chunks: `num_chunks_from_msg`; None when absent.
         total_bytes: `total_chunk_msg_size`, compressed and not encrypted; None when absent.
-        payload_offset: first byte of the payload in the data object.
+        payload_offset: first byte of the payload in the data object; where that is compressed, of the block or record
+            that holds it.
         payload_length: payload bytes as stored (encrypted: with the tag).
         payload_crc32c: CRC-32C of the stored payload alone; None when not computed.
         checksum_state: `valid`, `mismatch` or `absent`.
@@ -59,6 +60,8 @@ class ChunkRow:
         metadata_digest: hash of key, ordering key, properties (but the replication position), event time,
             schema version, transaction: equal on all chunks of one healthy message.
         broker_timestamp_ms: when the broker stored it; None when not recorded.
+        inner_offset: first byte of the payload in that block or record, decompressed; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None likewise.
     """
 
     ledger_id: int
@@ -80,6 +83,71 @@ class ChunkRow:
     num_messages_in_batch: int | None
     metadata_digest: int
     broker_timestamp_ms: int | None
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+
+class Picked(NamedTuple):
+    """The stored copy of a chunk that a message is made of, and where its payload lies; named as in `manifest`."""
+
+    chunk_id: int
+    ledger_id: int
+    entry_id: int
+    offset: int
+    length: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A stored entry of which nothing can be believed but where it lies: it may be any message's missing chunk.
+
+    What it says of itself is a hint: damage to one field leaves the others as they were.
+
+    Attributes:
+        kind: `mismatch` (its checksum contradicts it), `absent` (it has none), `reject` (it could not be decoded).
+        after_ms: when the entry before it that can be believed was stored; None when there is none.
+        before_ms: when the one after it was stored; None when there is none.
+        chunk_uuid: the uuid that it names; None when it names none.
+        producer_name: the producer that it names; None when it names none.
+        sequence_id: the sequence id that it names; None when it names none.
+        payload_length: bytes of its payload; None when not known.
+        payload_crc32c: CRC-32C of its payload; None when not computed.
+        garbled: whether its producer is nobody who wrote near it, so that all its fields may be wrong.
+    """
+
+    ledger_id: int
+    entry_id: int
+    kind: Literal["mismatch", "absent", "reject"]
+    after_ms: int | None = None
+    before_ms: int | None = None
+    chunk_uuid: str | None = None
+    producer_name: str | None = None
+    sequence_id: int | None = None
+    payload_length: int | None = None
+    payload_crc32c: int | None = None
+    garbled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """The damaged entries of a topic.
+
+    Attributes:
+        places: those that are listed, in position order.
+        unlisted: how many more there are that a checksum contradicts, or that could not be decoded.
+        unverified: ledgers with entries without a checksum that are not listed, ascending.
+        ledgers: the ledgers that were scanned, ascending; empty when nothing is damaged.
+    """
+
+    places: tuple[Damaged, ...] = ()
+    unlisted: int = 0
+    unverified: tuple[int, ...] = ()
+    ledgers: tuple[int, ...] = ()
+
+
+NO_DAMAGE = Damage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +163,14 @@ class LogEdge:
         first_ledger_id: first ledger seen.
         begins_at_start: whether it is known that nothing lies before `first_ledger_id`.
         absent_ledgers: ledgers that may hold entries and were not scanned.
-        has_rejects: whether entries of the topic could not be decoded; any may be a missing chunk.
+        has_rejects: whether entries of the topic could not be decoded, or may be missing from a scanned ledger; any
+            may be a missing chunk.
         complete_to_end: whether the scan reaches the broker's last confirmed entry.
         producers_gone: whether saved statistics show no publisher attached.
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
+        damage: the topic's damaged entries.
+        deduplicated: whether the broker is known to drop duplicates.
     """
 
     end_time_ms: int | None
@@ -114,6 +185,8 @@ class LogEdge:
     producers_gone: bool
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None
+    damage: Damage = NO_DAMAGE
+    deduplicated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +195,7 @@ class Publication:
 
     Attributes:
         missing_bytes: half-open ranges of the compressed message, merged; empty when unknown.
-        manifest: `(chunk_id, ledger_id, entry_id, offset, length)` in order; empty unless rebuildable.
+        manifest: where the payload of each chunk lies, in order; empty unless rebuildable.
     """
 
     chunk_uuid: str
@@ -152,7 +225,7 @@ class Publication:
     span_entries: int
     span_ms: int
     ledgers: tuple[int, ...]
-    manifest: tuple[tuple[int, int, int, int, int], ...]
+    manifest: tuple[Picked, ...]
     decode_state: DecodeState
     decoded_bytes: int | None = None
 

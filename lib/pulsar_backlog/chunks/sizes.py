@@ -7,7 +7,7 @@ Encryption adds a tag to each slice afterwards.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES, MAX_LISTED, ChunkRow
@@ -114,6 +114,37 @@ def _slice_length(inner: set[int], last: int | None, n: int, total: int) -> int 
     if last is None or n < 2 or (total - last) % (n - 1) or total - last < n - 1:
         return None
     return (total - last) // (n - 1)
+
+
+def even_cut(lengths: Mapping[int, Collection[int]], n: int, total: int) -> tuple[int, int] | None:
+    """How a producer would have cut the message, if copies of that length are stored: every slice, and the last.
+
+    `lengths` has the bytes of each copy of every chunk 0 to n-1. Takes time in proportion to the copies at most: each
+    length of the chunk that has fewest is compared with every chunk once.
+    """
+    if n == 1:
+        return (total, total) if total > 0 and total in lengths[0] else None
+    inner = range(n - 1)
+    for length in min((lengths[chunk_id] for chunk_id in inner), key=len):
+        last = total - (n - 1) * length
+        if 0 < last <= length and last in lengths[n - 1] and all(length in lengths[chunk_id] for chunk_id in inner):
+            return length, last
+    return None
+
+
+def missing_lengths(present: Sequence[int], n: int, total: int, sizes: Sizes, encrypted: bool) -> dict[int, int]:
+    """Payload bytes, as stored, of missing chunks -> the first such chunk; empty when they cannot be known."""
+    length = sizes.slice_length
+    if length is None or -(-total // length) != n:
+        return {}
+    tag = ENCRYPTION_TAG_BYTES if encrypted else 0
+    found = {}
+    if not present or present[-1] != n - 1:
+        found[total - (n - 1) * length + tag] = n - 1
+    first, end = next(iter(missing_runs(present, n)), (n, n))
+    if first < n - 1 and end > first:
+        found[length + tag] = first
+    return found
 
 
 def missing_runs(present: Sequence[int], n: int) -> list[tuple[int, int]]:

@@ -8,12 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import Literal
 
+from pulsar_backlog.chunks.damage import Resent, about_copies
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge, stored_at_ms, trusted
 from pulsar_backlog.chunks.states import beyond_grace, wrote_later
 from pulsar_backlog.terms import INCOMPLETE, State, Sureness, least_sure
 
 Doubt = tuple[Sureness, str]
+
+OutOfPlace = Literal["none", "damaged", "other_bytes"]
+
+_OUT_OF_PLACE: dict[OutOfPlace, str] = {
+    "damaged": "every chunk is stored undamaged, but only damaged copies put them in order",
+    "other_bytes": "the copies that add up to the recorded total are not in order; only with others are they",
+}
 
 
 CERTAIN_REASON: dict[State, str] = {
@@ -40,11 +49,16 @@ class Facts:
         present: stored chunk ids, ascending.
         n: chunks the message was cut into.
         metadata_conflict: whether its chunks contradict each other.
+        out_of_place: which copies put a whole message in order, when those that are used do not.
         copies_differ: whether copies of one chunk differ.
+        copies_fall_short: whether those that differ are too short for the recorded total, and those relied on hold it.
+        count_lies: whether every byte of the recorded total is stored, in another number of chunks than is recorded.
+        sizes_contradict: whether slices, count and total contradict each other.
         total_contradicted: whether all chunks are stored and their bytes are not the recorded total.
         uncompressed_size_lies: whether all chunks are stored, uncompressed, and `uncompressed_size` is another.
-        damaged_siblings: whether the uuid has damaged entries outside this publication.
         may_arrive: whether chunks are missing that may still come.
+        near_damage: what damaged entries near it make uncertain, where chunks are missing.
+        resent: chunk ids of all sound copies under the uuid, by their bytes.
     """
 
     state: State
@@ -54,32 +68,49 @@ class Facts:
     present: Sequence[int]
     n: int
     metadata_conflict: bool
+    out_of_place: OutOfPlace
     copies_differ: bool
+    copies_fall_short: bool
+    count_lies: bool
+    sizes_contradict: bool
     total_contradicted: bool
     uncompressed_size_lies: bool
-    damaged_siblings: bool
     may_arrive: bool
+    near_damage: Sequence[str]
+    resent: Resent
 
 
 def judge(facts: Facts, edge: LogEdge) -> tuple[Sureness, str]:
     """Sureness and its reason."""
-    doubts = [*_doubts_about_bytes(facts), *_doubts_about_log(facts, edge)]
+    doubts = [*_doubts_about_bytes(facts), *_doubts_about_sizes(facts), *_doubts_about_log(facts, edge)]
     if not doubts:
         return "certain", CERTAIN_REASON[facts.state]
     return least_sure(sureness for sureness, _ in doubts), "; ".join(text for _, text in doubts)
 
 
 def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
+    damaged = [row for row in facts.relied_on if not trusted(row)]
     if not any(trusted(row) for row in facts.rows):
-        yield "cannot_tell", "every stored copy is damaged, so its fields cannot be believed"
-    elif not all(trusted(row) for row in facts.relied_on):
-        yield "likely", "a copy is damaged, so its fields cannot be believed"
+        yield "cannot_tell", "every stored copy is damaged, so it may be a part of another message"
+    if damaged:
+        yield "likely", about_copies(damaged, facts.resent)
     if any(row.checksum_state == "absent" for row in facts.relied_on):
         yield "likely", "chunks are stored without a checksum"
-    if facts.copies_differ:
+    if facts.out_of_place in _OUT_OF_PLACE:
+        yield "likely", _OUT_OF_PLACE[facts.out_of_place]
+    if facts.copies_differ and facts.copies_fall_short:
+        yield "likely", "copies of one chunk differ, and only those that are used add up to the recorded total"
+    elif facts.copies_differ:
         yield "cannot_tell", "copies of one chunk differ, and which is right cannot be told"
     if facts.metadata_conflict:
         yield "likely", "its chunks contradict each other"
+
+
+def _doubts_about_sizes(facts: Facts) -> Iterator[Doubt]:
+    if facts.count_lies:
+        yield "likely", "every byte that its total counts is stored, but the recorded count of chunks is another"
+    elif facts.sizes_contradict and facts.state in INCOMPLETE:
+        yield "likely", "its sizes contradict each other, so whether chunks are missing is not certain"
     if facts.total_contradicted:
         yield "likely", "every chunk is stored, but the recorded total contradicts their bytes"
     if facts.uncompressed_size_lies:
@@ -95,12 +126,11 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
         return
     if facts.state == "malformed" and facts.may_arrive:
         yield "likely", "more of it may still be arriving"
+    yield from (("likely", words) for words in facts.near_damage)
     if facts.state not in INCOMPLETE:
         return
     if edge.has_rejects:
         yield "likely", "entries of the topic could not be decoded, and one may be a missing chunk"
-    if facts.damaged_siblings:
-        yield "likely", "a damaged entry under the same uuid may be a missing chunk"
     if facts.state == "headless":
         yield from _doubts_about_head(facts.rows[0], edge)
     elif not edge.begins_at_start and _is_near_begin(facts.rows[0], edge):

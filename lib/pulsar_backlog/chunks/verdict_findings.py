@@ -24,12 +24,15 @@ FLAG_CODES: dict[Flag, str] = {
     "uuid_reused": "C12",
     "sizes_lie": "C13",
     "decode_fault": "C14",
-    "undecryptable": "C14",
     "prefix_residue": "C17",
     "ledger_span": "C22",
     "mixed_with_another_publication": "C33",
     "corrupt_copy": "C34",
     "copies_differ": "C35",
     "size_fault": "C36",
+    "resend_residue": "C37",
 }
 """Finding code of each flag."""
+
+NO_LOSS: Flag = "resend_residue"
+"""Flag of what is incomplete and no loss: its message is stored whole, so its state is no finding."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.terms import LOCK_NAME
 from pulsar_backlog.whole_files import replacing
 
 INDEX_NAME = ".snapshot.jsonl"
@@ -96,7 +97,7 @@ def open_index(folder: Path, admin_url: str, globs: tuple[str, ...], now_ms: int
         return _continued(path, lines, asked)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        occupied = any(found.name != INDEX_NAME for found in folder.iterdir())
+        occupied = any(found.name not in (INDEX_NAME, LOCK_NAME) for found in folder.iterdir())
     except OSError as error:
         raise UsageError(f"--out {folder}: {error.strerror}") from None
     if occupied:

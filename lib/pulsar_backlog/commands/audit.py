@@ -12,12 +12,25 @@ import typer
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.storage.endings import ending
+from pulsar_backlog.terms import (
+    EXIT_CLEAN,
+    EXIT_FAILED,
+    EXIT_FINDINGS,
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_UNCHANGED,
+    EXIT_USAGE,
+)
 
 if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
     from pulsar_backlog.report.model import ReportModel
     from pulsar_backlog.report.terminal.again import Saved
+
+_STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
+"""Exit codes of a job after which no other job runs."""
 
 
 @job_options(
@@ -29,7 +42,7 @@ def audit(source: SourceArgument, given: Given) -> None:
     from pulsar_backlog.config import load_pipelines
 
     given = {**given, "source": absolute("source", source)}
-    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given))
+    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit"))
 
 
 @job_options(*OPTIONS)
@@ -43,19 +56,37 @@ def run(
     raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
 
 
-def run_pipeline(pipeline: Pipeline, given: Mapping[str, object]) -> int:
-    """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new."""
+def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str = "run") -> int:
+    """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new.
+
+    Args:
+        pipeline: as `Pipelines.get` returns it.
+        given: options that win over the pipeline's.
+        command: what holds the output folder from the first job to the last.
+    """
     from pulsar_backlog.config import job_argv
+
+    who = f"pulsar-backlog {command}"
+
+    def run_all() -> int:
+        overrides = {**given, "exit_zero_when_unchanged": None}
+        lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
+        out = given.get("out") or pipeline.options.out
+        with claimed(str(out) if out else None, who):
+            return _run_jobs(lines, given)
+
+    return ending(who, run_all)
+
+
+def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object]) -> int:
     from pulsar_backlog.jobfiles import load_job
 
-    overrides = {**given, "exit_zero_when_unchanged": None}
-    lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.
         sys.stderr.write(f"[{number}/{len(lines)}] {job}\n")
         code = _run_report(argv, codes, given) if job == "write_report" else load_job(job).main(argv)
-        if code in (EXIT_USAGE, EXIT_FAILED):
+        if code in _STOPPED:
             return int(code)
         codes.append(code)
     return _worst(codes, given)
@@ -81,7 +112,7 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) 
     if saved:
         job.show_again(saved[0])
         return int(saved[0]["exit_code"])
-    if not seen or code in (EXIT_USAGE, EXIT_FAILED):
+    if not seen or code in _STOPPED:
         return code
     final = seen[0].exit_code if seen[0].exit_code != EXIT_CLEAN else _worst([*codes, code], given)
     job.show(replace(seen[0], exit_code=final))

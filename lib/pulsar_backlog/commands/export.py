@@ -56,7 +56,7 @@ def run_export(place: str, out: str | None, given: Mapping[str, object]) -> int:
     if not is_audit(here):
         if out is None:
             raise UsageError(f"{place} is no folder of an audit: name a folder for the tables with --out")
-        return run_pipeline(pipeline, {**given, "source": here, "out": out})
+        return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
     if out is not None:
         raise UsageError(f"{place} is the folder of an audit: leave --out away, or name the source")
     source = source_of(here, str(given.get("cluster") or pipeline.options.cluster))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from pulsar_backlog.report.terminal.locate import Located
     from pulsar_backlog.storage.locating import Positions
     from pulsar_backlog.terms import Position
-    from pulsar_backlog.wire.message_id import MessageId
 
 MAX_INDEX = (1 << 63) - 1
 _ID_HELP = "message id: LEDGER:ENTRY[:PARTITION[:BATCH]], as a client prints it, or serialized in base64 or hex"
 _MILLISECONDS = re.compile(r"\d{12,16}", re.ASCII)
 """From the year 1973 on: fewer digits are seconds, and those are not taken for a time in 1970."""
-_PARTITION = re.compile(r"-partition-(\d+)$", re.ASCII)
 
 
 def locate(
@@ -61,14 +59,14 @@ def locate(
 
 
 def _of_id(text: str) -> Callable[[Positions], Iterator[Located]]:
-    from pulsar_backlog.report.terminal.locate import located_entry
+    from pulsar_backlog.report.terminal.locate import doubts_about_id, located_entry
     from pulsar_backlog.wire.message_id import parse_message_id
 
     wanted = parse_message_id(text)
 
     def answers(positions: Positions) -> Iterator[Located]:
         for row in positions.at([(wanted.ledger_id, wanted.entry_id)]):
-            yield located_entry(text, row, tuple(_doubts(wanted, row)))
+            yield located_entry(text, row, tuple(doubts_about_id(wanted, row)))
 
     return answers
 
@@ -116,18 +114,3 @@ def _of_time(text: str) -> Callable[[Positions], Iterator[Located]]:
 
 def _position(place: Mapping[str, int]) -> Position:
     return place["ledger_id"], place["entry_id"]
-
-
-def _doubts(wanted: MessageId, row: dict[str, Any]) -> Iterator[str]:
-    """What the id says and the tables do not."""
-    count = row["num_messages_in_batch"] or 1
-    if wanted.batch_index is not None and wanted.batch_index >= count:
-        yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {count}"
-    partition = _PARTITION.search(row["topic"] or "")
-    if wanted.partition is not None and wanted.partition != (int(partition[1]) if partition else None):
-        yield f"the id names partition {wanted.partition}, but the ledger is of this topic: is it another cluster's id?"
-    seek = (row["seek_ledger_id"], row["seek_entry_id"])
-    if wanted.first_chunk is not None and wanted.first_chunk != seek:
-        yield f"the id names {wanted.first_chunk[0]}:{wanted.first_chunk[1]} as the first chunk, which is not so here"
-    if row["state"] is not None and wanted.first_chunk is None and seek != (wanted.ledger_id, wanted.entry_id):
-        yield "clients that are given this id begin in mid-message and skip it: use the position to seek"

@@ -29,11 +29,12 @@ from pulsar_backlog.commands.connection import (
     TimeoutOption,
     TokenFileOption,
 )
+from pulsar_backlog.commands.repair_plan import audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
-from pulsar_backlog.commands.repair_plan import record
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.repair.applying.limits import Limits
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
@@ -113,9 +114,10 @@ def apply(
         _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
-    with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
-        told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
-    record(plan)
+    with claimed(audit_beside(plan), "pulsar-backlog repair apply"):
+        with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
+            told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
+        record(plan)
     _show(planned, told, f"Next: pulsar-backlog repair verify {plan}")
     words = {row.word for row in told} - {"advice", "kept"}
     if words <= {"done", "already"}:
@@ -148,10 +150,11 @@ def verify(
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
-    with _door(admin_url, service_url, access, keys, Ledgers()) as door:
-        verdicts = list(verify_plan(door, planned, journal))
-        _note(plan, verdicts, door)
-    record(plan)
+    with claimed(audit_beside(plan), "pulsar-backlog repair verify"):
+        with _door(admin_url, service_url, access, keys, Ledgers()) as door:
+            verdicts = list(verify_plan(door, planned, journal))
+            _note(plan, verdicts, door)
+        record(plan)
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)

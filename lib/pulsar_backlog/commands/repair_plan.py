@@ -86,10 +86,16 @@ def show(
         print_plan(PlanView(planned.plan_id, str(plan), plan_state(rows), rows))
 
 
+def audit_beside(plan: Path) -> str | None:
+    """The folder of the audit that a plan lies in; None where it was taken elsewhere."""
+    out = plan.resolve().parent.parent
+    return str(out) if (out / "tables" / "repair_plans" / "_delta_log").is_dir() else None
+
+
 def record(plan: Path) -> None:
     """Bring the tables beside a plan up to what its journal says; nothing when no tables lie beside it."""
-    out = plan.resolve().parent.parent
-    if not (out / "tables" / "repair_plans" / "_delta_log").is_dir():
+    out = audit_beside(plan)
+    if out is None:
         return
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.repair.applying.journal import open_journal
@@ -100,12 +106,12 @@ def record(plan: Path) -> None:
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
-    spark = start_session("pulsar-backlog repair", str(out))
-    row = plan_row(spark, str(out), planned.cluster, planned.plan_id)
+    spark = start_session("pulsar-backlog repair", out)
+    row = plan_row(spark, out, planned.cluster, planned.plan_id)
     if row is None:
         return
-    write_trail(spark, str(out), {**row, "state": plan_state(rows)}, rows)
-    load_job(JOB).write_page(spark, str(out), planned.cluster)
+    write_trail(spark, out, {**row, "state": plan_state(rows)}, rows)
+    load_job(JOB).write_page(spark, out, planned.cluster)
 
 
 def _chosen(rows: Sequence[Row], number: int) -> Row:

@@ -24,7 +24,9 @@ from pulsar_backlog.commands.connection import (
     TimeoutOption,
     TokenFileOption,
 )
+from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
@@ -60,12 +62,13 @@ def snapshot(
         topics = wanted_topics(rest, globs)
         if not topics:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
-        index = open_index(folder, http.url, globs, _now_ms())
-        todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
-        if not todo and index.finished_ms is not None:
-            _show(index, folder, [], 0)
-            raise typer.Exit(EXIT_UNCHANGED)
-        missing = _save(rest, folder, index, todo, topics, parallel)
+        with claimed(str(folder), "pulsar-backlog snapshot"):
+            index = open_index(folder, http.url, globs, _now_ms())
+            todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
+            if not todo and index.finished_ms is not None:
+                _show(index, folder, [], 0)
+                raise typer.Exit(EXIT_UNCHANGED)
+            missing = _save(rest, folder, index, todo, topics, parallel)
     _show(index, folder, missing, len(todo))
     raise typer.Exit(EXIT_INCOMPLETE if index.failed else EXIT_CLEAN)
 
@@ -103,7 +106,7 @@ def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> N
         }
         sys.stdout.write(json.dumps(body) + "\n")
         return
-    verdict = f"Saved {counts['saved']:,} topics" if new else "Nothing to do: this snapshot is complete"
+    verdict = f"Saved {counted(counts['saved'], 'topic')}" if new else "Nothing to do: this snapshot is complete"
     console.print(f"[bold]{verdict}[/]; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}.")
     console.print(
         f"Begun {_utc(index.begun_ms)}. Next: pulsar-backlog audit SOURCE --admin {escape(str(folder))} --out DIR"

@@ -9,6 +9,7 @@ import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import EndpointOption, OutArgument
+from pulsar_backlog.counting import counted
 
 
 def sql(
@@ -31,4 +32,4 @@ def sql(
         run_query(place, query, Console(), engine, endpoint)
         return
     rows = write_query(place, query, format_, to.absolute(), engine, endpoint)
-    Console(stderr=True).print(f"{rows:,} rows written to {to}", markup=False, highlight=False, soft_wrap=True)
+    Console(stderr=True).print(f"{counted(rows, 'row')} written to {to}", markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""One stored copy of a ledger examined: its index, its chain of block headers, and whether they agree with its size.
+"""One copy in an object store examined: its index, its chain of block headers, and whether they agree with its size.
 
 The index is what a broker believes; the headers are what the data says. Where the chain of headers runs without a
 fault from the first byte to the last, the blocks come from it, and an index that says otherwise is wrong; else the
@@ -20,7 +20,9 @@ from pulsar_backlog.ledgers.jcloud import (
     decode_index,
 )
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Block, Fault, StoredObject
+from pulsar_backlog.ledgers.values import Block, Fault, Kind, StoredObject
+from pulsar_backlog.wire.ledger_metadata import LedgerMetadata
+from pulsar_backlog.wire.names import topic_of_managed_ledger
 
 FORMAT_VERSION = "1"
 FORMAT_VERSION_KEY = "s3managedledgeroffloaderformatversion"
@@ -31,12 +33,14 @@ _MAX_ENTRY_ID = 2**63 - 2
 
 @dataclass(frozen=True)
 class Pair:
-    """The objects of one offload attempt, as listed."""
+    """The objects of one offload attempt, as listed; `checksums` are those of the data."""
 
     ledger_id: int
     copy: str
     data: StoredObject | None
     index: StoredObject | None
+    kind: Kind = "jcloud"
+    checksums: StoredObject | None = None
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,26 @@ class Problem:
 
 @dataclass(frozen=True)
 class Examined:
-    """A copy as it was found."""
+    """A copy as it was found.
+
+    Attributes:
+        pair: its objects.
+        index: of the object-store offloader, or None.
+        has_index: whether it has an index that can be read.
+        metadata: of the ledger, or None when nothing of the copy holds it.
+        user_metadata: of its objects, with lower-case keys.
+        named_by_path: managed ledger that its folder names, or None.
+        blocks: data blocks, or parts, in order.
+        problems: what is wrong with it.
+        faults: what is wrong in its index, and in the data where no block is.
+    """
 
     pair: Pair
     index: JcloudIndex | None = None
+    has_index: bool = False
+    metadata: LedgerMetadata | None = None
     user_metadata: Mapping[str, str] = field(default_factory=dict)
+    named_by_path: str | None = None
     blocks: tuple[Block, ...] = ()
     problems: tuple[Problem, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -63,20 +82,27 @@ class Examined:
     @property
     def expected_entries(self) -> int | None:
         """Entries the ledger metadata promises, or None when it does not say, or says what cannot be."""
-        metadata = self.index.metadata if self.index else None
-        last = metadata.last_entry_id if metadata else None
+        last = self.metadata.last_entry_id if self.metadata else None
         return None if last is None or not -1 <= last <= _MAX_ENTRY_ID else last + 1
 
     @property
     def expected_bytes(self) -> int | None:
         """Sum of entry bytes the ledger metadata promises."""
-        return self.index.metadata.length_bytes if self.index and self.index.metadata else None
+        return self.metadata.length_bytes if self.metadata else None
 
     @property
     def managed_ledger(self) -> str | None:
-        """Managed-ledger name: from the index, else from the objects' user metadata."""
-        inside = self.index.metadata.managed_ledger if self.index and self.index.metadata else None
-        return inside or self.user_metadata.get(MANAGED_LEDGER_KEY)
+        """Managed-ledger name: from the ledger metadata, else from the objects' user metadata or the folder."""
+        inside = self.metadata.managed_ledger if self.metadata else None
+        return inside or self.user_metadata.get(MANAGED_LEDGER_KEY) or self.named_by_path
+
+    @property
+    def topic(self) -> str | None:
+        """Full topic name, or None where the objects name none, or another kind of managed ledger."""
+        try:
+            return topic_of_managed_ledger(self.managed_ledger) if self.managed_ledger is not None else None
+        except ValueError:
+            return None
 
 
 def examine(source: Source, pair: Pair) -> Examined:
@@ -102,7 +128,15 @@ def _with_index(source: Source, found: Examined) -> Examined:
     except SourceError as error:
         return _with(found, Problem("S02", str(error), listed.path, incomplete=True))
     index, faults = decode_index(fetched.data)
-    found = replace(found, index=index, faults=faults, user_metadata=fetched.user_metadata)
+    metadata = index.metadata if index else None
+    found = replace(
+        found,
+        index=index,
+        has_index=index is not None,
+        metadata=metadata,
+        faults=faults,
+        user_metadata=fetched.user_metadata,
+    )
     if index is None:
         return _with(found, Problem("S08", f"The index cannot be decoded: {faults[0].code}.", listed.path))
     if faults:
@@ -205,11 +239,11 @@ def _sums(found: Examined) -> Iterator[Problem]:
     The last block has no padding; blocks before it may have some.
     """
     index, entries, size = found.index, found.expected_entries, found.expected_bytes
-    if index is None or index.metadata is None:
+    if index is None or found.metadata is None:
         return
     path = found.pair.index.path if found.pair.index else ""
     if entries is None or size is None or size < 0 or entries == 0:
-        promise = f"last entry {index.metadata.last_entry_id}, {size} bytes"
+        promise = f"last entry {found.metadata.last_entry_id}, {size} bytes"
         yield Problem("S09", f"The ledger metadata of an offloaded ledger says {promise}.", path)
         return
     needed = BLOCK_HEADER_BYTES * len(index.entries) + ENTRY_HEADER_BYTES * entries + size

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -73,6 +74,11 @@ class Folder:
         except OSError as error:
             raise self._failure(path, error) from error
 
+    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[_File]:
+        """A stretch of a file; the system reads ahead by itself."""
+        del start, end
+        return nullcontext(_File(self, path))
+
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole file; a folder keeps no user metadata."""
         data = self.read(path, 0, max_bytes + 1).tobytes()
@@ -97,6 +103,18 @@ class Folder:
         if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
             return SourceError(self.uri(path), "not_found", "there is no such file, or it is a link to nothing")
         return SourceError(self.uri(path), "failed", error.strerror or type(error).__name__)
+
+
+@dataclass(frozen=True)
+class _File:
+    """One file of a folder."""
+
+    folder: Folder
+    path: str
+
+    def read(self, start: int, end: int) -> Bytes:
+        """Bytes of the file, fewer where it ends before."""
+        return self.folder.read(self.path, start, end)
 
 
 def _text(path: str) -> str:

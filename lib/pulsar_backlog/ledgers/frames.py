@@ -111,7 +111,7 @@ def walk_frames(
     position, expected = state[POSITION], state[EXPECTED_ID]
     frames = 0
     stray_count = 0
-    stored = np.int64(-1)
+    stored: Any = np.int64(-1)
     while True:
         reason = _stop_at(buffer, position, end)
         if reason != _FRAME:
@@ -152,7 +152,8 @@ def walker_of(window_bytes: int) -> Callable[..., None]:
         return walk_frames
     from pulsar_backlog.ledgers import frames_compiled  # noqa: PLC0415 - loads numba
 
-    return frames_compiled.walk_frames
+    compiled: Callable[..., None] = frames_compiled.walk_frames
+    return compiled
 
 
 def first_bad_padding(buffer: Any, start: int, end: int, phase: int) -> int:

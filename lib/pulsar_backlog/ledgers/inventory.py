@@ -1,31 +1,24 @@
 """From a source to the copies of ledgers in it: which is scanned, and what is wrong with each.
 
 Of several copies of one ledger one is scanned: the one that saved admin JSON names complete, else one whose index and
-data agree, else the longest. Leftovers of retried offloads are usual, so what is wrong with a copy that is not scanned
-stands in its row and in the finding about the copies, not in findings of its own.
+data agree, else one of the object-store offloader, else the longest. Leftovers of retried offloads are usual, so what
+is wrong with a copy that is not scanned stands in its row and in the finding about the copies, not in findings of its
+own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby, islice
+from itertools import groupby
 
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.copies import Examined, Pair, Problem, examine
+from pulsar_backlog.ledgers.copies import Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
-from pulsar_backlog.ledgers.listing import Listing, Tally, printable, take_listing
+from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.survey import Survey, survey
 from pulsar_backlog.ledgers.values import BrokerCopy, LedgerCopy
-from pulsar_backlog.wire.names import topic_of_managed_ledger
-
-KIND = "jcloud"
-THREADS = 16
-"""Objects looked at together: what bounds this step is the answer time of the store."""
-BATCH = 1024
-"""Copies handed to the threads at once, which bounds what waits in memory."""
 
 _DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
 _NO_PROMISE = "Nothing names the topic of this ledger."
@@ -39,12 +32,22 @@ class Inventory:
     findings: list[Finding]
 
 
+def settle(surveyed: Survey, known: Known) -> Inventory:
+    """What is to be said of each copy of a survey, by what others know too."""
+    copies: list[LedgerCopy] = []
+    findings = list(surveyed.findings)
+    for _, attempts in groupby(surveyed.attempts, key=lambda found: found.pair.ledger_id):
+        settled, said = known.settle(list(attempts))
+        copies += settled
+        findings += said
+    return Inventory(copies, findings)
+
+
 def take_inventory(
     source: Source,
     *,
     topics_of_ledgers: Mapping[int, str] | None = None,
     broker_copies: Mapping[int, BrokerCopy] | None = None,
-    ledgers: Collection[int] | None = None,
 ) -> Inventory:
     """List the source and examine every copy of a ledger in it.
 
@@ -52,46 +55,11 @@ def take_inventory(
         source: where to look.
         topics_of_ledgers: full topic names of ledgers whose objects name none.
         broker_copies: what saved admin JSON says, by ledger.
-        ledgers: only these ledgers are examined; None examines all.
 
     Raises:
         UsageError: the source does not exist.
     """
-    listing = take_listing(source)
-    findings = list(_findings_of_listing(source, listing))
-    copies: list[LedgerCopy] = []
-    known = Known(topics_of_ledgers or {}, broker_copies or {})
-    pairs = [pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers]
-    for _, attempts in groupby(_examined(source, pairs), key=lambda found: found.pair.ledger_id):
-        settled, said = known.settle(list(attempts))
-        copies += settled
-        findings += said
-    return Inventory(copies, findings)
-
-
-def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
-    """Each pair examined, in order, many at a time."""
-    waiting = iter(pairs)
-    with ThreadPoolExecutor(THREADS) as pool:
-        while batch := list(islice(waiting, BATCH)):
-            yield from pool.map(partial(examine, source), batch)
-
-
-def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
-    for error in listing.unreadable:
-        uri = printable([error.uri])[0]
-        yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
-    if not listing.pairs:
-        yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
-    if listing.foreign.count:
-        yield _counted("S03", "foreign", "objects are not offloaded ledgers", listing.foreign)
-    for kind, tally in sorted(listing.unsupported.items()):
-        yield _counted("S21", kind, f"objects hold ledgers of the kind {kind}, which is not read", tally)
-
-
-def _counted(code: str, subject: str, what: str, tally: Tally) -> Finding:
-    examples = printable(tally.examples)
-    return Finding(code, subject, f"{tally.count} {what}.", count=tally.count, evidence=examples)
+    return settle(survey(source, take_listing(source)), Known(topics_of_ledgers or {}, broker_copies or {}))
 
 
 @dataclass(frozen=True)
@@ -121,23 +89,20 @@ class Known:
         return copies, list(_merged(findings))
 
     def _topic(self, found: Examined) -> str | None:
+        """Full name of the topic that a copy belongs to, or None when nothing tells."""
         ledger_id = found.pair.ledger_id
-        if (name := found.managed_ledger) is not None:
-            try:
-                return topic_of_managed_ledger(name)
-            except ValueError:
-                pass  # a name of another kind of managed ledger: others may know better
         broker = self.broker.get(ledger_id)
-        return self.topics.get(ledger_id) or (broker.topic if broker else None)
+        return found.topic or self.topics.get(ledger_id) or (broker.topic if broker else None)
 
 
 def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
-    def merit(found: Examined) -> tuple[bool, bool, int]:
+    def merit(found: Examined) -> tuple[bool, bool, bool, int]:
         named = bool(broker and broker.complete and broker.uuid == _uuid(found))
-        agrees = found.index is not None and not any(problem.code in _DAMAGE for problem in found.problems)
-        return named, agrees, found.pair.data.size if found.pair.data else 0
+        agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
+        # Lengths tell which of two copies holds more only where both are stored the same way.
+        return named, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
 
     with_data = [found for found in attempts if found.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
@@ -185,12 +150,12 @@ def _copy(
     chosen: Examined | None,
 ) -> LedgerCopy:
     data, index = found.pair.data, found.pair.index
-    metadata = found.index.metadata if found.index else None
+    metadata = found.metadata
     return LedgerCopy(
         topic=topic,
         ledger_id=found.pair.ledger_id,
         copy=found.pair.copy,
-        kind=KIND,
+        kind=found.pair.kind,
         managed_ledger=found.managed_ledger,
         data_uri=data.path if data else None,
         index_uri=index.path if index else None,
@@ -209,6 +174,7 @@ def _copy(
         faults=tuple(sorted({problem.code for problem in problems})),
         blocks=found.blocks,
         structure_faults=found.faults,
+        checksum_uri=found.pair.checksums.path if found.pair.checksums else None,
     )
 
 
@@ -224,7 +190,9 @@ def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> b
 def _status(found: Examined, chosen: Examined | None) -> str:
     if chosen is not None and found is not chosen:
         return "spare"
-    if found.pair.data is None or not found.blocks or found.pair.data.size <= BLOCK_HEADER_BYTES:
+    if found.pair.data is None or not found.blocks:
+        return "unreadable"
+    if found.pair.kind == "jcloud" and found.pair.data.size <= BLOCK_HEADER_BYTES:
         return "unreadable"
     return "damaged" if any(problem.code in _DAMAGE for problem in found.problems) else "ok"
 

@@ -2,7 +2,8 @@
 
 ```
 <uuid>-ledger-<id>          data object           <id>-<uuid>/data, /index   MapFile of the filesystem offloader
-<uuid>-ledger-<id>-index    its index             <uuid>, <uuid>-index       streaming offload
+<uuid>-ledger-<id>-index    its index             <id>-<uuid>/.data.crc      its checksums
+<uuid>, <uuid>-index        streaming offload
 ```
 In a folder of any depth; a folder stands for a bucket, so data and index belong together only within one.
 
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import StoredObject
+from pulsar_backlog.ledgers.values import Kind, StoredObject
 
 MAX_EXAMPLES = 5
 MAX_LEDGER_ID = 2**63 - 1
@@ -27,13 +28,17 @@ MAX_LEDGER_ID = 2**63 - 1
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _LEDGER = "0|[1-9][0-9]{0,18}"
 _JCLOUD = re.compile(rf"({_UUID})-ledger-({_LEDGER})(-index)?")
-_MAP_FILE_FOLDER = re.compile(rf"(?:.*/)?(?:{_LEDGER})-{_UUID}", re.DOTALL)
-_MAP_FILE_PARTS = frozenset(("data", "index", ".data.crc", ".index.crc"))
+_MAP_FILE_FOLDER = re.compile(rf"(?:.*/)?({_LEDGER})-({_UUID})", re.DOTALL)
+_CHECKSUMS = ".data.crc"
+_MAP_FILE_PARTS = frozenset(("data", "index", _CHECKSUMS, ".index.crc"))
 _STREAMING = re.compile(rf"{_UUID}(-index)?")
 _MAGIC_OF_KIND = {
-    "filesystem": (b"SEQ",),
     "streaming": (bytes.fromhex("26A66D32"), bytes.fromhex("3D1FB0BC")),
 }
+
+_Attempt = tuple[int, str, str, Kind]
+"""Ledger, UUID and folder of an offload attempt, and how it is stored."""
+_Attempts = dict[_Attempt, dict[str, StoredObject]]
 
 
 @dataclass
@@ -52,86 +57,94 @@ class Tally:
 
 @dataclass
 class Listing:
-    """What a source holds."""
+    """What a source holds by the names of its objects; none was opened.
+
+    Attributes:
+        pairs: offload attempts of the object-store offloader, in order.
+        foreign: objects that are no ledger's.
+        others: objects that are a ledger of another kind by their name: kind and object.
+        unreadable: parts that could not be listed.
+        digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
+            is part of it, so that mending a permission is a change.
+    """
 
     pairs: list[Pair] = field(default_factory=list)
     foreign: Tally = field(default_factory=Tally)
-    unsupported: dict[str, Tally] = field(default_factory=dict)
+    others: list[tuple[str, StoredObject]] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
+    digest: str = ""
 
 
 def take_listing(source: Source) -> Listing:
-    """List the whole source; what cannot be listed or looked into is kept as errors.
+    """List the whole source, once; what cannot be listed is kept as errors.
 
     Raises:
         UsageError: the source does not exist.
     """
     listing = Listing()
-    pairs: dict[tuple[int, str, str], dict[str, StoredObject]] = {}
+    pairs: _Attempts = {}
+    total = 0
     for stored in source.list(listing.unreadable.append):
+        total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
         match = _JCLOUD.fullmatch(name)
         if match and int(match[2]) <= MAX_LEDGER_ID:
             role = "index" if match[3] else "data"
-            pairs.setdefault((int(match[2]), match[1], folder), {})[role] = stored
-        elif kind := _other_kind(folder, name):
-            _add_other(source, listing, kind, stored)
+            pairs.setdefault((int(match[2]), match[1], folder, "jcloud"), {})[role] = stored
+        elif (key := _map_file(folder, name)) is not None:
+            pairs.setdefault(key, {})[name] = stored
+        elif _STREAMING.fullmatch(name):
+            listing.others.append(("streaming", stored))
         else:
             listing.foreign.add(stored.path)
     listing.pairs = _numbered(pairs)
+    for objects in pairs.values():
+        if not objects.keys() & {"data", "index"}:  # checksums of nothing
+            for stored in objects.values():
+                listing.foreign.add(stored.path)
+    total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
+    listing.digest = f"{total % (1 << 256):064x}"
     return listing
-
-
-def listing_digest(source: Source) -> str:
-    """A digest of names, sizes and tags of all objects, whatever order the store lists them in.
-
-    What cannot be listed is part of it, so that mending a permission is a change.
-
-    Raises:
-        UsageError: the source does not exist.
-    """
-    failures: list[SourceError] = []
-    total = 0
-    for stored in source.list(failures.append):
-        total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
-    total += sum(_digest(f"{error.uri}\0{error.reason}") for error in failures)
-    return f"{total % (1 << 256):064x}"
 
 
 def _digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest())
 
 
-def _other_kind(folder: str, name: str) -> str | None:
-    if name in _MAP_FILE_PARTS and _MAP_FILE_FOLDER.fullmatch(folder):
-        return "filesystem"
-    return "streaming" if _STREAMING.fullmatch(name) else None
+def _map_file(folder: str, name: str) -> _Attempt | None:
+    """The attempt that a file of a MapFile belongs to, or None."""
+    match = _MAP_FILE_FOLDER.fullmatch(folder) if name in _MAP_FILE_PARTS else None
+    return (int(match[1]), match[2], folder, "filesystem") if match and int(match[1]) <= MAX_LEDGER_ID else None
 
 
-def _add_other(source: Source, listing: Listing, kind: str, stored: StoredObject) -> None:
-    """Count a ledger of another kind once, by its data, if its first bytes say so too."""
-    if kind == "filesystem" and not stored.path.endswith("/data"):
-        return
-    try:
-        begins = source.read(stored.path, 0, 4).tobytes()
-    except SourceError as error:
-        listing.unreadable.append(error)
-        return
-    if begins.startswith(_MAGIC_OF_KIND[kind]):
-        listing.unsupported.setdefault(kind, Tally()).add(stored.path)
-    else:
-        listing.foreign.add(stored.path)
+def look_at_others(source: Source, listing: Listing) -> tuple[dict[str, Tally], Tally, list[SourceError]]:
+    """Ledgers of other kinds by kind, and foreign objects, by the first bytes too; what could not be looked into."""
+    unsupported: dict[str, Tally] = {}
+    foreign = Tally(listing.foreign.count, listing.foreign.examples.copy())
+    unreadable: list[SourceError] = []
+    for kind, stored in listing.others:
+        try:
+            begins = source.read(stored.path, 0, 4).tobytes()
+        except SourceError as error:
+            unreadable.append(error)
+            continue
+        is_kind = begins.startswith(_MAGIC_OF_KIND[kind])
+        (unsupported.setdefault(kind, Tally()) if is_kind else foreign).add(stored.path)
+    return unsupported, foreign, unreadable
 
 
-def _numbered(found: dict[tuple[int, str, str], dict[str, StoredObject]]) -> list[Pair]:
+def _numbered(found: _Attempts) -> list[Pair]:
     """Pairs by ledger and UUID; the same attempt in a second folder gets a number behind its UUID."""
     times: dict[tuple[int, str], int] = {}
     pairs = []
-    for ledger_id, uuid, folder in sorted(found):
-        objects = found[ledger_id, uuid, folder]
+    for ledger_id, uuid, folder, kind in sorted(found):
+        objects = found[ledger_id, uuid, folder, kind]
+        data, index = objects.get("data"), objects.get("index")
+        if data is None and index is None:
+            continue
         times[ledger_id, uuid] = number = times.get((ledger_id, uuid), 0) + 1
         copy = uuid if number == 1 else f"{uuid}#{number}"
-        pairs.append(Pair(ledger_id, copy, objects.get("data"), objects.get("index")))
+        pairs.append(Pair(ledger_id, copy, data, index, kind, objects.get(_CHECKSUMS)))
     return pairs
 
 

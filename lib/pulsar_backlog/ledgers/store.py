@@ -1,25 +1,34 @@
-"""Where ledgers lie: a local folder or a bucket, listed and read by ranges, with one kind of error for both.
+"""Where ledgers lie: a local folder or a bucket, listed and read by ranges, with one kind of error for all.
 
-A `Source` is two strings, so it travels to any worker; what it opens is opened there. Credentials never are part of
-it: each process finds them in the usual AWS environment, profile and files.
+A `Source` is an address and bounds, so it travels to any worker; what it opens is opened there, once in a process.
+Credentials never are part of it: each process finds them where the cloud's own tools look.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn, Protocol
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
+from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
 OnError = Callable[[SourceError], None]
+
+
+class Stretch(Protocol):
+    """A part of an object that is read from front to back."""
+
+    def read(self, start: int, end: int) -> Bytes:
+        """Bytes of the object, as `Source.read` gives them."""
 
 
 class _Place(Protocol):
@@ -28,6 +37,8 @@ class _Place(Protocol):
     def list(self, on_error: OnError) -> Iterator[StoredObject]: ...
 
     def read(self, path: str, start: int, end: int) -> Bytes: ...
+
+    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]: ...
 
     def fetch(self, path: str, max_bytes: int) -> Fetched: ...
 
@@ -41,24 +52,18 @@ class Source:
     """A folder or bucket of offloaded ledgers, opened when first read. Make it with `open_source`.
 
     Attributes:
-        source: folder, or `s3://bucket[/prefix]`.
-        endpoint: address of an S3 service other than AWS, or None.
+        source: folder, or address of a bucket.
+        endpoint: address of the bucket's service, where it is not the cloud's own, or None.
+        access: bounds of what is asked of a bucket.
     """
 
     source: str
     endpoint: str | None
+    access: Access = DEFAULT_ACCESS
 
-    def __reduce__(self) -> tuple[type[Source], tuple[str, str | None]]:
-        """Only the two strings travel; connections and credentials stay."""
-        return Source, (self.source, self.endpoint)
-
-    @cached_property
+    @property
     def _place(self) -> _Place:
-        if not is_bucket(self.source):
-            return Folder(Path(self.source))
-        from pulsar_backlog.ledgers.bucket import Bucket  # noqa: PLC0415 - a folder needs no client of a store
-
-        return Bucket.of(self.source, self.endpoint)
+        return _opened(self.source, self.endpoint, self.access)
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
@@ -86,6 +91,13 @@ class Source:
             return np.empty(0, dtype=np.uint8)
         return self._place.read(path, start, end)
 
+    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]:
+        """A stretch of an object for one reader who goes from front to back: its bytes are fetched before it asks.
+
+        Reads may overlap, leave something out, and go beyond the stretch.
+        """
+        return self._place.ahead(path, start, end)
+
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole small object and its user metadata, in one request.
 
@@ -93,14 +105,6 @@ class Source:
             SourceError: the object cannot be read, or is larger than `max_bytes`.
         """
         return self._place.fetch(path, max_bytes)
-
-    def read_all(self, path: str, max_bytes: int) -> bytes:
-        """A whole object.
-
-        Raises:
-            SourceError: the object cannot be read, or is larger than `max_bytes`.
-        """
-        return self.fetch(path, max_bytes).data
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object with lower-case keys; empty in a local folder.
@@ -111,36 +115,25 @@ class Source:
         return self._place.user_metadata(path)
 
 
-def open_source(source: str, endpoint: str | None = None) -> Source:
+def open_source(source: str, endpoint: str | None = None, access: Access = DEFAULT_ACCESS) -> Source:
     """Name a source; nothing but the existence of a local folder is looked at yet.
 
     Raises:
         UsageError: no such folder, an address of another kind, or an endpoint that is no address.
     """
     if is_bucket(source):
-        if not urlsplit(source).netloc:
-            raise UsageError(f"{source!r} names no bucket; write s3://bucket or s3://bucket/prefix")
-        _check_endpoint(endpoint)
+        bucket_of(source, endpoint, access)
     elif "://" in source:
-        raise UsageError(f"{source!r} is neither a folder nor s3://bucket[/prefix]")
+        raise UsageError(f"{source!r} is neither a folder nor a bucket such as {FORMS}")
     elif not source or not Path(source).is_dir():
         raise UsageError(f"{source!r} is not a folder")
-    return Source(source, endpoint)
+    return Source(source, endpoint, access)
 
 
-def is_bucket(source: str) -> bool:
-    """Whether a source is a bucket rather than a folder."""
-    return source.startswith("s3://")
-
-
-def _check_endpoint(endpoint: str | None) -> None:
-    if endpoint is None:
-        return
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"--endpoint {endpoint!r} is not an address such as http://127.0.0.1:9000")
-    if parts.username or parts.password:
-        raise UsageError("--endpoint must not carry credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+@lru_cache(maxsize=16)
+def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
+    """The place of a source: its connections, credentials and patience serve all tasks of a process."""
+    return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
 
 
 def _raise(error: SourceError) -> NoReturn:

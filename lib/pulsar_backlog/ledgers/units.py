@@ -12,7 +12,9 @@ def units_of(copy: LedgerCopy | PlannedCopy, unit_bytes: int = UNIT_BYTES) -> It
     if copy.data_uri is None:
         return
     for number, blocks in enumerate(_groups(copy.blocks, unit_bytes)):
-        yield ScanUnit(copy.ledger_id, copy.copy, copy.topic, copy.data_uri, number, blocks)
+        yield ScanUnit(
+            copy.ledger_id, copy.copy, copy.topic, copy.data_uri, number, blocks, copy.kind, copy.checksum_uri
+        )
 
 
 def _groups(blocks: tuple[Block, ...], unit_bytes: int) -> Iterator[tuple[Block, ...]]:

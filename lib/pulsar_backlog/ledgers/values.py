@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.rows import as_time
 
 UNIT_BYTES = 64 * 1024 * 1024
@@ -18,6 +19,9 @@ UNIT_BYTES = 64 * 1024 * 1024
 WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
+
+Kind = Literal["jcloud", "filesystem"]
+"""How a ledger is stored: by the object-store offloader, or as a MapFile by the filesystem offloader."""
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -65,6 +69,37 @@ class Block:
     is_last: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry, or a part of one, lies.
+
+    Attributes:
+        path: object, relative to the source.
+        offset: its first byte in the object; of what is compressed, that of the block or record that holds it.
+        length: its bytes, decompressed.
+        inner_offset: its first byte in what that block or record inflates to; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None where it is stored as it is.
+    """
+
+    path: str
+    offset: int
+    length: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+    @property
+    def end(self) -> int:
+        """The byte after the last one that must be read, in the object."""
+        return self.offset + (self.length if self.block_length is None else self.block_length)
+
+    def after(self, size: int) -> Place:
+        """What lies there behind its first `size` bytes."""
+        length = self.length - size
+        if self.inner_offset is None:
+            return replace(self, offset=self.offset + size, length=length)
+        return replace(self, inner_offset=self.inner_offset + size, length=length)
+
+
 @dataclass(frozen=True)
 class ScanUnit:
     """A piece of a ledger copy that one task reads alone.
@@ -76,6 +111,8 @@ class ScanUnit:
         path: data object, relative to the source.
         number: place of the unit in the copy, from 0.
         blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own.
+        kind: how the copy is stored, one of `KINDS`.
+        checksum_path: file with checksums of the data object, relative to the source, or None.
     """
 
     ledger_id: int
@@ -84,6 +121,12 @@ class ScanUnit:
     path: str
     number: int
     blocks: tuple[Block, ...]
+    kind: Kind = "jcloud"
+    checksum_path: str | None = None
+
+    def uri_of(self, fault: Fault) -> str:
+        """The object that a fault is in."""
+        return self.checksum_path or self.path if fault.code.startswith("crc_file") else self.path
 
 
 @dataclass(frozen=True)
@@ -113,17 +156,39 @@ class Fault:
     entry_id: int | None = None
 
 
+def fault_of(error: DecodeError, place: int, length: int) -> Fault:
+    """An error in the structure of `length` bytes at `place` of its object."""
+    at = place + error.offset
+    return Fault(error.code, place, at, length, error.field, error.expected, error.found, error.context)
+
+
+@dataclass(frozen=True)
+class Compressed:
+    """Where entries lie that are stored compressed: arrays of equal length, a value for each entry.
+
+    Attributes:
+        offset: first byte of the block or record in the object.
+        length: its stored bytes.
+        inner_offset: first byte of the entry in what it inflates to.
+    """
+
+    offset: Int64s
+    length: Int64s
+    inner_offset: Int64s
+
+
 @dataclass(frozen=True)
 class FrameBatch:
     """Entries of one unit: one contiguous buffer, and where in it each entry lies.
 
     Attributes:
-        buffer: bytes of a part of the data object.
-        base: offset of `buffer[0]` in the data object.
+        buffer: bytes of a part of the data object, decompressed.
+        base: offset of `buffer[0]` in the data object; without meaning where it was compressed.
         entry_id: ids by place in the block.
         offset: first byte of each entry body within `buffer`.
         length: bytes of each entry body.
         faults: what was wrong around the entries.
+        compressed: where they lie in the data object; None where they are stored as they are.
     """
 
     buffer: Bytes
@@ -132,6 +197,15 @@ class FrameBatch:
     offset: Int64s
     length: Int64s
     faults: tuple[Fault, ...]
+    compressed: Compressed | None = None
+
+    def place(self, path: str, at: int) -> Place:
+        """Where entry number `at` of the batch lies in the object `path`."""
+        length = int(self.length[at])
+        if self.compressed is None:
+            return Place(path, self.base + int(self.offset[at]), length)
+        found = self.compressed
+        return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 
 
 @dataclass(frozen=True)
@@ -166,14 +240,14 @@ class LedgerCopy:
         created_time_ms: milliseconds, or None when not recorded.
         closed_time_ms: milliseconds, or None when unknown.
         faults: codes of the findings about this copy, sorted.
-        blocks: data blocks in order; empty when nothing can be scanned.
+        blocks: data blocks in order, or parts of a MapFile; empty when nothing can be scanned.
         structure_faults: what is wrong in the index, and in the data where no block is; the walk tells of the blocks.
     """
 
     topic: str | None
     ledger_id: int
     copy: str
-    kind: str
+    kind: Kind
     managed_ledger: str | None
     data_uri: str | None
     index_uri: str | None
@@ -192,6 +266,7 @@ class LedgerCopy:
     faults: tuple[str, ...]
     blocks: tuple[Block, ...]
     structure_faults: tuple[Fault, ...]
+    checksum_uri: str | None = None
 
     def uri_of(self, fault: Fault) -> str | None:
         """The object that one of the `structure_faults` is in."""
@@ -218,6 +293,7 @@ class LedgerCopy:
             "managed_ledger": self.managed_ledger,
             "data_uri": self.data_uri,
             "index_uri": self.index_uri,
+            "checksum_uri": self.checksum_uri,
             "data_bytes": self.data_bytes,
             "index_bytes": self.index_bytes,
             "data_etag": self.data_etag,
@@ -246,7 +322,9 @@ class PlannedCopy:
     topic: str | None
     ledger_id: int
     copy: str
+    kind: Kind
     data_uri: str | None
+    checksum_uri: str | None
     data_bytes: int | None
     data_etag: str | None
     expected_entries: int | None

@@ -8,18 +8,16 @@ https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src/main/ja
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES
 from pulsar_backlog.ledgers import frames
+from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
-from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
 
-MAX_FAULTS = 1000
-"""Faults that one unit tells of one by one; the rest is only counted."""
 MAX_ENTRY_BYTES = 256 * 1024 * 1024
 """Largest entry that is read; brokers take 5 MiB unless told otherwise. A larger one is a fault and stepped over."""
 
@@ -30,15 +28,18 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) 
     Raises:
         SourceError: the data object cannot be read.
     """
-    if unit.blocks:
-        yield from _Walk(source, unit, window_bytes).batches()
+    if not unit.blocks:
+        return
+    first, last = unit.blocks[0], unit.blocks[-1]
+    with source.ahead(unit.path, first.offset, last.offset + last.length) as stretch:
+        yield from _Walk(stretch, unit, window_bytes).batches()
 
 
 class _Walk:
     """One pass over a unit: the window that is in memory, and what was found in it so far."""
 
-    def __init__(self, source: Source, unit: ScanUnit, window_bytes: int) -> None:
-        self._source = source
+    def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int) -> None:
+        self._stretch = stretch
         self._unit = unit
         self._window_bytes = window_bytes
         self._unit_end = unit.blocks[-1].offset + unit.blocks[-1].length
@@ -46,16 +47,12 @@ class _Walk:
         self._buffer = np.empty(0, dtype=np.uint8)
         self._object_end: int | None = None
         self._found: list[tuple[Int64s, Int64s, Int64s]] = []
-        self._faults: list[Fault] = []
-        self._fault_count = 0
-        self._unlisted: Fault | None = None
+        self._faults = FaultLog()
 
     def batches(self) -> Iterator[FrameBatch]:
         for block in self._unit.blocks:
             yield from self._block(block)
-        if self._unlisted is not None:
-            expected, found = f"at most {MAX_FAULTS} faults listed", f"{self._fault_count - MAX_FAULTS} more"
-            self._faults.append(replace(self._unlisted, field="unit", expected=expected, found=found))
+        self._faults.end()
         yield from self._flush()
 
     def _block(self, block: Block) -> Iterator[FrameBatch]:
@@ -63,7 +60,7 @@ class _Walk:
         header = self._bytes(block.offset, BLOCK_HEADER_BYTES)
         if header:
             for fault in check_block_header(header, block):
-                self._add(fault)
+                self._faults.add(fault)
         if len(header) == BLOCK_HEADER_BYTES:
             yield from self._entries(block)
         if self._object_end is not None and self._object_end < block.offset + block.length:
@@ -115,7 +112,7 @@ class _Walk:
         for at, expected, stored in strays[: min(stray_count, len(strays))].tolist():
             position = self._base + at
             self._entry_fault("entry_id_out_of_order", block, position, expected, str(expected), str(stored))
-        self._fault_count += max(0, stray_count - len(strays))
+        self._faults.add_unlisted(max(0, stray_count - len(strays)))
 
     def _after_chain(self, block: Block, state: Int64s, position: int, expected: int) -> Iterator[FrameBatch]:
         """What the place where the chain stopped says."""
@@ -169,19 +166,20 @@ class _Walk:
         yield from self._flush()
         end = min(self._unit_end, position + max(self._window_bytes, needed))
         self._base, self._buffer = position, np.empty(0, dtype=np.uint8)  # never two windows in memory
-        self._buffer = self._source.read(self._unit.path, position, end)
+        self._buffer = self._stretch.read(position, end)
         if position + self._buffer.size < end:
             self._object_end = position + self._buffer.size
 
     def _flush(self) -> Iterator[FrameBatch]:
         """What was found in the window, if anything was."""
-        if not self._found and not self._faults:
+        faults = self._faults.take()
+        if not self._found and not faults:
             return
         empty = np.empty(0, dtype=np.int64)
         found = self._found or [(empty, empty, empty)]
         ids, offsets, lengths = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-        yield FrameBatch(self._buffer, self._base, ids, offsets, lengths, tuple(self._faults))
-        self._found, self._faults = [], []
+        yield FrameBatch(self._buffer, self._base, ids, offsets, lengths, faults)
+        self._found = []
 
     def _bytes(self, position: int, size: int) -> bytes:
         start = max(0, position - self._base)
@@ -189,15 +187,8 @@ class _Walk:
 
     def _fault(self, code: str, block: Block, at: int, field: str, expected: str, found: str) -> None:
         context = self._bytes(at, CONTEXT_BYTES)
-        self._add(Fault(code, block.offset, at, block.length, field, expected, found, context))
+        self._faults.add(Fault(code, block.offset, at, block.length, field, expected, found, context))
 
     def _entry_fault(self, code: str, block: Block, at: int, entry_id: int, expected: str, found: str) -> None:
         left = block.offset + block.length - at
-        self._add(Fault(code, at, at, left, "entry", expected, found, self._bytes(at, CONTEXT_BYTES), entry_id))
-
-    def _add(self, fault: Fault) -> None:
-        self._fault_count += 1
-        if self._fault_count <= MAX_FAULTS:
-            self._faults.append(fault)
-        elif self._unlisted is None:
-            self._unlisted = fault
+        self._faults.add(Fault(code, at, at, left, "entry", expected, found, self._bytes(at, CONTEXT_BYTES), entry_id))

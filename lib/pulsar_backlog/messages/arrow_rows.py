@@ -112,16 +112,13 @@ def _key_names(decoded: pa.RecordBatch) -> pa.Array:
     return pa.array(names, pa.list_(pa.string()))
 
 
-def positions_of(
-    ledger_id: pa.Array, entry_id: pa.Array, uri: pa.Array, offset: Int64s, length: Int64s, kind: pa.DataType
-) -> pa.Array:
-    """One position for each entry, as the list that `messages` holds."""
-    parts = [ledger_id, entry_id, uri, pa.array(offset), pa.array(length)]
+def positions_of(parts: list[pa.Array], kind: pa.DataType) -> pa.Array:
+    """One position for each entry, as the list that `messages` holds; `parts` are its fields in order."""
     fields = [kind.value_type.field(i) for i in range(kind.value_type.num_fields)]
     structs = pa.StructArray.from_arrays(
         [part.cast(item.type) for part, item in zip(parts, fields, strict=True)], fields=fields
     )
-    offsets = pa.array(np.arange(len(offset) + 1, dtype=np.int32))
+    offsets = pa.array(np.arange(len(structs) + 1, dtype=np.int32))
     return pa.ListArray.from_arrays(offsets, structs).cast(kind)
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.messages.arrow_rows import BATCH_BYTES
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.kinds import TRANSACTIONS
 from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
-from pulsar_backlog.messages.ranges import Range, RangeReader
+from pulsar_backlog.messages.ranges import Range, RangeReader, range_of
 from pulsar_backlog.messages.rebuild import ChunkedMessage, Copy, Rebuilt, rebuild_message
 from pulsar_backlog.wire.rows import as_time, wire_row
 
@@ -21,7 +22,9 @@ GROUP_BYTES = 32 * 1024 * 1024
 GROUP_MESSAGES = 4096
 
 _CONTESTED = "its chunks contradict each other or copies of one differ, and which is right cannot be told"
-_COPY_FIELDS = ("chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset")
+_COPY_FIELDS = (
+    "chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset", "inner_offset", "block_length",
+)  # fmt: skip
 _SCALARS = (
     "chunk_uuid", "publish_time_ms", "state", "num_chunks", "total_bytes", "uncompressed_bytes", "compression",
     "encrypted", "contested", "txn_state",
@@ -42,7 +45,7 @@ def planned_messages(batch: pa.RecordBatch, places: dict[int, tuple[str | None, 
     """The messages of a batch of plan rows, one at a time: their lists can be long."""
     scalars = {name: batch.column(name).to_pylist() for name in _SCALARS}
     copies = batch.column("copies")
-    fields = [copies.values.field(name).to_numpy(zero_copy_only=False) for name in _COPY_FIELDS]
+    fields = [copies.values.field(name).fill_null(-1).to_numpy(zero_copy_only=False) for name in _COPY_FIELDS]
     picked = [batch.column(name) for name in ("picked_ledgers", "picked_entries")]
     ends = copies.offsets.to_numpy()
     for row in range(batch.num_rows):
@@ -66,8 +69,10 @@ def _by_chunk(
 ) -> tuple[tuple[Copy, ...], ...]:
     """Copies by chunk id, those of the manifest first."""
     known: dict[int, list[Copy]] = {}
-    for chunk_id, ledger_id, entry_id, offset, length, payload_offset in rows:
-        copy = Copy(ledger_id, entry_id, places[ledger_id][1], offset, length, payload_offset)
+    for chunk_id, ledger_id, entry_id, offset, length, payload_offset, *block in rows:
+        inner_offset, block_length = (None if number < 0 else number for number in block)
+        path = places[ledger_id][1]
+        copy = Copy(ledger_id, entry_id, path, offset, length, payload_offset, inner_offset, block_length)
         own = known.setdefault(chunk_id, [])
         own.insert(0, copy) if (ledger_id, entry_id) in picks else own.append(copy)
     return tuple(tuple(known.get(chunk_id, ())) for chunk_id in range(count))
@@ -88,7 +93,8 @@ def export_planned(planned: Iterator[Planned], context: ExportContext, schema: p
 
 
 def _export_group(group: list[Planned], context: ExportContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    reader = RangeReader(context.source.read, (wanted for item in group for wanted in _ranges(item.message)))
+    wanted = (one for item in group for one in _ranges(item.message))
+    reader = RangeReader(context.source.read, wanted, BlockOpener(context.source))
     ring = context.keys.ring()
     rows, held = [], 0
     for item in group:
@@ -105,7 +111,7 @@ def _export_group(group: list[Planned], context: ExportContext, schema: pa.Schem
 def _ranges(message: ChunkedMessage) -> Iterator[Range]:
     for copies in message.copies:
         for copy in copies[:1]:
-            yield copy.path, copy.offset, copy.offset + copy.length
+            yield range_of(copy.place)
 
 
 def _row(item: Planned, rebuilt: Rebuilt, context: ExportContext) -> dict[str, Any]:
@@ -146,10 +152,13 @@ def _row(item: Planned, rebuilt: Rebuilt, context: ExportContext) -> dict[str, A
 
 
 def _position(copy: Copy) -> dict[str, Any]:
+    place = copy.payload_place
     return {
         "ledger_id": copy.ledger_id,
         "entry_id": copy.entry_id,
-        "uri": copy.path,
-        "offset": copy.offset + copy.payload_offset,
-        "length": copy.length - copy.payload_offset,
+        "uri": place.path,
+        "offset": place.offset,
+        "length": place.length,
+        "inner_offset": place.inner_offset,
+        "block_length": place.block_length,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.places import BlockOpener, Entries, inflated_entries
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.arrow_rows import Rows, as_list, entry_columns, member_columns, positions_of
 from pulsar_backlog.messages.keys import KeySource
@@ -51,40 +52,51 @@ class ExportContext:
 class Stretch:
     """Plan rows of one ledger that are read at once, ascending: arrays of equal length.
 
-    `batched` is 1 where the scan read a batch count, else 0: all that is known of what cannot be read any more.
+    `batched` is 1 where the scan read a batch count, else 0: all that is known of what cannot be read any more. Places
+    are as in `entries`; `inner_offset` and `block_length` are -1 where nothing is compressed.
     """
 
     ledger_id: int
     entry_id: Int64s
     offset: Int64s
     length: Int64s
+    inner_offset: Int64s
+    block_length: Int64s
     txn_state: Int64s
     batched: Int64s
 
     def part(self, chosen: Any) -> Stretch:
         """Some of its rows."""
-        return Stretch(
-            self.ledger_id, self.entry_id[chosen], self.offset[chosen], self.length[chosen], self.txn_state[chosen],
-            self.batched[chosen],
-        )  # fmt: skip
+        return Stretch(self.ledger_id, *(getattr(self, name)[chosen] for name in _COLUMNS))
+
+    @property
+    def end(self) -> Int64s:
+        """The byte after the last one that must be read of each, in the object."""
+        return self.offset + np.where(self.block_length < 0, self.length, self.block_length)
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether its entries lie in compressed blocks: of one ledger all do, or none."""
+        return bool(self.inner_offset[0] >= 0)
+
+
+_COLUMNS = tuple(field.name for field in fields(Stretch) if field.name != "ledger_id")
 
 
 def stretches(batch: pa.RecordBatch) -> Iterator[Stretch]:
     """Plan rows cut where the ledger changes, a gap is not worth reading, or a read would become too large."""
-    columns = ("ledger_id", "entry_id", "offset", "length", "txn_state", "batched")
-    ledger, entry, offset, length, state, batched = (
-        batch.column(name).to_numpy(zero_copy_only=False).astype(np.int64) for name in columns
+    ledger, *columns = (
+        batch.column(name).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        for name in ("ledger_id", *_COLUMNS)
     )
-    end = offset + length
+    every = Stretch(-1, *columns)
+    offset, end = every.offset, every.end
     breaks = np.flatnonzero((ledger[1:] != ledger[:-1]) | (offset[1:] - end[:-1] > GAP_BYTES)) + 1
     for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(ledger)], strict=True):
         start = first
         while start < last:
             stop = start + max(1, int(np.searchsorted(end[start:last], offset[start] + WINDOW_BYTES, side="right")))
-            chosen = slice(start, stop)
-            yield Stretch(
-                int(ledger[start]), entry[chosen], offset[chosen], length[chosen], state[chosen], batched[chosen]
-            )
+            yield replace(every.part(slice(start, stop)), ledger_id=int(ledger[start]))
             start = stop
 
 
@@ -93,31 +105,51 @@ def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) 
     path = context.places[stretch.ledger_id][1]
     base = int(stretch.offset[0])
     try:
-        buffer = context.source.read(path, base, int((stretch.offset + stretch.length).max()))
+        buffer = context.source.read(path, base, int(stretch.end.max()))
+        inside = stretch.end - base <= len(buffer)
+        if not inside.all():
+            cut_off = stretch.part(~inside)
+            yield from _unread(cut_off, context, schema, "unreadable", "its object ends before it")
+            stretch = stretch.part(inside)
+        if not len(stretch.offset):
+            return
+        if not stretch.is_compressed:
+            yield from _decode(stretch, buffer, stretch.offset - base, context, schema)
+            return
+        yield from _decompress(stretch, buffer, base, path, context, schema)
     except SourceError as error:
         fault = unexportable(error)
         yield from _unread(stretch, context, schema, fault.outcome, fault.reason)
-        return
-    inside = stretch.offset + stretch.length - base <= len(buffer)
-    if not inside.all():
-        cut_off = stretch.part(~inside)
-        yield from _unread(cut_off, context, schema, "unreadable", "its object ends before it")
-        stretch = stretch.part(inside)
-    if len(stretch.offset):
-        yield from _decode(stretch, buffer, base, context, schema)
+
+
+def _decompress(
+    stretch: Stretch, buffer: Bytes, base: int, path: str, context: ExportContext, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """The messages of blocks that lie in the buffer."""
+    places = Entries(stretch.offset - base, stretch.block_length, stretch.inner_offset, stretch.length)
+    for chosen, inflated, at in inflated_entries(BlockOpener(context.source), path, buffer, places):
+        part, there = stretch.part(chosen), at >= 0
+        if not there.all():
+            damaged = part.part(~there)
+            yield from _unread(
+                damaged, context, schema, "unreadable", "its block does not decompress that far any more"
+            )
+        if there.any():
+            yield from _decode(part.part(there), inflated, at[there], context, schema)
 
 
 def _decode(
-    stretch: Stretch, buffer: Bytes, base: int, context: ExportContext, schema: pa.Schema
+    stretch: Stretch, buffer: Bytes, at: Int64s, context: ExportContext, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    decoded = decode_frames(buffer, stretch.offset - base, stretch.length)
+    """The messages of entries that begin `at` these places of the buffer."""
+    decoded = decode_frames(buffer, at, stretch.length)
     if len(decoded.plain):
         columns = pa.RecordBatch.from_pydict(decoded.columns)
-        yield from _messages(columns, stretch.part(decoded.plain), buffer, base, context, schema)
+        yield from _messages(columns, stretch.part(decoded.plain), buffer, at[decoded.plain], context, schema)
     if decoded.rows:
-        at = np.array([place for place, _ in decoded.rows], dtype=np.int64)
+        chosen = np.array([place for place, _ in decoded.rows], dtype=np.int64)
         columns = pa.RecordBatch.from_pylist([_arrow_row(row) for _, row in decoded.rows], schema=_row_schema(schema))
-        yield from _messages(columns, stretch.part(at), buffer, base, context, schema)
+        yield from _messages(columns, stretch.part(chosen), buffer, at[chosen], context, schema)
     for place, error in decoded.errors:
         fault = unexportable(error)
         yield from _unread(stretch.part([place]), context, schema, fault.outcome, fault.reason)
@@ -146,20 +178,20 @@ def _messages(
     columns: pa.RecordBatch,
     stretch: Stretch,
     buffer: Bytes,
-    base: int,
+    at: Int64s,
     context: ExportContext,
     schema: pa.Schema,
 ) -> Iterator[pa.RecordBatch]:
     """Messages of decoded entries, in the order of the entries within each kind."""
     payload_offset = columns.column("payload_offset").to_numpy().astype(np.int64)
-    start, end = stretch.offset - base + payload_offset, stretch.offset - base + stretch.length
-    places = _places(stretch, stretch.offset + payload_offset, end - start, context, schema)
+    start, end = at + payload_offset, at + stretch.length
+    places = _places(stretch, payload_offset, context, schema)
     batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
     entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
     opener = _Opener(columns, entries, context, schema)
     view = buffer.data.toreadonly()
-    for at, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        rows = opener.open(at, view[first:last])
+    for number, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
+        rows = opener.open(number, view[first:last])
         if rows.full:
             yield from rows.take()
     yield from opener.bare.take()
@@ -245,22 +277,27 @@ def _members(payload: Any, size: int) -> tuple[list[SingleMessage], Unexportable
     return members, None
 
 
-def _places(
-    stretch: Stretch, offset: Int64s, length: Int64s, context: ExportContext, schema: pa.Schema
-) -> dict[str, pa.Array]:
-    """Identity and location columns."""
+def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.Schema) -> dict[str, pa.Array]:
+    """Identity columns, and the location of each entry without its first `skip` bytes."""
     topic, path = context.places[stretch.ledger_id]
     count = len(stretch.entry_id)
     ledger_id = pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), count)
     entry_id = pa.array(stretch.entry_id)
     uri = pa.repeat(pa.scalar(path, pa.string()), count)
     kind = schema.field("positions").type
+    stored = stretch.block_length < 0
+    places = (
+        pa.array(stretch.offset + np.where(stored, skip, 0)),
+        pa.array(stretch.length - skip),
+        pa.array(stretch.inner_offset + skip, mask=stored),
+        pa.array(stretch.block_length, mask=stored),
+    )
     return {
         "cluster": pa.repeat(pa.scalar(context.cluster, pa.string()), count),
         "topic": pa.repeat(pa.scalar(topic, pa.string()), count),
         "ledger_id": ledger_id,
         "entry_id": entry_id,
-        "positions": positions_of(ledger_id, entry_id, uri, offset, length, kind),
+        "positions": positions_of([ledger_id, entry_id, uri, *places], kind),
     }
 
 
@@ -268,7 +305,7 @@ def _unread(
     stretch: Stretch, context: ExportContext, schema: pa.Schema, outcome: Outcome, reason: str
 ) -> Iterator[pa.RecordBatch]:
     """Rows of entries of which nothing but the place is known."""
-    places = _places(stretch, stretch.offset, stretch.length, context, schema)
+    places = _places(stretch, np.zeros(len(stretch.entry_id), dtype=np.int64), context, schema)
     nothing = pa.RecordBatch.from_pydict({"entry_id": pa.array(stretch.entry_id)})
     rows = Rows(entry_columns(nothing, places, stretch.txn_state, stretch.batched, schema), schema)
     for at in range(len(stretch.entry_id)):

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
+from pulsar_backlog.ledgers.places import BlockOpener
+from pulsar_backlog.ledgers.values import Bytes, Place
 
-Bytes: TypeAlias = npt.NDArray[np.uint8]
 Read: TypeAlias = Callable[[str, int, int], Bytes]
 """Path, first byte, byte after the last -> the bytes, fewer where the object ends before."""
 Range: TypeAlias = tuple[str, int, int]
@@ -50,11 +49,18 @@ def join_ranges(ranges: Iterable[Range]) -> list[tuple[str, int, int, int]]:
     return joined
 
 
+def range_of(place: Place) -> Range:
+    """What must be read of an object to have what lies at a place."""
+    return place.path, place.offset, place.end
+
+
 class RangeReader:
     """Gives out ranges of objects; those announced cost one read for each window they lie in."""
 
-    def __init__(self, read: Read, announced: Iterable[Range] = ()) -> None:
+    def __init__(self, read: Read, announced: Iterable[Range] = (), opener: BlockOpener | None = None) -> None:
+        """Read by `read`, what is compressed through `opener`; without one nothing is."""
         self._read = read
+        self._opener = opener
         self._windows = [_Window(*window) for window in join_ranges(announced)]
         self._starts: Sequence[tuple[str, int]] = [(window.path, window.start) for window in self._windows]
         self._held: dict[int, _Window] = {}
@@ -81,6 +87,15 @@ class RangeReader:
         if window.wanted == 0:
             self._drop(at)
         return part
+
+    def part(self, place: Place) -> Bytes:
+        """What lies at a place, shorter where the object or block ends before; announced as `range_of` says.
+
+        Raises:
+            SourceError: the object cannot be read.
+        """
+        stored = self.get(*range_of(place))
+        return self._opener.part(place, stored) if self._opener else stored
 
     def _load(self, at: int, window: _Window) -> None:
         while self._held and self._held_bytes + window.end - window.start > HELD_BYTES:

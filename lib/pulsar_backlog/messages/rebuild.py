@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.messages.opening import SURPLUS_BYTES, BytesLike, opened_pieces, size_doubt
 from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, unexportable
 from pulsar_backlog.messages.payloads import PayloadSink, PayloadStore, StoredPayload
@@ -28,9 +29,12 @@ class Copy:
         ledger_id: ledger.
         entry_id: entry within it.
         path: object, relative to the source.
-        offset: first byte of the entry in the object.
+        offset: first byte of the entry in the object, as `ledgers.values.Place` says.
         length: bytes of the entry.
         payload_offset: first byte of the payload within the entry.
+        inner_offset: first byte of the entry in the block or record at `offset`, decompressed; None where it is not
+            compressed.
+        block_length: stored bytes of that block or record; None likewise.
     """
 
     ledger_id: int
@@ -39,6 +43,18 @@ class Copy:
     offset: int
     length: int
     payload_offset: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where the entry lies."""
+        return Place(self.path, self.offset, self.length, self.inner_offset, self.block_length)
+
+    @property
+    def payload_place(self) -> Place:
+        """Where its payload lies."""
+        return self.place.after(self.payload_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +203,7 @@ class _Attempt:
 
     def _open(self, chunk_id: int, copy: Copy) -> BytesLike:
         """One slice, verified and decrypted."""
-        stored = self._reader.get(copy.path, copy.offset, copy.offset + copy.length)
+        stored = self._reader.part(copy.place)
         data = stored.data.toreadonly()
         if len(data) < copy.length:
             raise Unexportable("unreadable", f"chunk {chunk_id} is cut off: its object ends before it")

@@ -7,7 +7,9 @@ Statistics"): what a query filters by decides which files it opens.
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -21,11 +23,11 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.tables.contract import Table
 
-FILES_DDL = "name string not null, size_bytes bigint not null, stats string not null"
+FILES_DDL = "table string not null, name string not null, size_bytes bigint not null, stats string not null"
 """What a task returns of the file it wrote, see `DataFile`."""
 
 ROW_GROUP_ROWS = 131_072
-"""Rows held before they are written: about 60 MB of entries."""
+"""Rows held before they are written, at most: about 60 MB of entries."""
 
 MAX_BOUND_CHARACTERS = 256
 """A text column with a longer value gets no bounds, so that hostile names do not swell the log."""
@@ -36,11 +38,13 @@ class DataFile:
     """A finished file.
 
     Attributes:
+        table: name of its table.
         name: file name within the table's folder.
         size_bytes: its size.
         stats: statistics, as JSON of the Delta protocol.
     """
 
+    table: str
     name: str
     size_bytes: int
     stats: str
@@ -53,7 +57,7 @@ class DataFileWriter:
         self._path, self._schema, self._table = path, schema, table
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
-        self._waiting_rows = 0
+        self._waiting_rows = self._waiting_bytes = 0
         self._bounds = {name: _Bounds() for name in table.statistics}
         self._rows = 0
 
@@ -61,17 +65,19 @@ class DataFileWriter:
         """Take rows; they are written once a row group is full."""
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
-        if self._waiting_rows >= ROW_GROUP_ROWS:
+        self._waiting_bytes += batch.nbytes
+        if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= self._table.row_group_bytes:
             self._flush()
 
     def close(self) -> DataFile | None:
-        """Write what waits and end the file; None when there was no row."""
+        """Write what waits and end the file, which is on the disk then; None when there was no row."""
         if self._waiting_rows:
             self._flush()
         if self._writer is None:
             return None
         self._writer.close()
-        return DataFile(self._path.name, self._path.stat().st_size, self._stats())
+        sync(self._path)
+        return DataFile(self._table.name, self._path.name, self._path.stat().st_size, self._stats())
 
     def _flush(self) -> None:
         # A null in a column that must not be null stops here.
@@ -86,7 +92,7 @@ class DataFileWriter:
         for name, bounds in self._bounds.items():
             bounds.widen(rows.column(name))
         self._rows += rows.num_rows
-        self._waiting, self._waiting_rows = [], 0
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
     def _stats(self) -> str:
         known = {name: bounds for name, bounds in self._bounds.items() if bounds.is_known()}
@@ -98,16 +104,50 @@ class DataFileWriter:
         })  # fmt: skip
 
 
+def sync(path: Path) -> None:
+    """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such promise to give
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where files of a table's new rows go: into this folder, under names that begin so."""
+
+    folder: Path
+    prefix: str
+
+
 def write_data_file(
-    batches: Iterable[pa.RecordBatch], folder: Path, prefix: str, schema: pa.Schema, table: Table
+    batches: Iterable[pa.RecordBatch], place: Place, schema: pa.Schema, table: Table
 ) -> Iterator[pa.RecordBatch]:
     """Write all rows of one task into one file; a row of `FILES_DDL` when there was any row."""
-    writer = DataFileWriter(folder / f"{prefix}{uuid4()}.zstd.parquet", schema, table)
-    for batch in batches:
-        writer.add(batch)
-    file = writer.close()
-    if file is not None:
-        yield pa.RecordBatch.from_pylist([asdict(file)])
+    yield from write_data_files(((table.name, batch) for batch in batches), {table.name: (place, schema, table)})
+
+
+def write_data_files(
+    rows: Iterable[tuple[str, pa.RecordBatch]], tables: Mapping[str, tuple[Place, pa.Schema, Table]]
+) -> Iterator[pa.RecordBatch]:
+    """Write rows of several tables, each named, into a file for each; a row of `FILES_DDL` for each that has any."""
+    writers = {
+        name: DataFileWriter(place.folder / f"{place.prefix}{uuid4()}.zstd.parquet", schema, table)
+        for name, (place, schema, table) in tables.items()
+    }
+    for name, batch in rows:
+        writers[name].add(batch)
+    files = [file for writer in writers.values() if (file := writer.close()) is not None]
+    if files:
+        yield pa.RecordBatch.from_pylist([asdict(file) for file in files])
 
 
 class _Bounds:

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
-_VERSION = 3
+_VERSION = 4
 
 Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
 """How it is done:
@@ -55,9 +56,11 @@ class StoredEntry:
     Attributes:
         position: in the log.
         uri: object that holds it, relative to the source.
-        offset: first byte of the entry in that object.
+        offset: first byte of the entry in that object; where that is compressed, of the block or record that holds it.
         length: bytes of the entry.
         crc32c: of metadata and payload, unsigned, as the producer computed it and the audit found it to agree.
+        inner_offset: first byte of the entry in that block or record, decompressed; None where it is stored as it is.
+        block_length: stored bytes of that block or record; None likewise.
     """
 
     position: Position
@@ -65,6 +68,13 @@ class StoredEntry:
     offset: int
     length: int
     crc32c: int
+    inner_offset: int | None = None
+    block_length: int | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where it lies."""
+        return Place(self.uri, self.offset, self.length, self.inner_offset, self.block_length)
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from glob import escape
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
 from pulsar_backlog.report.hostile import shell_word, visible
 from pulsar_backlog.report.strips import Strip, strip
-from pulsar_backlog.report.words import byte_size, counted, position
+from pulsar_backlog.report.words import byte_size, position
 from pulsar_backlog.terms import Position
 
 ACTIONS: dict[str, str] = {
@@ -133,7 +134,7 @@ def _holes(row: SubscriptionRow) -> str:
     text = f"{counted(row['holes'] or 0, 'hole')}"
     if row["holes"]:
         text += f" of {counted(row['hole_entries'] or 0, 'entry')}"
-    return f"{text}, {counted(row['batch_holes'], 'batch')[:-1]}es in part" if row["batch_holes"] else text
+    return f"{text}, {counted(row['batch_holes'], 'batch')} in part" if row["batch_holes"] else text
 
 
 def _state_size(row: SubscriptionRow) -> str:

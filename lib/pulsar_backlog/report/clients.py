@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.hostile import visible
-from pulsar_backlog.report.words import counted, position
+from pulsar_backlog.report.words import position
 
 MAX_MODELS = 12
 """Models listed per topic and over all."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.acks import Acks, BlockedRow
 from pulsar_backlog.report.acks_view import stands_words
 from pulsar_backlog.report.clients import DAMAGE_SHORT, ForecastRow, ModelSum, damage_words
 from pulsar_backlog.report.facts import Fact
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import TopicSection
-from pulsar_backlog.report.words import SURENESS, byte_size, counted, position
+from pulsar_backlog.report.words import SURENESS, byte_size, position
 
 MAX_NAME = 120
 

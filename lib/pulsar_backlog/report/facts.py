@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.codes import CodeGroup
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import PublicationGroup, QualityRow
 from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_outcome, group_outcome, known_sureness
-from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
+from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
 
 FactKind = Literal["blocked", "broken", "undecoded", "unread", "arriving"]
 """`blocked`: a subscription stands still. `undecoded` is an error too, of entries that were read and not understood."""

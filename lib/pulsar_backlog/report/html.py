@@ -10,6 +10,7 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import ACTIONS, where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
@@ -60,7 +61,7 @@ def _environment() -> Environment:
         "utc": words.utc_time,
         "axis": lambda time_ms: words.utc_time(time_ms)[:19],
         "duration": words.duration,
-        "counted": words.counted,
+        "counted": counted,
         "number": lambda value: "unknown" if value is None else f"{value:,}",
         "spaced": words.spaced,
         "flag_words": words.flag_words,

@@ -27,9 +27,6 @@ MAX_TOPIC_FINDINGS = 100
 MAX_LEDGERS = 50
 """Ledgers listed per topic."""
 
-MAX_BUCKETS = 96
-"""Time buckets per topic; more are merged when drawn."""
-
 
 class FindingRow(TypedDict):
     """A row of the `findings` table."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.report.model import PublicationGroup, PublicationRow
 from pulsar_backlog.report.words import STATE_ORDER, STATES, SURENESS
 from pulsar_backlog.terms import INCOMPLETE
@@ -14,7 +15,7 @@ Outcome = Literal["lost", "maybe_lost", "blocking", "damaged", "malformed", "res
 
 _BLOCKING = frozenset({"decode_fault", "sizes_lie"})
 _CLIENTS_LOSE_IT = frozenset({"repeated_prefix", "overlap"})
-_HARMLESS = frozenset({"ledger_span", "undecryptable"})
+_HARMLESS = frozenset({"ledger_span"})
 
 MIXED = "mixed_with_another_publication"
 """Flag of publications that clients may deliver joined with another."""
@@ -31,6 +32,8 @@ def outcome(state: str, flags: Iterable[str], rebuildable: bool, sureness: str) 
     rebuildable may be lost.
     """
     flag_set = set(flags)
+    if NO_LOSS in flag_set:
+        return "odd"
     if state in ("in_flight", "malformed"):
         return "in_flight" if state == "in_flight" else "malformed"
     if flag_set & _BLOCKING:

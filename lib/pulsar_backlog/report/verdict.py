@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import fill
 from pulsar_backlog.report.consumers import consumer_facts, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
-from pulsar_backlog.report.words import SURENESS, counted, severity_rank, spaced
+from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
 
 MAX_STEPS = 5
 MAX_REMEDIES = 6

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS, BlockedRow
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
@@ -16,7 +17,7 @@ from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import BROKEN, by_flag, by_outcome, by_state, rebuildable, row_outcome
 from pulsar_backlog.report.verdict import Grade, Verdict, judge, topic_line
-from pulsar_backlog.report.words import byte_size, counted, position
+from pulsar_backlog.report.words import byte_size, position
 
 MAX_SECTIONS = 50
 """Topics with a section of their own; the table of topics lists more."""

@@ -24,7 +24,8 @@ FLAGS: dict[str, str] = {
     "tail_residue": "later chunks stored again after it was complete",
     "prefix_residue": "first chunks stored again after it was complete",
     "whole_duplicate": "stored completely more than once",
-    "uuid_reused": "another message carries the same uuid",
+    "resend_residue": "the message was sent again, and is stored whole",
+    "uuid_reused": "another send carries the same uuid",
     "mixed_with_another_publication": "clients may join it with another message",
     "metadata_conflict": "its chunks contradict each other",
     "size_fault": "not cut evenly, or an empty chunk",
@@ -32,7 +33,6 @@ FLAGS: dict[str, str] = {
     "corrupt_copy": "a copy of a chunk fails its checksum",
     "copies_differ": "two copies of a chunk hold different bytes",
     "ledger_span": "lies in more than one ledger",
-    "undecryptable": "encrypted; its content was not checked",
     "decode_fault": "its payload cannot be decompressed",
 }
 """What a flag means. Flags that are not here are shown as they are."""
@@ -67,14 +67,6 @@ def flag_words(flag: str) -> str:
 def spaced(name: str) -> str:
     """A snake-case name with spaces."""
     return name.replace("_", " ")
-
-
-def counted(number: int, noun: str) -> str:
-    """`1 message`, `3 messages`, `1,200 entries`."""
-    if number == 1:
-        return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") and noun[-2] not in "aeiou" else f"{noun}s"
-    return f"{number:,} {plural}"
 
 
 def byte_size(size_bytes: int) -> str:

@@ -1,9 +1,9 @@
-"""One scan unit -> Arrow batches of `entries`, rows of `rejects`, and the unit's account. No Spark in here."""
+"""One scan unit -> Arrow batches of `entries` in the order stored, rows of `rejects`, the unit's account. No Spark."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.ledgers.jcloud import ENTRY_HEADER_BYTES
+from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Fault, FrameBatch, Int64s, ScanUnit
-from pulsar_backlog.ledgers.walk import walk_unit
+from pulsar_backlog.ledgers.values import Compressed, Fault, FrameBatch, Int64s, ScanUnit
 from pulsar_backlog.scanning.accounts import UnitAccount
 from pulsar_backlog.wire.columns import FrameDecoder
 
@@ -27,9 +27,15 @@ STRUCTURE_ENTRY_ID = -1
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a unit's scan: at most `BATCH_ENTRIES` entries, what was rejected, and the account of both."""
+    """A part of a unit's scan: at most `BATCH_ENTRIES` entries in the order stored, what was rejected, the account.
 
-    batches: list[pa.RecordBatch]
+    Attributes:
+        batch: rows of `entries`; None when there is none.
+        rejects: rows of `rejects`.
+        account: of both.
+    """
+
+    batch: pa.RecordBatch | None
     rejects: list[dict[str, Any]]
     account: UnitAccount
 
@@ -47,14 +53,14 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
                 gathered = _Gathered(unit, int(frames.length[first]))
             del frames  # its window goes before the next one is read
     except SourceError as error:
-        yield Piece([], [], UnitAccount(unreadable=error.reason))
+        yield Piece(None, [], UnitAccount(unreadable=error.reason))
     yield gathered.piece(cluster, schema)
 
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
     rows = [_fault_row(fault, unit, cluster) for fault in faults]
     out_of_order = sum(fault.code == "entry_id_out_of_order" for fault in faults)
-    return Piece([], rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
+    return Piece(None, rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
 
 
 class _Gathered:
@@ -65,38 +71,70 @@ class _Gathered:
         self._unit = unit
         most = sum(block.length for block in unit.blocks) // ENTRY_HEADER_BYTES + 1
         self._decoder = FrameDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
-        self._places: list[tuple[Int64s, Int64s, Int64s]] = []
+        self._places: list[_Places] = []
 
     def add(self, frames: FrameBatch, first: int) -> int:
         """Take frames from the `first` on; how many there was room for."""
         offset, length = frames.offset[first:], frames.length[first:]
         n = self._decoder.add(frames.buffer, offset, length)
-        self._places.append((frames.entry_id[first : first + n], offset[:n] + frames.base, length[:n]))
+        if n:
+            self._places.append(_places(frames, slice(first, first + n)))
         return n
 
     def piece(self, cluster: str, schema: pa.Schema) -> Piece:
         """What was gathered, as a piece."""
         if not self._places:
-            return Piece([], [], UnitAccount())
-        unit, decoded = self._unit, self._decoder.decoded()
-        entry_id, offset, length = map(np.concatenate, zip(*self._places, strict=True))
-        batches = []
-        if len(decoded.plain):
-            columns = decoded.columns
-            columns["entry_id"] = pa.array(entry_id[decoded.plain])
-            columns["offset"] = pa.array(offset[decoded.plain])
-            batches.append(_batch(columns, len(decoded.plain), unit, cluster, schema))
+            return Piece(None, [], UnitAccount())
+        unit, decoded, places = self._unit, self._decoder.decoded(), _joined(self._places)
+        columns = {**decoded.columns, **places.columns(decoded.plain)}
+        batch = _batch(columns, len(decoded.plain), unit, cluster, schema)
         if decoded.rows:
             constants = _constants(unit, cluster)
-            rows = [
-                {**row, **constants, "entry_id": int(entry_id[i]), "offset": int(offset[i])} for i, row in decoded.rows
-            ]
-            batches.append(pa.RecordBatch.from_pylist(rows, schema=schema))
-        rejects = [
-            _reject_row(error, int(entry_id[i]), int(offset[i]), int(length[i]), unit, cluster)
-            for i, error in decoded.errors
-        ]
-        return Piece(batches, rejects, _account(batches, len(rejects), int(length.sum())))
+            rows = [{**row, **constants, **places.row(i)} for i, row in decoded.rows]
+            order = np.argsort(np.concatenate((decoded.plain, [i for i, _ in decoded.rows])))
+            batch = pa.concat_batches([batch, pa.RecordBatch.from_pylist(rows, schema=schema)]).take(pa.array(order))
+        rejects = [_reject_row(error, places, i, unit, cluster) for i, error in decoded.errors]
+        account = _account(batch, len(rejects), int(places.length.sum()))
+        return Piece(batch if batch.num_rows else None, rejects, account)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Which entries, and where they lie: arrays of equal length, named as the columns of `entries`."""
+
+    entry_id: Int64s
+    offset: Int64s
+    length: Int64s
+    inner_offset: Int64s | None
+    block_length: Int64s | None
+
+    def columns(self, chosen: Int64s) -> dict[str, pa.Array]:
+        """The columns of some entries that only the store knows."""
+        names = ("entry_id", "offset") if self.inner_offset is None else _PLACE_COLUMNS
+        return {name: pa.array(getattr(self, name)[chosen]) for name in names}
+
+    def row(self, at: int) -> dict[str, int | None]:
+        """The same of one entry."""
+        values = {name: getattr(self, name) for name in _PLACE_COLUMNS}
+        return {name: None if value is None else int(value[at]) for name, value in values.items()}
+
+
+_PLACE_COLUMNS = ("entry_id", "offset", "inner_offset", "block_length")
+
+
+def _places(frames: FrameBatch, chosen: slice) -> _Places:
+    entry_id, length = frames.entry_id[chosen], frames.length[chosen]
+    found: Compressed | None = frames.compressed
+    if found is None:
+        return _Places(entry_id, frames.offset[chosen] + frames.base, length, None, None)
+    return _Places(entry_id, found.offset[chosen], length, found.inner_offset[chosen], found.length[chosen])
+
+
+def _joined(places: list[_Places]) -> _Places:
+    """All of one unit, which is compressed as a whole or not at all."""
+    columns = ([getattr(part, field.name) for part in places] for field in fields(_Places))
+    joined: list[Any] = [None if parts[0] is None else np.concatenate(parts) for parts in columns]
+    return _Places(*joined)
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:
@@ -118,12 +156,11 @@ def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:
     return {"cluster": cluster, "topic": unit.topic, "ledger_id": unit.ledger_id, "uri": unit.path}
 
 
-def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> UnitAccount:
-    decoded = sum(batch.num_rows for batch in batches)
+def _account(batch: pa.RecordBatch, rejected: int, entry_bytes: int) -> UnitAccount:
+    decoded = batch.num_rows
     states = {"valid": 0, "mismatch": 0, "absent": 0}
-    for batch in batches:
-        for count in batch.column("checksum_state").value_counts().to_pylist():
-            states[count["values"]] += count["counts"]
+    for count in batch.column("checksum_state").value_counts().to_pylist():
+        states[count["values"]] += count["counts"]
     return UnitAccount(
         frames=decoded + rejected,
         decoded=decoded,
@@ -135,17 +172,18 @@ def _account(batches: list[pa.RecordBatch], rejected: int, entry_bytes: int) -> 
     )
 
 
-def _reject_row(
-    error: DecodeError, entry_id: int, offset: int, length: int, unit: ScanUnit, cluster: str
-) -> dict[str, Any]:
+def _reject_row(error: DecodeError, places: _Places, at: int, unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    place = places.row(at)
+    offset, inner_offset = place["offset"] or 0, place["inner_offset"]
     return {
         **_constants(unit, cluster),
-        "entry_id": entry_id,
+        "entry_id": place["entry_id"],
         "scope": "entry",
         "code": error.code,
-        "offset": offset + error.offset,
+        "offset": offset + (error.offset if inner_offset is None else 0),
         "entry_offset": offset,
-        "length": length,
+        "inner_offset": None if inner_offset is None else inner_offset + error.offset,
+        "length": int(places.length[at]),
         "field": error.field,
         "expected": error.expected,
         "found": error.found,
@@ -156,11 +194,13 @@ def _reject_row(
 def _fault_row(fault: Fault, unit: ScanUnit, cluster: str) -> dict[str, Any]:
     return {
         **_constants(unit, cluster),
+        "uri": unit.uri_of(fault),
         "entry_id": STRUCTURE_ENTRY_ID,
         "scope": "structure",
         "code": fault.code,
         "offset": fault.offset,
         "entry_offset": fault.entry_offset,
+        "inner_offset": None,
         "length": fault.length,
         "field": fault.field,
         "expected": fault.expected,

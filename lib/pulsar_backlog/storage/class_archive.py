@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from pathlib import Path
 import pyspark
 
 from pulsar_backlog.storage.jars import delta_jars, jars_folder
+from pulsar_backlog.storage.java import java_path
 
 RECORD_VARIABLE = "PULSAR_BACKLOG_RECORD_CLASSES"
 """Environment variable that names the archive which the session's JVM writes when it ends."""
@@ -48,19 +48,14 @@ def _name(jars: Sequence[Path], size: object) -> str:
     return f"classes-{_place(jars)}-{_state(jars)}-{size}.jsa"
 
 
-def _java() -> Path:
-    home = os.environ.get("JAVA_HOME")
-    return (Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")).resolve()
-
-
 def _place(jars: Sequence[Path]) -> str:
     """Where Java, Spark and the jars lie: each place has one archive."""
-    return _digest(_java(), pyspark.__file__, *jars)
+    return _digest(java_path().resolve(), pyspark.__file__, *jars)
 
 
 def _state(jars: Sequence[Path]) -> str:
     """What lies there: a JVM refuses an archive when a jar has another size or another time than it had then."""
-    files = sorted([_java(), *Path(pyspark.__file__).parent.glob("jars/*.jar"), *jars])
+    files = sorted([java_path().resolve(), *Path(pyspark.__file__).parent.glob("jars/*.jar"), *jars])
     there = ((path.name, path.stat()) for path in files if path.exists())
     return _digest(*((name, found.st_size, found.st_mtime_ns) for name, found in there))
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pulsar_backlog.errors import UsageError
@@ -18,6 +17,7 @@ from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
 from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import TABLES, Table
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
 
 
@@ -84,6 +84,28 @@ def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
             direct.commit(_written(rows.filter(_only(part)), direct).collect())
 
 
+def replace_rows(spark: SparkSession, rows: Sequence[Mapping[str, Any]], out: str, table: Table, part: Column) -> None:
+    """The same for rows that the driver holds, which all lie in the slice; without a Spark job where that can be."""
+    made = pa.Table.from_pylist(rows, schema=arrow_schema(table))
+    with direct_write(spark, out, table, part) as direct:
+        if direct is None:
+            replace_slice(spark.createDataFrame(made), out, table, part)
+        else:
+            files = write_data_file(made.to_batches(), direct.place, arrow_schema(table), table)
+            direct.commit([file for batch in files for file in batch.to_pylist()])
+
+
+@contextmanager
+def direct_writes(
+    spark: SparkSession, out: str, tables: Iterable[Table], part: Column
+) -> Iterator[dict[str, DirectWrite] | None]:
+    """Several tables open as by `direct_write`, by name; None where it is None for any of them."""
+    with ExitStack() as stack:
+        opened = {table.name: stack.enter_context(direct_write(spark, out, table, part)) for table in tables}
+        found = {name: direct for name, direct in opened.items() if direct is not None}
+        yield found if len(found) == len(opened) else None
+
+
 @contextmanager
 def direct_write(spark: SparkSession, out: str, table: Table, part: Column) -> Iterator[DirectWrite | None]:
     """The table open for files that tasks write, or None where Spark's writer must do it.
@@ -141,10 +163,10 @@ def _only(part: Column) -> Column:
 
 def _written(rows: DataFrame, direct: DirectWrite) -> DataFrame:
     """The files into which the tasks of `rows` wrote them."""
-    folder, prefix, table, schema = direct.folder, direct.prefix, direct.table, to_arrow_schema(direct.schema)
+    place, table = direct.place, direct.table
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from write_data_file(batches, folder, prefix, schema, table)
+        yield from write_data_file(batches, place, arrow_schema(table), table)
 
     return rows.mapInArrow(quiet(write), FILES_DDL)
 

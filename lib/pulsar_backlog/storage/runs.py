@@ -1,7 +1,7 @@
 """How a job runs: options in, exit code out, and a row in `runs` for what it did.
 
-Exit codes: 0 clean; 1 findings at or above `--fail-on`; 2 usage or configuration; 3 runtime error; 4 something
-was unreadable; 99 nothing new to do.
+Exit codes: 0 clean; 1 findings at or above `--fail-on`; 2 usage, configuration or environment; 3 runtime error; 4
+something was unreadable; 99 nothing new to do; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ import argparse
 import hashlib
 import json
 import platform
-import sys
 import time
-import traceback
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
@@ -27,13 +25,14 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
-from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.options import Options
+from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FAILED, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED, EXIT_USAGE
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
 _NOT_INPUTS = ("fail_on", "exit_zero_when_unchanged", "out")
@@ -97,33 +96,32 @@ Body = Callable[[JobContext], JobResult]
 
 
 def run_job(job: str, parser: argparse.ArgumentParser, argv: Sequence[str] | None, body: Body) -> int:
-    """Run a job's body and turn what happens into an exit code.
+    """Run a job's body and turn what happens into an exit code; a failure is one sentence on standard error.
 
-    A user's mistake becomes one sentence on standard error, without a traceback.
+    The local folders that the job writes to are its own until it ends.
     """
-    try:
+    command = f"pulsar-backlog {job}"
+
+    def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
-        context = JobContext(start_session(f"pulsar-backlog {job}", options.out), job, options, now())
-        began = time.monotonic()
-        with context.kept:
-            result = body(context)
-        if not result.changed:
-            return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
-        whose = None if result.judges_all else job
-        code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose, result.topics)
-        _record(context, result, time.monotonic() - began, code)
-        return code
-    except UsageError as error:
-        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
-        return EXIT_USAGE
-    except SourceError as error:
-        print(f"pulsar-backlog {job}: {error}", file=sys.stderr)  # noqa: T201
-        return EXIT_INCOMPLETE
-    except Exception:
-        # A fault of the program or the cluster, not of the user: here the trace is what helps.
-        traceback.print_exc()
-        print(f"pulsar-backlog {job}: stopped by the error above; what was committed stays", file=sys.stderr)  # noqa: T201
-        return EXIT_FAILED
+        with claimed(options.out, command), claimed(options.to, command, "--to"):
+            spark = start_session(command, options.out)
+            with environment_told(options.out, options.to):
+                return _carry_out(JobContext(spark, job, options, now()), body)
+
+    return ending(command, run)
+
+
+def _carry_out(context: JobContext, body: Body) -> int:
+    began = time.monotonic()
+    with context.kept:
+        result = body(context)
+    if not result.changed:
+        return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
+    whose = None if result.judges_all else context.job
+    code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose, result.topics)
+    _record(context, result, time.monotonic() - began, code)
+    return code
 
 
 def now() -> datetime:

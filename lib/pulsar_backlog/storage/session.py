@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
+import signal
 import sys
+import threading
 from itertools import accumulate
 from pathlib import Path
+from typing import NoReturn
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.logs import keep_trace, log_stream
 from pulsar_backlog.storage.class_archive import java_options
+from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars
+from pulsar_backlog.storage.java import check_java
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.tables import TABLES
 
@@ -87,24 +95,61 @@ def is_small_work(out: str) -> bool:
 
 
 def _new_session(app: str) -> SparkSession:
-    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-        raise UsageError("Java was not found: install a Java 17 runtime, or point JAVA_HOME at one")
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(app)
+    settings = dict(REQUIRED_SETTINGS)
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
-        jars = delta_jars()
-        options = f"{LOCAL_SETTINGS['spark.driver.extraJavaOptions']} {java_options(jars)}".rstrip()
-        # On the class path and not in `spark.jars`, whose classes no archive holds.
-        driver = {
-            "spark.driver.extraJavaOptions": options,
-            "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
-        }
-        for key, value in (LOCAL_SETTINGS | driver).items():
-            builder = builder.config(key, value)
-    for key, value in REQUIRED_SETTINGS.items():
+        settings |= _local_settings()
+        if SparkContext._gateway is None:
+            _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
+    builder = SparkSession.builder.appName(app)
+    for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    # What goes wrong reaches Python as an exception; the JVM's own stack traces would bury the message.
-    session.sparkContext.setLogLevel("FATAL")
+    # Under spark-submit the terminal is all that Java writes to. What goes wrong reaches Python as an exception; the
+    # JVM's own stack traces would bury the message.
+    session.sparkContext.setLogLevel("FATAL" if "PYSPARK_GATEWAY_PORT" in os.environ else "WARN")
+    _end_java_on_interrupt()
     return session
+
+
+def _local_settings() -> dict[str, str]:
+    jars = delta_jars()
+    options = f"{LOCAL_SETTINGS['spark.driver.extraJavaOptions']} {java_options(jars)}".rstrip()
+    return LOCAL_SETTINGS | {
+        "spark.driver.extraJavaOptions": options,
+        # On the class path and not in `spark.jars`, whose classes no archive holds.
+        "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+    }
+
+
+def _start_java(conf: SparkConf) -> None:
+    """Start the JVM that the session will use; what it says goes to the log file.
+
+    Raises:
+        UsageError: there is no Java that will do, no room for its temporary files, or it does not start.
+    """
+    check_java()
+    try:
+        with log_stream() as stream:
+            to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
+            gateway = launch_gateway(conf, to_log)  # type: ignore[no-untyped-call]
+    except (PySparkRuntimeError, OSError) as error:
+        raise UsageError(f"Java could not be started ({headline(error)}): {keep_trace(error)}") from error
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
+
+
+def _end_java_on_interrupt() -> None:
+    """Let Ctrl-C end the JVM at once, and then the program.
+
+    Spark's own handler asks the JVM to cancel its jobs, on the very connection on which an answer is awaited.
+    """
+    process = getattr(SparkContext._gateway, "proc", None)
+    if process is None or threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(*_: object) -> NoReturn:
+        process.terminate()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, end)

@@ -1,7 +1,8 @@
 """Entries of a ledger against subscriptions' states: runs of what is not acknowledged, and sums. Arrays only.
 
-Entries come in pieces, ascending; a run that a piece's edge cuts is carried over. Entries that are missing from the
-store do not end a run, acknowledged ones do.
+Entries come in pieces, ascending: one by one, or as a span of which only sums are known where all of it is acknowledged
+or none. A run that a piece's edge cuts is carried over. Entries that are missing from the store do not end a run,
+acknowledged ones do.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from pulsar_backlog.subscriptions.states import ACKED, PARTLY, OpenedState
+from pulsar_backlog.subscriptions.states import ACKED, PARTLY, OpenedState, Whole
 
 MAX_INDEXES = 1000
 _WORD = (1 << 64) - 1
@@ -35,6 +36,18 @@ class Piece:
     bytes: Longs
     messages: Longs
     publish_ms: Longs
+
+
+@dataclass(frozen=True)
+class Span:
+    """Neighbouring entries of one ledger in sums; `publish_ms` is that of the first one."""
+
+    first: int
+    last: int
+    entries: int
+    messages: int
+    bytes: int
+    publish_ms: int
 
 
 @dataclass
@@ -106,6 +119,28 @@ class AckJoin:
                 messages[at] = self._batch_hole(int(piece.entry_ids[at]), int(messages[at]), int(piece.bytes[at]))
         self._sum(piece, labels, messages)
         self._extend(piece, labels, messages)
+
+    def add_span(self, span: Span, whole: Whole) -> None:
+        """Take the next entries, for all of which the same holds."""
+        sums = self.sums
+        if whole.redelivered:
+            sums.redelivered_bytes += span.bytes
+        if whole.rolled_back:
+            sums.rolled_back_entries += span.entries
+            sums.rolled_back_bytes += span.bytes
+        if whole.acked:
+            self.finish()
+            return
+        sums.entries += span.entries
+        sums.messages += span.messages
+        sums.bytes += span.bytes
+        if sums.oldest is None:
+            sums.oldest = span.first, span.publish_ms
+        if self._open is None:
+            self._open = np.array([span.first, span.last, span.entries, span.messages, span.bytes])
+        else:
+            self._open[1] = span.last
+            self._open[2:] += (span.entries, span.messages, span.bytes)
 
     def finish(self) -> None:
         """No more entries."""

@@ -17,7 +17,7 @@ from pulsar_backlog.subscriptions.stall_values import Action, ChunkSet, Copy, St
 from pulsar_backlog.subscriptions.stall_words import advice_of
 from pulsar_backlog.terms import DOUBT, SURPLUS, UNDELIVERABLE
 
-_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "undecryptable", "metadata_conflict"})
+_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
 _LOST_BY_SOME = frozenset(
     {"repeated_prefix", "overlap", "mixed_with_another_publication", "corrupt_copy", "copies_differ", "size_fault"}
 )
@@ -198,7 +198,10 @@ def action_for(
         return "wait"
     if chunks.rebuildable and not fragile and _reset_costs_nothing(chunks, done, subscription):
         return "reset_to_first_chunk"
-    if chunks.family_rebuildable or chunks.rebuildable or chunks.state in ("whole", "out_of_order"):
+    # Of what rests on a damaged copy an export gives nothing, and its payload may be salvaged.
+    damaged = "corrupt_copy" in chunks.flags and chunks.sureness != "certain"
+    stored = chunks.state in ("whole", "out_of_order") and not damaged
+    if chunks.family_rebuildable or chunks.rebuildable or stored:
         return "export_then_acknowledge"
     # Of chunks that make no sense clients deliver some: whole messages, or each as a message.
     if chunks.sureness != "certain" or chunks.state == "malformed":

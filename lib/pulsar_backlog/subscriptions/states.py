@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from pulsar_backlog.cursors.acked import AckedSet, Bools, members
+from pulsar_backlog.cursors.acked import MAX_ENTRY_ID, AckedSet, Bools, members
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.terms import Position
 
 ACKED, UNACKED, PARTLY = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What holds for all entries of a span.
+
+    Attributes:
+        acked: whether they are acknowledged.
+        redelivered: whether a restart now would deliver them again though they are.
+        rolled_back: whether forced recovery would.
+    """
+
+    acked: bool
+    redelivered: bool
+    rolled_back: bool
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,22 @@ class OpenedState:
     redelivered: BitMap | None
     partly: Mapping[int, tuple[int, ...]]
 
+    def whole(self, first: int, last: int) -> Whole | None:
+        """What holds for every entry from `first` to `last`; None where it differs among them."""
+        in_part = bisect_left(self._partly_ids, first) < bisect_right(self._partly_ids, last)
+        view, rollback = self.subscription.view, self.subscription.rollback
+        acked = _either(self._up_to_both(view.mark_delete, first, last), _covered(self.acked, first, last))
+        redelivered = _covered(self.redelivered, first, last)
+        kept = None if rollback is None else self._up_to_both(rollback, first, last)
+        rolled = False if rollback is None or acked is False else None if kept is None else not kept
+        if in_part or acked is None or redelivered is None or rolled is None:
+            return None
+        return Whole(acked, redelivered, rolled)
+
+    @cached_property
+    def _partly_ids(self) -> list[int]:
+        return sorted(self.partly)
+
     def labels(self, entry_ids: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
         """For each of the ascending entry ids `ACKED`, `UNACKED` or `PARTLY`."""
         return np.where(self.is_acked(entry_ids), ACKED, self._unacked(entry_ids)).astype(np.int8)
@@ -80,6 +113,11 @@ class OpenedState:
         if self.ledger_id == ledger_id:
             return np.asarray(entry_ids <= entry_id)
         return np.full(len(entry_ids), self.ledger_id < ledger_id)
+
+    def _up_to_both(self, position: Position, first: int, last: int) -> bool | None:
+        """Whether both entries lie up to a position; None where it lies between them."""
+        ends = self._up_to(position, np.array([first, last]))
+        return bool(ends[0]) if ends[0] == ends[1] else None
 
     def _unacked(self, entry_ids: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
         if not self.partly:
@@ -107,6 +145,21 @@ def by_topic(states: Iterable[tuple[str, SubscriptionState]]) -> States:
     for topic, state in states:
         grouped.setdefault(topic, []).append(state)
     return {topic: tuple(sorted(of, key=lambda s: (s.view.mark_delete, s.view.name))) for topic, of in grouped.items()}
+
+
+def _covered(bitmap: BitMap | None, first: int, last: int) -> bool | None:
+    """Whether all entries from `first` to `last` are in a bitmap; None where some are."""
+    if bitmap is None or not 0 <= first <= MAX_ENTRY_ID:
+        return False
+    count = bitmap.range_cardinality(first, min(last, MAX_ENTRY_ID) + 1)
+    return False if not count else True if count == last - first + 1 else None
+
+
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    """Whether one of two holds for all: true when one is, false when both are, else not known."""
+    if one or other:
+        return True
+    return None if one is None or other is None else False
 
 
 def _closed(ledgers: Mapping[int, BitMap]) -> dict[int, bytes]:

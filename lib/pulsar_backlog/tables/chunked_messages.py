@@ -2,7 +2,7 @@
 
 from pulsar_backlog.tables.contract import CLUSTER, Column, Table, required
 
-MANIFEST_TYPE = "array<struct<chunk_id:int,ledger_id:bigint,entry_id:bigint,offset:bigint,length:int>>"
+MANIFEST_TYPE = "array<struct<chunk_id:int,ledger_id:bigint,entry_id:bigint,offset:bigint,length:int,inner_offset:bigint,block_length:bigint>>"
 
 TABLE = Table(
     name="chunked_messages",
@@ -24,7 +24,7 @@ TABLE = Table(
         Column("first_entry_id", "bigint", "Entry of the first chunk."),
         Column("last_ledger_id", "bigint", "Ledger of the last chunk (ChunkMessageId); of the latest copy when incomplete."),
         Column("last_entry_id", "bigint", "Entry of the last chunk."),
-        required("num_chunks", "int", "Chunks the message was cut into, by its metadata."),
+        required("num_chunks", "int", "Chunks the message was cut into: by its metadata, or by the stored bytes where these hold the whole total and deny it (`sizes_lie`)."),
         required("copies", "int", "Stored entries that belong to it."),
         required("present_chunks", "int", "Different chunk ids that are stored."),
         required("missing_chunk_ids", "array<int>", "Chunk ids of which no copy is stored, at most the first 1000."),
@@ -38,7 +38,7 @@ TABLE = Table(
         required("span_entries", "bigint", "Entries from its first to its last chunk, both included, within one ledger; across ledgers the least it can be. Of an incomplete message, from first to last copy."),
         required("span_ms", "bigint", "The same in milliseconds by the broker's clock; 0 where that was not recorded."),
         required("ledgers", "array<bigint>", "Ledgers that hold its copies, ascending."),
-        required("manifest", MANIFEST_TYPE, "Where to read each chunk of the message, in order; empty unless rebuildable."),
+        required("manifest", MANIFEST_TYPE, "Where to read the payload of each chunk, in order, as `entries` says of entries; empty unless rebuildable."),
         required("decode_state", "string", "What decompressing the joined payload showed: `ok`, `fault`, `wrong_size`, `not_needed` (uncompressed), `encrypted`, `not_checked` (with the reason in `reason`)."),
         Column("decoded_bytes", "bigint", "Bytes the joined payload decompresses to; null where that was not found out."),
     ),

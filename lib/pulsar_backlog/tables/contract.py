@@ -34,6 +34,7 @@ class Table:
         slice_columns: columns whose values name the part that one write replaces.
         statistics: columns Delta keeps minimum and maximum of (what people filter by).
         unique: columns whose values hardly repeat: a dictionary of them is built only to be thrown away.
+        row_group_bytes: of rows in memory that make a row group at most, which readers skip or read as a whole.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Table:
     slice_columns: tuple[str, ...]
     statistics: tuple[str, ...] = ()
     unique: tuple[str, ...] = ()
+    row_group_bytes: int = 64 * 1024 * 1024
 
     def ddl(self) -> str:
         """Columns as a Spark DDL string, without comments."""

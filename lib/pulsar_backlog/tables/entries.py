@@ -15,9 +15,10 @@ LOCATION_COLUMNS = (
     LEDGER_ID,
     ENTRY_ID,
     required("uri", "string", "Object that holds the entry, relative to the source."),
-    required("offset", "bigint", "First byte of the entry in that object."),
+    required("offset", "bigint", "First byte of the entry in that object; where the store compresses, of the block or record that holds it."),
     required("length", "int", "Bytes of the entry: broker metadata, checksum, metadata and payload."),
-    Column("inner_offset", "bigint", "First byte within the decompressed block, where the store compresses; else null."),
+    Column("inner_offset", "bigint", "First byte of the entry within that block or record, decompressed, where the store compresses; else null."),
+    Column("block_length", "bigint", "Stored bytes of that block or record, where the store compresses; else null."),
     required("payload_offset", "int", "First byte of the payload within the entry."),
     required("payload_length", "int", "Bytes of the payload as stored (compressed, encrypted)."),
 )

@@ -2,7 +2,10 @@
 
 from pulsar_backlog.tables.contract import CLUSTER, TOPIC, Column, Table, required
 
-POSITIONS_TYPE = "array<struct<ledger_id:bigint,entry_id:bigint,uri:string,offset:bigint,length:bigint>>"
+POSITIONS_TYPE = (
+    "array<struct<ledger_id:bigint,entry_id:bigint,uri:string,offset:bigint,length:bigint,"
+    "inner_offset:bigint,block_length:bigint>>"
+)
 
 IDENTITY_COLUMNS = (
     CLUSTER,
@@ -33,7 +36,7 @@ IDENTITY_COLUMNS = (
     required(
         "positions",
         POSITIONS_TYPE,
-        "Exactly the entries it was made of, in order, and where the payload of each lies as stored; the ciphertext where it could not be decrypted.",
+        "Exactly the entries it was made of, in order, and where the payload of each lies as stored (as `entries` says of entries); the ciphertext where it could not be decrypted.",
     ),
 )
 VERDICT_COLUMNS = (

@@ -23,7 +23,7 @@ TABLE = Table(
         Column("expected_entries", "bigint", "Entries the ledger metadata promises; null when unknown."),
         Column("expected_bytes", "bigint", "Sum of entry bytes the ledger metadata promises; null when unknown."),
         required("order_faults", "bigint", "Entries whose id is not the previous id + 1."),
-        required("structure_faults", "bigint", "Rows written to `rejects` about blocks, headers and padding."),
+        required("structure_faults", "bigint", "Rows written to `rejects` about what lies around entries."),
         required("unreadable_units", "int", "Work units that could not be read at all."),
         required("complete", "boolean", "Whether every unit was read; only then the copy is not scanned again."),
     ),

@@ -3,17 +3,20 @@
     MessageIdData   1 ledgerId u64   2 entryId u64   3 partition i32 = -1   4 batch_index i32 = -1   5 ack_set i64*
                     6 batch_size i32   7 first_chunk_message_id MessageIdData
 
-    22:3            ledger:entry                        bookie tools, this program
-    22:3:-1         ledger:entry:partition              Java, single message or chunk
-    22:3:-1:0       ledger:entry:partition:batch        Java, message of a batch; Go
-    (22,3,-1,0)     the same                            Python and C++
-    22:0:-1;22:3:-1 first chunk;last chunk              Java, chunked message since 2.10
+    22:3                        ledger:entry                    bookie tools, this program
+    22:3:-1                     ledger:entry:partition          Java, single message or chunk
+    22:3:0                      the same                        Go, of a batch too; see `MessageId.partition`
+    22:3:-1:0                   ledger:entry:partition:batch    Java, message of a batch
+    22:3:0                      ledger:entry:batch              pulsar-admin topics peek-messages, of a batch
+    (22,3,-1,0)                 ledger,entry,partition,batch    Python and C++
+    22:0:-1;22:3:-1             first chunk;last chunk          Java and Go, chunked message since 2.10 and 0.10
+    (22,0,-1,-1);(22,3,-1,-1)   the same                        Python and C++
 
 `toByteArray`, `serialize` and `Serialize` of clients give the bytes of a MessageIdData, without a length before them.
 Field 7 is there only on ids of chunked messages made by clients since 2.10 (PIP-107); older ones name the last chunk.
 Source: apache/pulsar pulsar-common/src/main/proto/PulsarApi.proto and
 pulsar-client/src/main/java/org/apache/pulsar/client/impl/{MessageIdImpl,BatchMessageIdImpl,ChunkMessageIdImpl}.java
-at 492eb456.
+at 492eb456; apache/pulsar-client-go pulsar/impl_message.go (String); ids that real readers printed.
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from dataclasses import dataclass
 
 from pulsar_backlog.errors import UsageError
 
-_NUMBERS = re.compile(r"(\d{1,19}):(\d{1,19})(?::(-1|\d{1,9}))?(?::(-1|\d{1,9}))?", re.ASCII)
+_COLONS = re.compile(r"(\d{1,19}):(\d{1,19})(?::(-1|\d{1,9}))?(?::(-1|\d{1,9}))?", re.ASCII)
+_COMMAS = re.compile(r"\(\s*(\d{1,19})\s*,\s*(\d{1,19})\s*(?:,\s*(-1|\d{1,9})\s*)?(?:,\s*(-1|\d{1,9})\s*)?\)", re.ASCII)
 _HEX = re.compile(r"(?:[0-9a-fA-F]{2})+")
 _VARINT, _BYTES = 0, 2
 _WIDTHS = {1: 8, 5: 4}
@@ -40,7 +44,8 @@ class MessageId:
     Attributes:
         ledger_id: ledger; of the last chunk of a chunked message.
         entry_id: entry.
-        partition: partition of the topic; None when not partitioned or not said.
+        partition: partition of the topic; None when not partitioned or not said. Go counts what one consumer reads,
+            so 0 is also a topic without partitions, and any partition that is read by its own name.
         batch_index: place in the batch; None when it is no batch or not said.
         first_chunk: (ledger id, entry id) of the first chunk; None on ids that do not say.
     """
@@ -79,10 +84,8 @@ def decode_message_id(data: bytes) -> MessageId:
 
 
 def _printed(plain: str, text: str) -> MessageId:
-    if plain.startswith("(") and plain.endswith(")"):
-        plain = ":".join(part.strip() for part in plain[1:-1].split(","))
     first, separator, last = plain.rpartition(";")
-    match, head = _NUMBERS.fullmatch(last), _NUMBERS.fullmatch(first)
+    match, head = _place(last), _place(first)
     if match is None or (separator and head is None):
         raise _not_an_id(text)
     return MessageId(
@@ -92,6 +95,11 @@ def _printed(plain: str, text: str) -> MessageId:
         _known(int(match[4] or -1)),
         (int(head[1]), int(head[2])) if head else None,
     )
+
+
+def _place(text: str) -> re.Match[str] | None:
+    """Ledger, entry, partition and batch index of one place, however it is punctuated."""
+    return _COMMAS.fullmatch(text.strip()) or _COLONS.fullmatch(text.strip())
 
 
 def _serialized(plain: str) -> Iterator[bytes]:

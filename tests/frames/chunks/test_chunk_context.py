@@ -9,9 +9,9 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.frames.chunks.context import Known, codes_in_context
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
-from tests.frames.rows import NOON_MS, entry, table_frame
+from tests.frames.rows import NOON_MS, entry, fact_frames, table_frame
 
 Case = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 """Publications, and entries, of one topic."""
@@ -65,6 +65,7 @@ CASES: dict[str, Case] = {
     "the producer stopped *": ([LOST], [stored(1, 1), stored(2, 0)]),
     "cut in the middle *": ([sent(1, 0, 3, "orphan_prefix", num_chunks=9)], WENT_ON),
     "sent again under the same number *": ([LOST | {"flags": ["uuid_reused"]}], WENT_ON),
+    "left of a resend *": ([LOST | {"flags": ["resend_residue"]}], WENT_ON),
     "C16 perhaps a retry *": ([LOST, sent(2, 2, 5, total_bytes=100)], [*WENT_ON, stored(9, 3)]),
     "C18 interleaved": ([sent(2, 1, 4), sent(1, 0, 5)], [stored(9, 9)]),
     "C18 swapped": ([sent(2, 0, 2), sent(1, 3, 5), sent(3, 6, 8)], [stored(9, 9)]),
@@ -107,10 +108,11 @@ def found(spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
     messages = [{"topic": topic, **row} for topic, (rows, _) in CASES.items() for row in rows]
     entries = [entry(topic, **row) for topic, (_, rows) in CASES.items() for row in rows]
     known = Known([topic for topic in CASES if topic.endswith("*")], ["C27 orphan at the end"])
-    frame = table_frame(spark, "entries", entries)
+    facts = fact_frames(spark, entries)
+    producers = producers_of(facts["producer_facts"])
     publications = table_frame(spark, "chunked_messages", messages)
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in codes_in_context(publications, producer_facts(frame), frame, known).collect():
+    for row in codes_in_context(publications, producers, facts["noted_entries"], known).collect():
         by_topic.setdefault(row["topic"], {})[row["code"]] = row.asDict()
     return by_topic
 

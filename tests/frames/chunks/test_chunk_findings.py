@@ -11,8 +11,8 @@ from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.frames.chunks.context import Known, codes_in_context
 from pulsar_backlog.frames.chunks.findings import COUNTED, findings_of_chunks
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.log.producer_facts import producer_facts
-from tests.frames.rows import table_frame
+from pulsar_backlog.frames.log.producers import producers_of
+from tests.frames.rows import fact_frames, table_frame
 
 # State and flags of one message per topic -> the codes it must raise, and no others.
 CASES: dict[str, tuple[str, list[str], set[str]]] = {
@@ -32,12 +32,13 @@ CASES: dict[str, tuple[str, list[str], set[str]]] = {
     "reused": ("whole", ["uuid_reused"], {"C12"}),
     "lies": ("whole", ["sizes_lie"], {"C13"}),
     "no codec's bytes": ("whole", ["decode_fault"], {"C14"}),
-    "no key's bytes": ("whole", ["undecryptable"], {"C14"}),
     "residue": ("whole", ["prefix_residue"], {"C17"}),
     "mixed": ("gap", ["mixed_with_another_publication", "uuid_reused"], {"C09", "C12", "C33"}),
     "damaged": ("whole", ["corrupt_copy"], {"C34"}),
     "two versions": ("whole", ["copies_differ"], {"C35"}),
     "uneven": ("whole", ["size_fault"], {"C36"}),
+    "left of a resend": ("orphan_prefix", ["resend_residue"], {"C37"}),
+    "left of a resend, likely": ("orphan_prefix", ["resend_residue", "uuid_reused"], {"C37", "C12"}),
 }
 
 
@@ -51,8 +52,9 @@ def found(spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
         for n in range(2)
     ]  # fmt: skip
     rows[1] |= {"sureness": "likely", "reason": "perhaps"}
-    publications, entries = table_frame(spark, "chunked_messages", rows), table_frame(spark, "entries", [])
-    context = codes_in_context(publications, producer_facts(entries), entries, Known())
+    publications, facts = table_frame(spark, "chunked_messages", rows), fact_frames(spark, [])
+    producers = producers_of(facts["producer_facts"])
+    context = codes_in_context(publications, producers, facts["noted_entries"], Known())
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     for row in findings_of_chunks(publications, context, Origin("c", "job")).collect():
         by_topic.setdefault(row["topic"], {})[row["code"]] = row.asDict()

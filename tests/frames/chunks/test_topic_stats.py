@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.frames.chunks.open_messages import open_messages
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
-from pulsar_backlog.frames.log.producer_facts import producer_facts
-from tests.frames.rows import NOON_MS, at, entry, table_frame
+from pulsar_backlog.frames.log.producers import producers_of
+from tests.frames.rows import NOON_MS, at, entry, fact_frames, table_frame
 
 
 def sent(first: int, last: int, state: str = "whole", **given: Any) -> dict[str, Any]:
@@ -81,9 +81,8 @@ def test_a_row_of_a_topic(spark: SparkSession) -> None:
         {"topic": "t", **sent(0, 2)},
         {"topic": "t", **sent(6, 7, "headless", missing_chunk_ids=[0], total_bytes=50)},
     ]
-    found = topic_stats(
-        producer_facts(table_frame(spark, "entries", entries)), table_frame(spark, "chunked_messages", messages), "c"
-    )
+    producers = producers_of(fact_frames(spark, entries)["producer_facts"])
+    found = topic_stats(producers, table_frame(spark, "chunked_messages", messages), "c")
     rows = {row["topic"]: row.asDict(recursive=True) for row in found.collect()}
     row = rows["t"]
     settings = {one["setting"]: one["value"] for one in row.pop("recommended")}

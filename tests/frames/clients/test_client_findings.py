@@ -102,7 +102,7 @@ def test_fires_or_not(found: dict[str, dict[str, dict[str, Any]]], number: int) 
 def test_a_finding_says_who_and_where(found: dict[str, dict[str, dict[str, Any]]]) -> None:
     loop = found[str([case[2].get("damage") for case in CASES].index("reconnect_loop"))]["C41"]
     assert (loop["ledger_id"], loop["entry_id"], loop["evidence"]) == (7, 5, ["7:5"])
-    assert loop["message"] == "java: reconnect_loop at 7:5, 0 messages behind it."
+    assert loop["message"] == "java: reconnect_loop at 7:5, messages behind it: 0."
     lost = found[str([case[0] for case in CASES].index("C21"))]["C21"]
     assert (lost["count"], lost["evidence"]) == (1, ["7:3"])
     assert lost["message"] == "Whole chunked messages that a client does not deliver exactly once: 1 (java 1 lost)."

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS, UNKNOWN_CODEC, model_rows, packed, unpacked
-from tests.frames.rows import NOON_MS, entry, table_frame
+from tests.frames.rows import NOON_MS, entry, fact_frames, table_frame
 
 TOPIC = "persistent://t/n/x"
 PLAIN = {"batched": False, "checksum": "valid", "codec": None, "payload": "fits", "whole": True, "in_flight": False}
@@ -42,7 +42,8 @@ def found(spark: SparkSession) -> dict[str, dict[str, Any]]:
         entries.append(entry(TOPIC, 1, n, **chunk, **entry_given))
         message = {"topic": TOPIC, "chunk_uuid": name, "publish_time_ms": NOON_MS, "copies": n, "sureness": "certain"}
         publications.append(message | {"state": "whole", "decode_state": "ok"} | found_given)
-    rows = model_rows(table_frame(spark, "entries", entries), table_frame(spark, "chunked_messages", publications))
+    noted = fact_frames(spark, entries)["noted_entries"]
+    rows = model_rows(noted, table_frame(spark, "chunked_messages", publications))
     assert set(rows.columns) == set(MODEL_COLUMNS)
     handed_over = packed(rows).toArrow().combine_chunks().to_batches()[0]
     columns = {name: handed_over.column(name).to_pylist() for name in handed_over.schema.names}

@@ -12,9 +12,9 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
-from tests.frames.rows import entry, ledger, table_frame
+from tests.frames.rows import entry, fact_frames, ledger, table_frame
 
 Indexed = dict[int, list[int]]
 """Indexes of the entries of each ledger."""
@@ -33,10 +33,12 @@ def edge_of(
     **of_scan: Any,
 ) -> LogEdge:  # fmt: skip
     rows = [entry("t", id_, at, n=index) for id_, of in indexed.items() for at, index in enumerate(of)]
-    entries = table_frame(spark, "entries", rows)
+    facts = fact_frames(spark, rows)
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
-    found = log_edges(edge_rows(producer_facts(entries), scans, ledgers), entries, state, 1000)
+    producers = producers_of(facts["producer_facts"])
+    entries, rejects = table_frame(spark, "entries", rows), table_frame(spark, "rejects", [])
+    found = log_edges(edge_rows(producers, scans, ledgers), facts["ledger_facts"], state, 1000, entries, rejects)
     return found["t"]
 
 
@@ -73,6 +75,16 @@ def test_what_may_lie_between_two_ledgers(
     spark: SparkSession, indexed: Indexed, state: ClusterState | None, unknown_after: tuple[int, ...]
 ) -> None:
     assert edge_of(spark, indexed, state).unknown_after == unknown_after
+
+
+@pytest.mark.parametrize(
+    ("state", "deduplicated"),
+    [(None, False), (said(5), False), (said(5, deduplicated=False), False), (said(5, deduplicated=True), True)],
+)
+def test_deduplication_is_known_where_the_broker_says_so(
+    spark: SparkSession, state: ClusterState | None, deduplicated: bool
+) -> None:
+    assert edge_of(spark, GOES_ON, state).deduplicated is deduplicated
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
-from pulsar_backlog.frames.log.producer_facts import producer_facts
+from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.wire.entry import decode_entry
-from tests.frames.rows import NOON_MS, at, entry, ledger, table_frame
+from tests.frames.rows import NOON_MS, at, entry, fact_frames, ledger, table_frame
 
 MINUTE = 60_000
 WIRE = Path(__file__).parents[2] / "data" / "wire"
@@ -91,7 +91,7 @@ ALSO = {
 def found(spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
     """Topic -> code -> finding, of all cases at once."""
     rows = [entry(topic, *place, **given) for topic, stored in CASES.items() for *place, given in stored]
-    entries = table_frame(spark, "entries", rows)
+    facts = fact_frames(spark, rows)
     stored = {(row["topic"], row["ledger_id"]) for row in rows}
     counts = {1: 2, 2: 1}
     ledgers = [
@@ -100,8 +100,8 @@ def found(spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
     ]
     absent = {"a seam over an absent ledger": [3]}
     found = findings_of_order(
-        ledger_orders(entries),
-        producer_facts(entries),
+        ledger_orders(facts["ledger_facts"]),
+        producers_of(facts["producer_facts"]),
         table_frame(spark, "ledgers", ledgers),
         absent,
         Origin("c", "j"),
@@ -144,11 +144,12 @@ def test_evidence_is_bounded_and_the_count_is_not(spark: SparkSession) -> None:
     # One message from the future: each of the 50 after it was published before it.
     rows = [entry("t", 1, 0, sent_ms=0, at_ms=0), entry("t", 1, 1, sent_ms=600_000, at_ms=1)]
     rows += [entry("t", 1, 2 + n, sent_ms=n + 2, at_ms=n + 2) for n in range(50)]
-    entries = table_frame(spark, "entries", rows)
+    facts = fact_frames(spark, rows)
     ledgers = table_frame(spark, "ledgers", [ledger("t", 1)])
-    (of_ledger,) = ledger_orders(entries).select("steps").collect()
+    orders, producers = ledger_orders(facts["ledger_facts"]), producers_of(facts["producer_facts"])
+    (of_ledger,) = orders.select("steps").collect()
     assert {step["code"]: len(step["entry_ids"]) for step in of_ledger["steps"]}["B06"] == 20  # already per ledger
-    found = findings_of_order(ledger_orders(entries), producer_facts(entries), ledgers, {}, Origin("c", "j"))
+    found = findings_of_order(orders, producers, ledgers, {}, Origin("c", "j"))
     by_code = {row["code"]: row for row in found.collect()}
     assert (by_code["B06"]["count"], len(by_code["B06"]["evidence"]), by_code["B06"]["evidence"][0]) == (50, 20, "1:2")
 
@@ -168,7 +169,8 @@ def test_real_markers_of_transactions_have_an_index_of_their_own(spark: SparkSes
             )
         )  # fmt: skip
     assert [(row["index"], row["marker_type"]) for row in rows] == [(10, 21), (11, 22)]
-    entries = table_frame(spark, "entries", rows)
+    facts = fact_frames(spark, rows)
     ledgers = table_frame(spark, "ledgers", [ledger("t", 85)])
-    found = findings_of_order(ledger_orders(entries), producer_facts(entries), ledgers, {}, Origin("c", "j"))
+    orders, producers = ledger_orders(facts["ledger_facts"]), producers_of(facts["producer_facts"])
+    found = findings_of_order(orders, producers, ledgers, {}, Origin("c", "j"))
     assert found.collect() == []

@@ -20,7 +20,7 @@ PUBLICATION = (
     "copies int, rebuildable boolean, first_ledger_id bigint, first_entry_id bigint, last_ledger_id bigint, "
     "last_entry_id bigint"
 )
-ENTRY = "topic string, ledger_id bigint, entry_id bigint, partition_key string"
+NOTED = "topic string, ledger_id bigint, entry_id bigint, has_key boolean"
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_only_what_compaction_reached_is_cut(spark: SparkSession, changed: dict[
     } | changed  # fmt: skip
     key = row.pop("key")
     publications = spark.createDataFrame([tuple(row.values())], PUBLICATION)
-    entries = spark.createDataFrame([(row["topic"], 7, 10, key)], ENTRY)
-    found = conform(compacted_stalls(publications, entries, {TOPIC: (7, 12)}, "c"), TABLES["stalls"]).collect()
+    noted = spark.createDataFrame([(row["topic"], 7, 10, key is not None)], NOTED)
+    found = conform(compacted_stalls(publications, noted, {TOPIC: (7, 12)}, "c"), TABLES["stalls"]).collect()
     assert len(found) == is_cut
     for stall in found:
         assert (stall["subscription"], stall["code"], stall["action"]) == (COMPACTION, "C28", "none")

@@ -53,7 +53,7 @@ LOOP = replace(REPUBLISH, message=Message((5, 3), "00", 1, properties={"pulsar-b
         (REPUBLISH, live(is_terminated=True), "nothing can be published to it"),
         (ACK, live(subscriptions={}), "the subscription does not exist any more"),
         (ACK, live(MOVED), "mark-delete moved from 5:0 to 5:2"),
-        (ACK, live(HALF), "1 of its 2 entries were acknowledged since"),
+        (ACK, live(HALF), "acknowledged since the plan was made: 1 of its 2 entries"),
         (ACK, live(SHARED), "2 consumers are connected: stop them, or say --allow-consumers"),
         (ACK, live(subscription(type="Failover", consumers=1)), "gives our client no place beside them"),
         (SKIP, live(SHARED), "mark-delete would move under their feet"),

@@ -167,7 +167,7 @@ def test_named_messages() -> None:
     batch = single(stored=replace(single().stored or stored(), batch_size=3))
     (action,) = planned(topic(named=(batch,))).plan.actions
     assert "The batch of 3 messages at 1:7 was named." in action.reason
-    assert "all of its 3 messages come again" in action.affects
+    assert "It is a batch: 3 messages come again." in action.affects
     assert "consumers do not see it" in action.undo
 
 

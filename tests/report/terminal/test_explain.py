@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.report.terminal.explain import ExplainModel, NamedValue, Span, print_explain, rows
 
 # Bytes of an entry in small: magic, CRC, metadata size, producer "p1", a property map {color: qzx}, payload.
@@ -33,8 +34,7 @@ SPANS = (
 MODEL = ExplainModel(
     position="22:0",
     topic="persistent://lab/s3/brk-dup-prefix",
-    object_path="26d74e29-9ae6-44f5-a672-539f6e1a3bf9-ledger-22",
-    object_offset=136,
+    place=Place("26d74e29-9ae6-44f5-a672-539f6e1a3bf9-ledger-22", 136, len(ENTRY)),
     data=ENTRY,
     length=len(ENTRY),
     spans=SPANS,

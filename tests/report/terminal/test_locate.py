@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pulsar_backlog.report.terminal.locate import Located, located_entry, located_time, print_located
+from pulsar_backlog.report.terminal.locate import Located, doubts_about_id, located_entry, located_time, print_located
+from pulsar_backlog.wire.message_id import parse_message_id
 
 
 def row(**given: Any) -> dict[str, Any]:
@@ -48,6 +49,46 @@ THIRD = "22:3 is chunk 3 of 4, counted from 0"
 def test_an_entry_in_words(given: dict[str, Any], words: str, message_id: str | None, notes: int) -> None:
     found = located_entry("22:3", row(**given))
     assert (found.words, found.message_id, len(found.notes)) == (words, message_id, notes)
+
+
+PARTITION = {"topic": "persistent://a/b/c-partition-2"}
+BATCH = {"num_messages_in_batch": 7}
+
+
+@pytest.mark.parametrize(
+    ("text", "given"),
+    [
+        ("22:3", {}),
+        ("22:3:-1", {}),
+        ("22:3:0", {}),  # Go writes 0 where a topic has no partitions
+        ("22:0:0;22:3:0", CHUNK),
+        ("(22,0,-1,-1);(22,3,-1,-1)", CHUNK),
+        ("22:3:2", PARTITION),
+        ("22:3:0", PARTITION),  # and where a partition is read by its own name
+        ("22:3:-1:6", BATCH),
+        ("22:3:6", BATCH),  # `pulsar-admin topics peek-messages`: ledger, entry, place in the batch
+    ],
+)
+def test_ids_that_the_tables_bear_out(text: str, given: dict[str, Any]) -> None:
+    assert list(doubts_about_id(parse_message_id(text), row(**given))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "words"),
+    [
+        ("22:3:1", {}, "names partition 1"),
+        ("(22,3,1,-1)", {}, "names partition 1"),
+        ("22:3:1", PARTITION, "names partition 1"),
+        ("22:3:7", BATCH, "names partition 7"),  # neither its partition nor a message of its batch
+        ("22:3:2:0", BATCH, "names partition 2"),
+        ("22:3:-1:7", BATCH, "names message 7 of a batch, but the entry holds 7"),
+        ("22:1:0;22:3:0", CHUNK, "names 22:1 as the first chunk"),
+        ("22:3:0", CHUNK, "begin in mid-message"),
+    ],
+)
+def test_ids_that_the_tables_contradict(text: str, given: dict[str, Any], words: str) -> None:
+    (doubt,) = doubts_about_id(parse_message_id(text), row(**given))
+    assert words in doubt
 
 
 def test_a_time_that_falls_into_a_message_is_sought_at_its_first_chunk() -> None:

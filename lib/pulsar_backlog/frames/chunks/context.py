@@ -9,6 +9,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.frames.chunks.rows import is_chunk
 from pulsar_backlog.frames.chunks.slice_limits import FRAME_PADDING_BYTES, fills_limit, limit_in_evidence
 from pulsar_backlog.frames.log.transactions import ends_transaction
@@ -29,20 +30,20 @@ class Known:
     seen_to_end: Collection[str] = ()
 
 
-def codes_in_context(publications: DataFrame, producers: DataFrame, entries: DataFrame, known: Known) -> DataFrame:
+def codes_in_context(publications: DataFrame, producers: DataFrame, noted: DataFrame, known: Known) -> DataFrame:
     """Codes C16, C18, C27, C30 and C31: topic, ledger_id, entry_id, sureness, reason, code.
 
     Args:
         publications: rows of `chunked_messages`.
-        producers: as `producer_facts` makes them.
-        entries: rows of `entries`; only markers and chunks in transactions are looked at.
+        producers: as `producers_of` makes them.
+        noted: rows of `noted_entries`.
         known: what is known beside the log.
     """
     parts = (
         lost_to_deduplication(publications, producers, known.deduplicated),
         sequence_inversions(publications),
         blocked_tails(publications, producers, known.seen_to_end),
-        hidden_by_transactions(publications, entries),
+        hidden_by_transactions(publications, noted),
         slices_near_limit(producers),
     )
     return reduce(DataFrame.unionByName, parts)
@@ -67,7 +68,7 @@ def lost_to_deduplication(publications: DataFrame, producers: DataFrame, dedupli
     lost = (
         looked.filter((f.col("state") == "orphan_prefix") & f.col("drops") & cut)
         .join(ends, on=["topic", "producer_name"], how="inner")
-        .filter(went_on & ~f.array_contains("flags", "uuid_reused"))
+        .filter(went_on & ~f.arrays_overlap("flags", f.array(f.lit("uuid_reused"), f.lit(NO_LOSS))))
     )
     retried = f.col("newest_alike") > _place("last")
     sureness = f.when(retried | (f.col("sureness") == "cannot_tell"), "cannot_tell").otherwise("likely")
@@ -99,7 +100,7 @@ def sequence_inversions(publications: DataFrame) -> DataFrame:
 
 def blocked_tails(publications: DataFrame, producers: DataFrame, seen_to_end: Collection[str]) -> DataFrame:
     """C27: the topic's last message entry belongs to a message that no client delivers."""
-    ends = producers.groupBy("topic").agg(_position(f.max("last")).alias("end"))
+    ends = producers.groupBy("topic").agg(_position(f.max("last_message")).alias("end"))
     undelivered = publications.filter(f.col("state").isin(*INCOMPLETE))
     last = undelivered.join(ends, on="topic", how="inner").filter(f.col("end") == _place("last"))
     seen = f.col("topic").isin(*seen_to_end)
@@ -108,13 +109,13 @@ def blocked_tails(publications: DataFrame, producers: DataFrame, seen_to_end: Co
     return _coded(last, "C27", sureness, reason)
 
 
-def hidden_by_transactions(publications: DataFrame, entries: DataFrame) -> DataFrame:
+def hidden_by_transactions(publications: DataFrame, noted: DataFrame) -> DataFrame:
     """C30: chunks in a transaction that was aborted or has not ended, in more than one, or only some in one."""
-    marked = entries.filter(ends_transaction())
+    marked = noted.filter(ends_transaction())
     ended = marked.groupBy("topic", "txnid_most_bits", "txnid_least_bits").agg(
         f.max(f.col("marker_type") == TXN_COMMIT).alias("committed")
     )
-    chunks = entries.filter(is_chunk() & f.col("txnid_most_bits").isNotNull())
+    chunks = noted.filter(is_chunk() & f.col("txnid_most_bits").isNotNull())
     key = ("topic", "chunk_uuid", "publish_time_ms")
     of_message = (
         chunks.withColumn("chunk_uuid", f.coalesce("uuid", f.lit("")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
+from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
 
 COUNTED = {
@@ -20,7 +20,7 @@ COUNTED = {
     "C09": "Chunked messages with chunks missing in the middle",
     "C10": "Chunked messages that are complete but out of order",
     "C11": "Chunked messages whose chunks contradict each other",
-    "C12": "Chunked messages whose uuid other messages use as well",
+    "C12": "Chunked messages whose uuid other sends use as well",
     "C13": "Chunked messages whose sizes or counts contradict their bytes",
     "C14": "Chunked messages that cannot be decompressed",
     "C15": "Chunked messages with chunk fields that make no sense",
@@ -35,6 +35,7 @@ COUNTED = {
     "C34": "Chunked messages with a damaged chunk",
     "C35": "Chunked messages of which two copies of a chunk differ",
     "C36": "Chunked messages that are cut unevenly or hold an empty chunk",
+    "C37": "Beginnings of chunked messages that were sent again and are stored whole",
 }
 
 
@@ -48,7 +49,8 @@ def findings_of_chunks(publications: DataFrame, in_context: DataFrame, origin: O
     """
     of_flags = f.transform("flags", lambda flag: code_of(flag, FLAG_CODES))
     flawless = (f.col("state") == "whole") & (f.size(f.array_remove("flags", "ledger_span")) == 0)
-    others = f.array(code_of(f.col("state"), STATE_CODES), f.when(flawless, "C01"))
+    of_state = f.when(~f.array_contains("flags", NO_LOSS), code_of(f.col("state"), STATE_CODES))
+    others = f.array(of_state, f.when(flawless, "C01"))
     codes = f.array_distinct(f.array_compact(f.concat(of_flags, others)))
     coded = publications.select(
         "topic", f.col("first_ledger_id").alias("ledger_id"), f.col("first_entry_id").alias("entry_id"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -17,10 +18,12 @@ from pyspark.sql.types import StructType
 from pulsar_backlog.chunks.decode import with_decode_result
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.healthy_families import healthy, healthy_publications, whole_families
-from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Publication
+from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Picked, Publication
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.rows import as_time
 from pulsar_backlog.wire.slices import decoded_size_check
@@ -35,7 +38,7 @@ _ROLE_TYPE = (
     "struct<ledger_id:bigint,entry_id:bigint,chunk_id:int,role:string,payload_length:int,checksum_state:string>"
 )
 _ROLE_FIELDS = ("ledger_id", "entry_id", "chunk_id", "role", "payload_length", "checksum_state")
-_NAMED = {"manifest": ("chunk_id", "ledger_id", "entry_id", "offset", "length"), "missing_bytes": ("start", "end")}
+_NAMED = {"manifest": Picked._fields, "missing_bytes": ("start", "end")}
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,11 @@ class FoldContext:
     edges: Mapping[str, LogEdge]
     data_paths: Mapping[int, str]
     source: Source
+
+    @cached_property
+    def opener(self) -> BlockOpener:
+        """Reads payloads; made where the first is read, and kept, for messages of one block follow each other."""
+        return BlockOpener(self.source)
 
 
 def fold_schema() -> StructType:
@@ -141,15 +149,16 @@ def check_payload(publication: Publication, context: FoldContext) -> Publication
     """
     if publication.decode_state != "not_checked" or not publication.manifest:
         return publication
+    places = (
+        Place(context.data_paths[one.ledger_id], one.offset, one.length, one.inner_offset, one.block_length)
+        for one in publication.manifest
+    )
     try:
         check = decoded_size_check(
             publication.compression or "NONE",
-            (
-                context.source.read(context.data_paths[ledger_id], offset, offset + length).data
-                for _chunk_id, ledger_id, _entry_id, offset, length in publication.manifest
-            ),
+            (context.opener.read(place).data for place in places),
             publication.uncompressed_bytes or 0,
-            sum(length for *_place, length in publication.manifest),
+            sum(one.length for one in publication.manifest),
             DECODE_LIMIT_BYTES,
         )
     except SourceError as error:

@@ -1,60 +1,44 @@
-"""Entries -> chunk rows with what is known about the log around them. Metadata only, no payload."""
+"""Noted entries -> chunk rows with what is known about the log around them. Metadata only, no payload."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-REPLICATION_POSITION = "__MSG_PROP_REPL_SOURCE_POSITION"
-"""Property a replicator sets on every entry; it differs between chunks of one healthy message."""
-
 CHUNK_COLUMNS = (
     "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
     "payload_offset", "payload_length", "payload_crc32c", "checksum_state", "producer_name", "sequence_id",
     "compression", "uncompressed_size", "encrypted", "num_messages_in_batch", "metadata_digest",
-    "broker_timestamp_ms",
+    "broker_timestamp_ms", "inner_offset", "block_length",
 )  # fmt: skip
-"""What the fold reads of a chunk entry; `payload_offset` is in the data object."""
+"""What the fold reads of a chunk entry; where its payload lies is said as `chunks.rows.ChunkRow` does."""
 
 PRODUCER_END_COLUMNS = ("producer_last_ledger_id", "producer_last_entry_id")
 
 
 def is_chunk() -> Column:
-    """Whether an entry of `entries` carries chunk fields and is a message of a known topic."""
+    """Whether a row of `entries` or `noted_entries` carries chunk fields and is a message of a known topic."""
     fields = f.coalesce(f.col("uuid"), f.col("chunk_id").cast("string"), f.col("num_chunks_from_msg").cast("string"))
     return fields.isNotNull() & f.col("marker_type").isNull() & f.col("topic").isNotNull()
 
 
-def metadata_digest() -> Column:
-    """Hash of what all chunks of one healthy message share besides sizes and codec."""
-    # Spark compiles no function with a lambda, so only what a replicator wrote goes through one.
-    others = f.map_filter("properties", lambda key, _: key != REPLICATION_POSITION)
-    replicated = f.map_contains_key("properties", REPLICATION_POSITION)
-    properties = f.when(replicated, others).otherwise(f.col("properties"))
-    return f.xxhash64(
-        "partition_key", "partition_key_b64_encoded", "null_partition_key", "ordering_key", "event_time",
-        "schema_version", "schema_id", "deliver_at_time", "txnid_most_bits", "txnid_least_bits", "null_value",
-        f.sort_array(f.map_entries(properties)),
-    )  # fmt: skip
-
-
-def select_chunks(entries: DataFrame) -> DataFrame:
-    """The chunk entries of `entries`, as `CHUNK_COLUMNS`."""
+def select_chunks(noted: DataFrame) -> DataFrame:
+    """The chunk entries of `noted_entries`, as `CHUNK_COLUMNS`."""
+    compressed = f.col("inner_offset").isNotNull()
     renamed = {
         "chunk_uuid": f.coalesce("uuid", f.lit("")),
         "num_chunks": f.col("num_chunks_from_msg"),
         "total_bytes": f.col("total_chunk_msg_size"),
-        "payload_offset": f.col("offset") + f.col("payload_offset"),
-        "encrypted": f.col("encryption_keys").isNotNull(),
-        "metadata_digest": metadata_digest(),
-        "broker_timestamp_ms": f.unix_millis("broker_timestamp"),
+        "payload_offset": f.when(compressed, f.col("offset")).otherwise(f.col("offset") + f.col("payload_offset")),
+        "inner_offset": f.col("inner_offset") + f.col("payload_offset"),
+        "encrypted": f.col("is_encrypted"),
     }
     columns = [renamed[name].alias(name) if name in renamed else f.col(name) for name in CHUNK_COLUMNS]
-    return entries.filter(is_chunk()).select(*columns)
+    return noted.filter(is_chunk()).select(*columns)
 
 
 def producer_ends(producers: DataFrame) -> DataFrame:
-    """Position of each producer's last stored message entry, per topic; `producers` as `producer_facts` makes them."""
+    """Position of each producer's last stored message entry, per topic; `producers` as `producers_of` makes them."""
     return producers.filter(f.col("last").isNotNull()).select(
         "topic",
         "producer_name",

@@ -13,8 +13,9 @@ from pyspark.sql import functions as f
 from pulsar_backlog.chunks.settings import SMALL_MESSAGE_BYTES, TopicLoad, recommend
 from pulsar_backlog.frames.chunks.open_messages import open_messages
 from pulsar_backlog.frames.chunks.slice_limits import limit_in_evidence
-from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
+from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.topic_stats import MAX_BUCKETS, MAX_PRODUCERS, OPEN_TYPE
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.workers import quiet
@@ -27,7 +28,7 @@ _LOAD = tuple(field.name for field in fields(TopicLoad))
 
 
 def topic_stats(producers: DataFrame, publications: DataFrame, cluster: str) -> DataFrame:
-    """Rows of `topic_stats`; `producers` as `producer_facts` makes them, `publications` rows of `chunked_messages`."""
+    """Rows of `topic_stats`; `producers` as `producers_of` makes them, `publications` rows of `chunked_messages`."""
     joined = (
         _of_producers(producers)
         .join(_of_publications(publications), on="topic", how="left")

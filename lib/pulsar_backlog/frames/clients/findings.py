@@ -110,7 +110,7 @@ def _damages(forecasts: DataFrame) -> DataFrame:
         "topic", code.alias("code"), f.col("damage_ledger_id").alias("ledger_id"),
         f.col("damage_entry_id").alias("entry_id"), "sureness", f.lit(_FROM_MODEL).alias("reason"),
         f.format_string(
-            "%s: %s at %d:%d, %d messages behind it",
+            "%s: %s at %d:%d, messages behind it: %d",
             "model", "damage", "damage_ledger_id", "damage_entry_id", "blocked",
         ).alias("told"),
     )  # fmt: skip

@@ -43,9 +43,9 @@ _FEW_VALUES: dict[str, tuple[Any, ...]] = {
 every single column."""
 
 
-def model_rows(entries: DataFrame, publications: DataFrame) -> DataFrame:
-    """Chunk rows as `MODEL_COLUMNS`; `end_ms` is when the topic's last chunk was stored."""
-    rows = _log_rows(entries)
+def model_rows(noted: DataFrame, publications: DataFrame) -> DataFrame:
+    """Chunk rows of `noted_entries` as `MODEL_COLUMNS`; `end_ms` is when the topic's last chunk was stored."""
+    rows = _log_rows(noted)
     ends = rows.groupBy("topic").agg(f.max("stored_ms").alias("end_ms"))
     found = publications.select(
         "topic", f.col("chunk_uuid").alias("uuid"), "publish_time_ms", payload_fact().alias("payload"), "copies",
@@ -87,9 +87,9 @@ def unpacked(facts: pa.Array) -> dict[str, list[Any]]:
     return {name: np.array(values, dtype=object)[place].tolist() for (name, values), place in columns}
 
 
-def _log_rows(entries: DataFrame) -> DataFrame:
-    tag = f.when(f.col("encryption_keys").isNotNull(), ENCRYPTION_TAG_BYTES).otherwise(0)
-    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.col("publish_time_ms"))
+def _log_rows(noted: DataFrame) -> DataFrame:
+    tag = f.when(f.col("is_encrypted"), ENCRYPTION_TAG_BYTES).otherwise(0)
+    stored_ms = f.coalesce("broker_timestamp_ms", "publish_time_ms")
     named = {
         "uuid": f.coalesce("uuid", f.lit("")),
         "stored_ms": stored_ms,
@@ -104,4 +104,4 @@ def _log_rows(entries: DataFrame) -> DataFrame:
         "uncompressed_bytes": f.col("uncompressed_size"),
     }
     columns = [named[name].alias(name) if name in named else f.col(name) for name in LOG_COLUMNS if name != "payload"]
-    return entries.filter(is_chunk()).select("topic", *columns)
+    return noted.filter(is_chunk()).select("topic", *columns)

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
+from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.messages.chunked_rows import export_planned, planned_messages
 from pulsar_backlog.messages.entry_rows import ExportContext, export_stretch, stretches
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
 
 TABLE = TABLES["messages"]

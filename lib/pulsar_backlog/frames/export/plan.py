@@ -1,7 +1,7 @@
 """What to export, from metadata alone: which entries and chunk sets, where they lie, and which task reads them.
 
-A plan row of an entry is six numbers, and its metadata is read again with its payload. Of a chunk, a row of eight
-numbers is shuffled (72 bytes as Spark lays it out; 80 where producers or keys are asked for), and its place in the
+A plan row of an entry is eight numbers, and its metadata is read again with its payload. Of a chunk, a row of ten
+numbers is shuffled (88 bytes as Spark lays it out; 96 where producers or keys are asked for), and its place in the
 manifest (16 bytes).
 
 Nothing that might be wanted is left out without a word: an entry whose checksum does not agree is wanted whatever it
@@ -107,7 +107,8 @@ def plan_entries(messages: DataFrame, filters: Filters) -> DataFrame:
         wanted &= f.when(batched, "batch").otherwise("single").isin(*filters.states)
     asked = wanted | (f.col("checksum_state") == "mismatch") if filters.wants_entries() else f.lit(False)
     return visible_messages(messages, filters).filter(~is_chunk() & asked).select(
-        "ledger_id", "entry_id", "offset", "length", f.col("txn_state").cast("int").alias("txn_state"),
+        "ledger_id", "entry_id", "offset", "length", "inner_offset", "block_length",
+        f.col("txn_state").cast("int").alias("txn_state"),
         batched.cast("int").alias("batched"), _bin(f.col("offset")).alias("bin"),
         f.col("length").cast("bigint").alias("bytes"),
     )  # fmt: skip
@@ -156,10 +157,13 @@ def plan_chunked(messages: DataFrame, publications: DataFrame, filters: Filters)
 def _copies(messages: DataFrame, filters: Filters) -> DataFrame:
     """All sound copies of each wanted publication's chunks, by its key, with `txn_state`: the one that hides most."""
     stored = messages.filter(is_chunk() & f.col("chunk_id").isNotNull() & (f.col("checksum_state") != "mismatch"))
-    chunk = f.struct("chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset")
+    chunk = f.struct(
+        "chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset", "inner_offset", "block_length"
+    )
     columns: list[Column | str] = [
         _publication_key(f.coalesce("uuid", f.lit(""))).alias("key"), "chunk_id", "ledger_id", "entry_id",
-        "offset", "length", "payload_offset", f.col("txn_state").cast("int").alias("txn_state"),
+        "offset", "length", "payload_offset", "inner_offset", "block_length",
+        f.col("txn_state").cast("int").alias("txn_state"),
     ]  # fmt: skip
     found = [f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state")]
     if not filters.producers and not filters.keys:

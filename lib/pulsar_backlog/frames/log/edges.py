@@ -12,30 +12,34 @@ from typing import Any
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from pulsar_backlog.chunks.rows import LogEdge
+from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.frames.chunks.damage import damage_of_topics, hurt_ledgers
 from pulsar_backlog.frames.chunks.rows import topic_ends
 
 EDGE_COLUMNS = (
     "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
-    "has_rejects", "open_ledgers", "scanned", "unscanned",
+    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned",
 )  # fmt: skip
 
 _NOTHING_SAID = TopicState("")
 
 
 def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
-    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producer_facts`.
+    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producers_of`.
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
+    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`.
     """
     short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
-    books = scans.groupBy("topic").agg(lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"))
+    books = scans.groupBy("topic").agg(
+        lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"), hurt_ledgers().alias("hurt")
+    )
     still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
     stored = ledgers.groupBy("topic").agg(
         still_open.alias("open_ledgers"),
@@ -50,20 +54,25 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
     )
 
 
-def log_edges(rows: DataFrame, entries: DataFrame, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
+def log_edges(
+    rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int, entries: DataFrame, rejects: DataFrame
+) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        entries: rows of `entries`; asked only where no list of ledgers says what lies between those that were scanned.
+        facts: rows of `ledger_facts`; asked only where no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
+        entries: rows of `entries`; only ledgers that hold damaged ones are read, and those beside them.
+        rejects: rows of `rejects`; read where something could not be decoded.
     """
     found = [row.asDict() for row in rows.toLocalIterator()]
     lists = _ledger_lists(state)
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
-    unproven = _unproven_seams(entries) if any(unlisted.values()) else {}
+    unproven = _unproven_seams(facts) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
+    damage = damage_of_topics(found, entries, rejects)
     return {
         row["topic"]: _edge(
             row,
@@ -71,6 +80,7 @@ def log_edges(rows: DataFrame, entries: DataFrame, state: ClusterState | None, g
             lists.get(row["topic"], ()),
             tuple(sorted(unlisted[row["topic"]] & unproven.get(row["topic"], set()))),
             grace_ms,
+            damage.get(row["topic"], NO_DAMAGE),
         )
         for row in found
     }
@@ -102,20 +112,13 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
     return {before for before, after in seams if not any(before in one and after in one for one in lists)}
 
 
-def _unproven_seams(entries: DataFrame) -> dict[str, set[int]]:
+def _unproven_seams(facts: DataFrame) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
-    sound = f.col("checksum_state") != "mismatch"
-    others = f.when(sound, f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
-    by_ledger = (
-        entries.filter(f.col("topic").isNotNull())
-        .groupBy("topic", "ledger_id")
-        .agg(
-            f.min_by(f.try_subtract(f.col("index"), others), f.col("entry_id")).alias("first_index"),
-            f.max_by("index", "entry_id").alias("last_index"),
-        )
-    )
+    by_ledger = facts.filter(f.col("topic").isNotNull() & (f.col("entries") > 0))
     order = Window.partitionBy("topic").orderBy("ledger_id")
-    goes_on = f.coalesce(f.lead("first_index").over(order) == f.try_add("last_index", f.lit(1)), f.lit(False))
+    goes_on = f.coalesce(
+        f.lead("first_message_index").over(order) == f.try_add("last_entry_index", f.lit(1)), f.lit(False)
+    )
     unproven: dict[str, set[int]] = {}
     for row in by_ledger.select("topic", "ledger_id", goes_on.alias("goes_on")).filter(~f.col("goes_on")).collect():
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])
@@ -124,7 +127,7 @@ def _unproven_seams(entries: DataFrame) -> dict[str, set[int]]:
 
 def _edge(
     row: Mapping[str, Any], topic: TopicState, lists: Iterable[LedgerList], unknown_after: tuple[int, ...],
-    grace_ms: int,
+    grace_ms: int, damage: Damage = NO_DAMAGE,
 ) -> LogEdge:  # fmt: skip
     end_ms = row["end_time_ms"]
     scanned = frozenset(row["scanned"] or ())
@@ -147,6 +150,8 @@ def _edge(
         producers_gone=at_end and topic.publishers == 0,
         unknown_after=unknown_after,
         begin_time_ms=row["begin_time_ms"],
+        deduplicated=topic.deduplicated is True,
+        damage=damage,
     )
 
 

@@ -7,9 +7,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.facts.steps import PUBLISH_TOLERANCE_MS, STEPS
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, least_sure, subject
-from pulsar_backlog.frames.log.order import PUBLISH_TOLERANCE_MS, STEPS, STEPS_TYPE, sum_of_steps
+from pulsar_backlog.frames.log.order import sum_of_steps
+from pulsar_backlog.tables.ledger_facts import STEPS_TYPE
 
 CLOCK_TOLERANCE_MS = 60_000
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
@@ -40,7 +42,7 @@ def findings_of_order(
 
     Args:
         orders: as `ledger_orders` makes them.
-        producers: as `producer_facts` makes them.
+        producers: as `producers_of` makes them.
         ledgers: rows of the table `ledgers`.
         absent: topic -> ledgers that hold entries and were not scanned.
         origin: whose findings.
@@ -85,7 +87,7 @@ def _with_previous(line: DataFrame) -> DataFrame:
 def _steps(seams: DataFrame) -> DataFrame:
     """A row for each ledger and code: steps within the ledger, at its seam to the ones before, and beyond its time."""
     within = f.transform(
-        f.coalesce("steps", f.array().cast(STEPS_TYPE)),
+        f.coalesce("steps", f.array().cast(f"array<{STEPS_TYPE}>")),
         lambda step: f.struct(*(step[name].alias(name) for name in _NOTICED[:4]), f.lit("certain").alias("sureness")),
     )
     found = f.array_compact(f.array(*_steps_at_seam(), _beyond_time()))

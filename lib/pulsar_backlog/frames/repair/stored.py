@@ -40,9 +40,9 @@ def stored_rows(
 ) -> DataFrame:
     """Encrypted messages that are stored whole, one row each, with `parts`: their entries in order.
 
-    `sound`: checksums agree, and the bytes can be read where they lie; `agreed`: neither chunks nor copies of one
-    contradict each other; `known`: no field of its metadata is unknown; `first`: no repair published it; `republished`:
-    `done`, `unclear` or `no`, by plans and by the log. Runs a query, see `with_transactions`.
+    `sound`: checksums agree; `agreed`: neither chunks nor copies of one contradict each other; `known`: no field of its
+    metadata is unknown; `first`: no repair published it; `republished`: `done`, `unclear` or `no`, by plans and by the
+    log. Runs a query, see `with_transactions`.
 
     Args:
         publications: the chunked messages that are asked for.
@@ -53,16 +53,18 @@ def stored_rows(
     """
     parts = _chunks(publications, verdicts).unionByName(_singles(named))
     stored = with_transactions(entries).select(
-        *_ENTRY, "uri", "offset", "length", "inner_offset", "payload_length", "checksum", "checksum_state", "flags",
-        "properties", "encryption_keys", "num_messages_in_batch", "schema_version", "schema_id", "txn_state",
-        _seal().alias("seal"),
+        *_ENTRY, "uri", "offset", "length", "inner_offset", "block_length", "payload_length", "checksum",
+        "checksum_state", "flags", "properties", "encryption_keys", "num_messages_in_batch", "schema_version",
+        "schema_id", "txn_state", _seal().alias("seal"),
     )  # fmt: skip
     known = stored.join(f.broadcast(parts), on=list(_ENTRY), how="inner")
-    entry = f.struct("number", "ledger_id", "entry_id", "uri", "offset", "length", "checksum")
+    entry = f.struct(
+        "number", "ledger_id", "entry_id", "uri", "offset", "length", "checksum", "inner_offset", "block_length"
+    )
     whole = known.groupBy(*_MESSAGE, "expected", "agreed").agg(
         f.sort_array(f.collect_list(entry)).alias("parts"),
         f.sum("payload_length").alias("bytes"),
-        f.bool_and((f.col("checksum_state") == "valid") & f.col("inner_offset").isNull()).alias("sound"),
+        f.bool_and(f.col("checksum_state") == "valid").alias("sound"),
         f.bool_and(f.col("encryption_keys").isNotNull()).alias("encrypted"),
         f.bool_and(~f.array_contains(f.coalesce("flags", f.array()), FLAG_UNKNOWN_FIELDS)).alias("known"),
         f.bool_and(f.try_element_at("properties", f.lit(LOOP_PROPERTY)).isNull()).alias("first"),

@@ -8,25 +8,26 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.facts.sizes import CELLS
 from pulsar_backlog.findings import SEVERITIES
 
 Frames = Mapping[str, DataFrame]
 """The tables of one cluster, by name."""
 
+_WIDEST = 48
+"""Power of two in milliseconds that is longer than all time."""
+
 
 def topic_rows(tables: Frames) -> DataFrame:
     """One row per topic: entries, messages, bytes, times, rejected entries, and how many errors were found."""
-    stored_ms = _stored_ms()
-    batch = f.when(f.col("num_chunks_from_msg") > 1, 0).otherwise(f.coalesce("num_messages_in_batch", f.lit(1)))
-    single = f.when(f.col("marker_type").isNull(), batch).otherwise(0)
-    of_entries = tables["entries"].groupBy("topic").agg(
-        f.count("*").alias("entries"),
-        f.sum(single).alias("single_messages"),
-        f.sum(f.col("length").cast("bigint")).alias("bytes"),
-        f.min(stored_ms).alias("first_ms"),
-        f.max(stored_ms).alias("last_ms"),
-        f.every(f.col("broker_timestamp").isNotNull()).alias("by_broker"),
-        f.count("uuid").alias("chunk_entries"),
+    of_entries = tables["ledger_facts"].filter("entries > 0").groupBy("topic").agg(
+        f.sum("entries").alias("entries"),
+        f.sum("messages").alias("single_messages"),
+        f.sum("bytes").alias("bytes"),
+        f.min("oldest_stored_ms").alias("first_ms"),
+        f.max("newest_stored_ms").alias("last_ms"),
+        f.every(f.col("broker_timestamps") == f.col("entries")).alias("by_broker"),
+        f.sum("entries_with_uuid").alias("chunk_entries"),
     )  # fmt: skip
     of_scans = tables["scans"].groupBy("topic").agg(f.sum("rejected").alias("rejected"))
     of_messages = tables["chunked_messages"].groupBy("topic").agg(f.count("*").alias("chunked"))
@@ -50,27 +51,30 @@ def only_chosen(frame: DataFrame, chosen: DataFrame) -> DataFrame:
     return frame.join(names, frame["topic"].eqNullSafe(names["chosen"]), how="left_semi")
 
 
-def bucket_rows(entries: DataFrame, chosen: DataFrame, buckets: int) -> DataFrame:
-    """Entries, bytes and chunks per topic and span of time; every chosen topic's time is cut into `buckets`."""
-    spans = f.broadcast(
-        chosen.select(
-            f.col("topic").alias("chosen"),
-            "first_ms",
-            f.greatest(f.ceil((f.col("last_ms") - f.col("first_ms") + 1) / buckets), f.lit(1)).alias("bucket_ms"),
-        )
-    )
-    joined = entries.join(spans, entries["topic"].eqNullSafe(spans["chosen"]), how="inner")
-    start = f.col("first_ms") + f.floor((_stored_ms() - f.col("first_ms")) / f.col("bucket_ms")) * f.col("bucket_ms")
+def bucket_rows(facts: DataFrame, chosen: DataFrame) -> DataFrame:
+    """Entries, bytes and chunks per topic and span of time, as wide as the cells of all its ledgers together must be.
+
+    Args:
+        facts: rows of `ledger_facts`.
+        chosen: the topics, as `chosen_topics` makes them.
+    """
+    spans = f.broadcast(chosen.select(f.col("topic").alias("chosen"), _cell_ms().alias("bucket_ms")))
+    cells = facts.select("topic", f.inline("cells"))
+    joined = cells.join(spans, cells["topic"].eqNullSafe(spans["chosen"]), how="inner")
+    start = f.expr("start_ms div bucket_ms * bucket_ms")
     return (
         joined.withColumn("start_ms", start)
-        .filter(f.col("start_ms").isNotNull())
         .groupBy("topic", "bucket_ms", "start_ms")
-        .agg(
-            f.count("*").alias("entries"),
-            f.sum(f.col("length").cast("bigint")).alias("bytes"),
-            f.count("uuid").alias("chunk_entries"),
-        )
+        .agg(*(f.sum(name).alias(name) for name in ("entries", "bytes", "chunk_entries")))
         .orderBy("topic", "start_ms")
+    )
+
+
+def _cell_ms() -> Column:
+    """The narrowest power of two with which `CELLS` cells cover a topic's times, as in `facts.sizes`."""
+    return f.expr(
+        f"filter(transform(sequence(0, {_WIDEST}), power -> shiftleft(1L, power)), "
+        f"width -> last_ms div width - first_ms div width < {CELLS})[0]"
     )
 
 
@@ -137,8 +141,3 @@ def _rank() -> Column:
     for place, severity in enumerate(SEVERITIES):
         rank = f.when(f.col("severity") == severity, place).otherwise(rank)
     return rank
-
-
-def _stored_ms() -> Column:
-    """The broker's clock, else the producer's."""
-    return f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))

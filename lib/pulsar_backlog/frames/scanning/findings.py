@@ -9,23 +9,9 @@ from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
-from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, counted_findings
-from pulsar_backlog.wire.metadata import (
-    FLAG_NOT_UTF8,
-    FLAG_REPEATED_PROPERTY,
-    FLAG_TIME_OUT_OF_RANGE,
-    FLAG_UNKNOWN_COMPRESSION,
-    FLAG_UNKNOWN_FIELDS,
-)
+from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, subject
 
 _READ = "read from the stored bytes"
-_FLAG_CODES = {
-    FLAG_UNKNOWN_FIELDS: "E03",
-    FLAG_TIME_OUT_OF_RANGE: "E04",
-    FLAG_NOT_UTF8: "E06",
-    FLAG_REPEATED_PROPERTY: "E07",
-    FLAG_UNKNOWN_COMPRESSION: "E07",
-}
 _COUNTED = {
     "E01": "Entries whose bytes do not agree with their checksum",
     "E03": "Entries with metadata fields this version does not know",
@@ -67,12 +53,12 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     short = f.col("expected_bytes") - f.col("entry_bytes")
     whole = f.col("complete")
     promised = "%d of %d entries that the ledger metadata promises are not in the data object."
-    blocks = "%d faults in block headers, entry chains or padding."
+    around = "%d faults in what lies around entries: headers, blocks, records, sync markers, padding."
     cases = (
         ("E02", f.col("rejected") > 0, f.col("rejected"), "entry_evidence",
          f.format_string("%d of %d entries could not be decoded.", "rejected", "frames")),
         ("S12", f.col("structure_faults") > 0, f.col("structure_faults"), "structure_evidence",
-         f.format_string(blocks, "structure_faults")),
+         f.format_string(around, "structure_faults")),
         ("S13", whole & (missing > 0), missing, "structure_evidence",
          f.format_string(promised, missing, "expected_entries")),
         ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
@@ -93,20 +79,22 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     return as_findings(reduce(DataFrame.unionByName, frames), origin)
 
 
-def findings_of_entries(entries: DataFrame, origin: Origin) -> DataFrame:
-    """Per topic and code: entries whose checksum is wrong or absent, and entries that are odd but readable."""
-    codes = f.array_union(
-        f.transform(
-            f.coalesce("flags", f.array().cast("array<string>")),
-            lambda flag: f.coalesce(code_of(flag, _FLAG_CODES), f.lit("E07")),
-        ),
-        f.array_compact(
-            f.array(
-                f.when(f.col("checksum_state") == "mismatch", "E01"), f.when(f.col("checksum_state") == "absent", "E05")
-            )
-        ),
+def findings_of_entries(facts: DataFrame, origin: Origin) -> DataFrame:
+    """Per topic and code: entries whose checksum is wrong or absent, and entries that are odd but readable.
+
+    `facts` are rows of `ledger_facts`.
+    """
+    place = f.transform("entry_ids", lambda entry_id: f.concat_ws(":", "ledger_id", entry_id.cast("string")))
+    odd = facts.select("topic", "ledger_id", f.inline("odd"))
+    grouped = odd.groupBy("topic", "code").agg(
+        f.sum("count").alias("count"),
+        f.array_sort(f.collect_list(f.struct("ledger_id", "entry_ids", place.alias("places")))).alias("found"),
     )
-    odd = entries.filter((f.col("checksum_state") != "valid") | f.col("flags").isNotNull())
-    sure = (f.lit("certain").alias("sureness"), f.lit(_READ).alias("reason"))
-    coded = odd.select("topic", "ledger_id", "entry_id", *sure, f.explode(codes).alias("code"))
-    return counted_findings(coded, _COUNTED, origin)
+    message = f.concat(code_of(f.col("code"), _COUNTED), f.lit(": "), f.col("count").cast("string"), f.lit("."))
+    noticed = grouped.select(
+        "code", subject().alias("subject"), "topic", f.col("found")[0]["ledger_id"].alias("ledger_id"),
+        f.col("found")[0]["entry_ids"][0].alias("entry_id"), "count", f.lit("certain").alias("sureness"),
+        f.lit(_READ).alias("reason"), message.alias("message"),
+        f.slice(f.flatten("found.places"), 1, MAX_EVIDENCE).alias("evidence"), f.lit(False).alias("incomplete"),
+    )  # fmt: skip
+    return as_findings(noticed, origin)

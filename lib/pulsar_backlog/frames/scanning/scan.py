@@ -1,21 +1,23 @@
-"""The door from scan units to `entries` and `rejects`: units go out as a broadcast, Arrow batches come back."""
+"""The door from scan units to tables: units go out as a broadcast, files or Arrow batches come back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
-from pulsar_backlog.frames.schemas import arrow_schema, spark_schema
+from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
-from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
+from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_files
 from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
+from pulsar_backlog.scanning.fact_runs import ROW_TABLES, FactRuns, Runs
 from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
 
 MAX_PACK_UNITS = 256
@@ -26,14 +28,21 @@ TASKS_PER_CORE = 4
 """Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
 
 
-class AccountsParam(AccumulatorParam[Accounts]):
-    """Collects the accounts of finished units; a unit that is scanned again replaces its own account."""
+SCAN_TABLES = ("entries", *ROW_TABLES)
+"""Tables that tasks of a scan write. `entries` comes first, as its rows do."""
 
-    def zero(self, value: Accounts) -> Accounts:
-        """No accounts."""
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class ByKey(AccumulatorParam[dict[Key, Value]]):
+    """Collects what tasks tell of units and runs; what is scanned again replaces what was told of it."""
+
+    def zero(self, value: dict[Key, Value]) -> dict[Key, Value]:
+        """Nothing told."""
         return {}
 
-    def addInPlace(self, value1: Accounts, value2: Accounts) -> Accounts:  # noqa: N802 - Spark's name
+    def addInPlace(self, value1: dict[Key, Value], value2: dict[Key, Value]) -> dict[Key, Value]:  # noqa: N802 - Spark's name
         """Both, the later one winning."""
         value1.update(value2)
         return value1
@@ -69,25 +78,40 @@ def entries_frame(
     return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(scan.batches), schema), scan.accounts
 
 
-def entry_files(
-    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, folder: Path, prefix: str
-) -> tuple[DataFrame, Accumulator[Accounts]]:
-    """The same rows, written by the tasks into Parquet files: a row of `FILES_DDL` for each file.
+def scan_files(
+    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, places: Mapping[str, Place]
+) -> tuple[DataFrame, Accumulator[Accounts], Accumulator[Runs]]:
+    """The same rows and those of the fact tables, written by the tasks into Parquet files: rows of `FILES_DDL`.
+
+    The accumulators have the accounts of units, and the facts of what each task saw of a ledger, once all files were
+    collected.
 
     Args:
         spark: session whose tasks share a disk with this process.
         source: where the ledgers lie.
         units: what to scan.
         cluster: name of the cluster.
-        folder: of the `entries` table.
-        prefix: how the files' names begin.
+        places: where files go, for each of `SCAN_TABLES`.
     """
     scan = _Scan(spark, source, units, cluster)
+    runs: Accumulator[Runs] = spark.sparkContext.accumulator({}, ByKey())
+    tables = {name: (places[name], arrow_schema(TABLES[name]), TABLES[name]) for name in SCAN_TABLES}
 
-    def write_file(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from write_data_file(scan.batches(batches), folder, prefix, scan.schema, TABLES["entries"])
+    def write_files(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from write_data_files(_with_facts(scan.batches(numbers), cluster, runs), tables)
 
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(write_file), FILES_DDL), scan.accounts
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(write_files), FILES_DDL), scan.accounts, runs
+
+
+def _with_facts(
+    batches: Iterable[pa.RecordBatch], cluster: str, runs: Accumulator[Runs]
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The entries of a task, and what is made of them on the way, each with its table's name."""
+    facts = FactRuns(cluster, runs.add)
+    for batch in batches:
+        yield "entries", batch
+        yield from facts.add(batch)
+    yield from facts.end()
 
 
 class _Scan:
@@ -95,19 +119,20 @@ class _Scan:
 
     def __init__(self, spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> None:
         packs = pack_units(units, spark.sparkContext.defaultParallelism)
-        self.accounts = spark.sparkContext.accumulator({}, AccountsParam())
-        self.schema = arrow_schema(TABLES["entries"])
+        self.accounts: Accumulator[Accounts] = spark.sparkContext.accumulator({}, ByKey())
         self.packs = len(packs)
         self._units = spark.sparkContext.broadcast(packs)
         self._source, self._cluster = source, cluster
 
     def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The entries of the packs whose numbers come in."""
+        schema = arrow_schema(TABLES["entries"])
         for unit in _units_of(numbers, self._units.value):
             account = UnitAccount()
-            for piece in scan_unit(self._source, unit, self._cluster, self.schema):
+            for piece in scan_unit(self._source, unit, self._cluster, schema):
                 account += piece.account
-                yield from piece.batches
+                if piece.batch is not None:
+                    yield piece.batch
             self.accounts.add({unit_key(unit): account})
 
 

@@ -1,24 +1,26 @@
-"""The door to the acknowledgement join: entries in ledger order in, unacknowledged runs and sums per subscription out.
+"""The door to the acknowledgement join: spans of entries in, unacknowledged runs and sums per subscription out.
 
-One pass over the entries, one ledger at a time, all subscriptions of its topic at once. What stays in memory is the
-states (bitmaps) and, of one ledger, its runs.
+A span that is acknowledged as a whole, or not at all, is told by its sums; entries are looked at one by one where a
+subscription's state cuts through a span. One ledger at a time, all subscriptions of its topic at once. What stays in
+memory is the states (bitmaps) and, of one ledger, its runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from pulsar_backlog.facts.spans import entry_ids_of
 from pulsar_backlog.frames.schemas import spark_schema
-from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, rows_of
-from pulsar_backlog.subscriptions.states import States
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
+from pulsar_backlog.subscriptions.states import OpenedState, States
 from pulsar_backlog.workers import quiet
 
 SUM = "sum"
@@ -28,87 +30,130 @@ _SCHEMA = (
     " bytes bigint not null, unacked_batch_indexes array<int>, publish_time_ms bigint, redelivered_bytes bigint,"
     " rolled_back_entries bigint, rolled_back_bytes bigint, impossible boolean"
 )
+_SUMS = (
+    "topic", "ledger_id", "first_entry_id", "last_entry_id", "entries", "messages", "bytes", "first_publish_time_ms",
+)  # fmt: skip
+_LISTS = ("entry_ids", "lengths", "message_counts", "publish_times_ms")
+_PLACE = ("ledger_id", "first_entry_id")
 _OUT_ROWS = 1 << 16
 
-
-def message_count() -> Column:
-    """Messages in an entry: none in a marker, one in a bare one."""
-    count = f.greatest(f.coalesce(f.col("num_messages_in_batch"), f.lit(1)), f.lit(0))
-    return f.when(f.col("marker_type").isNotNull(), 0).otherwise(count).cast("bigint")
+Key = tuple[str, int]
+"""A topic, and a ledger of it."""
 
 
-def join_acks(entries: DataFrame, states: States, partitions: int) -> DataFrame:
+def cut_spans(spans: DataFrame, states: States) -> DataFrame:
+    """The places of spans through which a subscription's state cuts: only their lists are needed."""
+    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
+
+    def cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        opened = _Opened(shared.value)
+        for batch in batches:
+            rows = [row for row in batch.to_pylist() if opened.is_cut(row)]
+            if rows:
+                yield pa.RecordBatch.from_pylist([{name: row[name] for name in _PLACE} for row in rows])
+
+    wanted = spans.filter(f.col("topic").isin(list(states))).select("topic", *_PLACE, "last_entry_id")
+    return wanted.mapInArrow(quiet(cut), "ledger_id bigint, first_entry_id bigint")
+
+
+def join_acks(spans: DataFrame, cut: DataFrame, states: States, partitions: int) -> DataFrame:
     """Runs of unacknowledged entries (`kind` as in `ack_ranges`), and a row of kind `sum` per subscription and ledger.
 
     Only entries of topics that have states count. A ledger's rows meet in one task.
+
+    Args:
+        spans: rows of `entry_spans`.
+        cut: as by `cut_spans`.
+        states: of the subscriptions.
+        partitions: tasks.
     """
-    shared = entries.sparkSession.sparkContext.broadcast(dict(states))
+    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
     schema = spark_schema(_SCHEMA)
     arrow = to_arrow_schema(schema)
 
     def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        open_key: tuple[str, int] | None = None
-        joins: list[tuple[str, AckJoin]] = []
-        for batch in batches:
-            for key, piece in _pieces(batch):
-                if key != open_key:
-                    yield from _finished(open_key, joins, shared.value, arrow)
-                    open_key = key
-                    joins = [(s.view.name, AckJoin(s.opened(key[1]))) for s in shared.value.get(key[0], ())]
-                for _, join in joins:
-                    join.add(piece)
-        yield from _finished(open_key, joins, shared.value, arrow)
+        rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
+        opened = _Opened(shared.value)
+        for key, of_ledger in groupby(rows, key=_key):
+            yield from _joined(key, of_ledger, opened, arrow)
 
-    wanted = entries.filter(f.col("topic").isin(list(states))).select(
-        "topic", "ledger_id", "entry_id", f.col("length").cast("bigint").alias("bytes"),
-        message_count().alias("messages"), "publish_time_ms",
-    )  # fmt: skip
+    mine = spans.filter(f.col("topic").isin(list(states)))
+    lists = mine.select(*_PLACE, *_LISTS).join(f.broadcast(cut), on=list(_PLACE), how="left_semi")
+    wanted = mine.select(*_SUMS).join(lists, on=list(_PLACE), how="left")
     ordered = wanted.repartition(partitions, "topic", "ledger_id").sortWithinPartitions(
-        "topic", "ledger_id", "entry_id"
+        "topic", "ledger_id", "first_entry_id"
     )
-    return ordered.mapInArrow(quiet(join_partition), schema)
+    return ordered.select(*_SUMS, *_LISTS).mapInArrow(quiet(join_partition), schema)
 
 
-def _pieces(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], Piece]]:
-    if not batch.num_rows:
-        return
-    columns = {
-        name: batch.column(name).to_numpy()
-        for name in ("ledger_id", "entry_id", "bytes", "messages", "publish_time_ms")
-    }
-    ids = columns["ledger_id"]
-    cuts = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), batch.num_rows]
-    for start, stop in pairwise(cuts):
-        of = slice(start, stop)
-        key = (batch.column("topic")[start].as_py(), int(ids[start]))
-        yield (
-            key,
-            Piece(
-                columns["entry_id"][of], columns["bytes"][of], columns["messages"][of], columns["publish_time_ms"][of]
-            ),
-        )
+class _Opened:
+    """The subscriptions of the ledger asked about last, opened for it."""
+
+    def __init__(self, states: States) -> None:
+        self._states = states
+        self._key: Key | None = None
+        self._opened: dict[str, OpenedState] = {}
+
+    def of(self, key: Key) -> dict[str, OpenedState]:
+        """By name."""
+        if key != self._key:
+            self._key = key
+            self._opened = {state.view.name: state.opened(key[1]) for state in self._states.get(key[0], ())}
+        return self._opened
+
+    def is_cut(self, span: dict[str, Any]) -> bool:
+        """Whether any state cuts through a span."""
+        first, last = span["first_entry_id"], span["last_entry_id"]
+        return any(s.whole(first, last) is None for s in self.of((span["topic"], span["ledger_id"])).values())
 
 
-def _finished(
-    key: tuple[str, int] | None, joins: list[tuple[str, AckJoin]], states: States, arrow: pa.Schema
+def _joined(
+    key: Key, rows: Iterable[tuple[pa.RecordBatch, int]], opened: _Opened, arrow: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    if key is None:
-        return
-    highest = {s.view.name: s.view.highest_acked for s in states.get(key[0], ())}
+    """The rows of one ledger, whose spans come in order."""
+    states = opened.of(key)
+    joins = {name: AckJoin(state) for name, state in states.items()}
+    for batch, row in rows:
+        span = _span(batch, row)
+        piece: Piece | None = None
+        for name, join in joins.items():
+            whole = states[name].whole(span.first, span.last)
+            if whole is not None:
+                join.add_span(span, whole)
+                continue
+            piece = piece or _piece(batch, row)
+            join.add(piece)
     small: list[dict[str, Any]] = []
-    for name, join in joins:
+    for name, join in joins.items():
         join.finish()
         for columns in rows_of(join):
             for at in range(0, columns.shape[1], _OUT_ROWS):
-                yield _run_batch(key, name, columns[:, at : at + _OUT_ROWS], highest[name], arrow)
+                highest = states[name].subscription.view.highest_acked
+                yield _run_batch(key, name, columns[:, at : at + _OUT_ROWS], highest, arrow)
         small += _small_rows(key, name, join)
     if small:
         yield pa.RecordBatch.from_pylist(small, schema=arrow)
 
 
-def _run_batch(
-    key: tuple[str, int], name: str, columns: Any, highest: tuple[int, int], arrow: pa.Schema
-) -> pa.RecordBatch:
+def _key(at: tuple[pa.RecordBatch, int]) -> Key:
+    batch, row = at
+    return batch.column("topic")[row].as_py(), _int(batch, row, "ledger_id")
+
+
+def _span(batch: pa.RecordBatch, row: int) -> Span:
+    return Span(*(_int(batch, row, name) for name in _SUMS[2:]))
+
+
+def _piece(batch: pa.RecordBatch, row: int) -> Piece:
+    lists = (batch.column(name)[row].values.to_numpy().astype(np.int64) for name in _LISTS[1:])
+    return Piece(entry_ids_of(batch, row), *lists)
+
+
+def _int(batch: pa.RecordBatch, row: int, name: str) -> int:
+    return int(batch.column(name)[row].as_py())
+
+
+def _run_batch(key: Key, name: str, columns: Any, highest: tuple[int, int], arrow: pa.Schema) -> pa.RecordBatch:
     topic, ledger_id = key
     first, last, entries, messages, length = columns
     count = len(first)
@@ -125,7 +170,7 @@ def _run_batch(
     )
 
 
-def _small_rows(key: tuple[str, int], name: str, join: AckJoin) -> Iterator[dict[str, Any]]:
+def _small_rows(key: Key, name: str, join: AckJoin) -> Iterator[dict[str, Any]]:
     same = {"topic": key[0], "subscription": name, "ledger_id": key[1]}
     for hole in join.batch_holes:
         yield same | {

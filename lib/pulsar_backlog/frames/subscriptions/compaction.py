@@ -16,13 +16,16 @@ _REASON = "compaction works entry by entry; whether a later message with the key
 
 
 def compacted_stalls(
-    publications: DataFrame, entries: DataFrame, horizons: Mapping[str, Position], cluster: str
+    publications: DataFrame, noted: DataFrame, horizons: Mapping[str, Position], cluster: str
 ) -> DataFrame:
-    """Rows of `stalls` for keyed chunked messages that lie wholly before a topic's compaction horizon."""
+    """Rows of `stalls` for keyed chunked messages that lie wholly before a topic's compaction horizon.
+
+    `noted` are rows of `noted_entries`, where all chunks are.
+    """
     rows = [(topic, ledger_id, entry_id) for topic, (ledger_id, entry_id) in horizons.items()]
     ddl = "topic string, horizon_ledger_id bigint, horizon_entry_id bigint"
     before = publications.sparkSession.createDataFrame(rows, ddl)
-    keyed = entries.filter(f.col("partition_key").isNotNull()).select(
+    keyed = noted.filter("has_key").select(
         "topic", f.col("ledger_id").alias("first_ledger_id"), f.col("entry_id").alias("first_entry_id")
     )
     last = f.struct("last_ledger_id", "last_entry_id")

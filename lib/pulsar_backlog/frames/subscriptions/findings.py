@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
 from pulsar_backlog.frames.subscriptions.rows import Analysed, span_entries
@@ -58,8 +59,8 @@ def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
         return
     p = one.prediction
     if p.dropped_entries or p.dropped_batch_entries:
-        dropped = f"{p.dropped_ranges:,} ranges with {p.dropped_entries:,} acknowledged entries"
-        message = f"The next persist drops {dropped}, and {p.dropped_batch_entries:,} batch states."
+        dropped = f"{counted(p.dropped_ranges, 'range')} with {counted(p.dropped_entries, 'acknowledged entry')}"
+        message = f"The next persist drops {dropped}, and {counted(p.dropped_batch_entries, 'batch state')}."
         yield _told(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
     if "frame" in p.over_limits:
         message = f"The state takes {p.ranges_bytes:,} bytes as ranges and {p.long_array_bytes:,} as long lists."
@@ -73,7 +74,7 @@ def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
     redelivered = sum(map(len, p.redelivered.values()))
     if redelivered and p.redelivered_from:
         first = "{}:{}".format(*p.redelivered_from)
-        message = f"{redelivered:,} acknowledged entries from {first} on would be delivered again."
+        message = f"{counted(redelivered, 'acknowledged entry')} from {first} on would be delivered again."
         yield _told(one, "K08", message, redelivered, (first,))
     stored = one.found.stored
     if stored is not None and stored.downgrade_safe is False:

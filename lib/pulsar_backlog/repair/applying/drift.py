@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.applying.live import LiveSubscription, LiveTopic
@@ -130,7 +131,7 @@ def _before(target: Position | None) -> Position | None:
 def _consumers(action: Action, subscription: LiveSubscription, allowed: Allowed) -> list[str]:
     if not subscription.consumers:
         return []
-    what = f"{subscription.consumers} consumers are connected"
+    what = counted(subscription.consumers, "consumer is connected", "consumers are connected")
     if action.kind == "acknowledge" and subscription.type == "Shared":
         return [] if allowed.consumers else [f"{what}: stop them, or say --allow-consumers"]
     if action.kind == "acknowledge":
@@ -148,15 +149,14 @@ def _moved(
             reasons.append(f"mark-delete moved from {_text(expected)} to {_text(found)} since the plan was made")
         wanted = entries_of_runs(action.runs)
         if acked := len(wanted) - len(wanted - subscription.acked):
-            reasons.append(f"{acked} of its {len(wanted)} entries were acknowledged since the plan was made")
+            reasons.append(f"acknowledged since the plan was made: {acked:,} of its {counted(len(wanted), 'entry')}")
         return reasons
     if lost := baseline.lost(live, subscription.acked):
-        reasons.append(
-            f"{len(lost)} entries were acknowledged and are not any more: the cursor was reset or rolled back"
-        )
+        were = counted(len(lost), "entry was", "entries were")
+        reasons.append(f"{were} acknowledged and no longer: the cursor was reset or rolled back")
     others = baseline.by_others(subscription.acked)
     if others and not (allowed.consumers and action.kind == "acknowledge"):
-        reasons.append(f"someone else acknowledged {len(others)} entries since this plan last looked")
+        reasons.append(f"someone else acknowledged {counted(len(others), 'entry')} since this plan last looked")
     return reasons
 
 

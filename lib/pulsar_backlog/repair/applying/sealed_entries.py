@@ -19,6 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from google_crc32c import value as crc32c
 
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY, PREFIX
 from pulsar_backlog.repair.broker.cluster import Ledgers
 from pulsar_backlog.repair.broker.reading import RawEntry, raw_entry
@@ -46,9 +47,9 @@ def read_stored(ledgers: Ledgers, message: AsStored) -> tuple[RawEntry, ...]:
         source = ledgers.opened(message.source)
     except UsageError as error:
         raise SourceError(ledgers.source or message.source, "not_found", str(error)) from None
-    entries = []
+    opener, entries = BlockOpener(source), []
     for entry in message.entries:
-        data = source.read(entry.uri, entry.offset, entry.offset + entry.length).tobytes()
+        data = opener.read(entry.place).tobytes()
         entries.append(_checked(data, entry, source.uri(entry.uri)))
     if not all(entry.metadata.encryption_keys for entry in entries):
         raise SourceError(message.source, CHANGED, "it is not encrypted: it is never published like this")

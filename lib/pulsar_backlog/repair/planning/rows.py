@@ -107,7 +107,15 @@ def publication_of(row: Row, exported: Exported | None, stored: Stored | None = 
 def stored_of(row: Row, source: str) -> Stored:
     """A message with `parts`, of `repair_stored.stored_rows`; `source` is what the audit read."""
     entries = tuple(
-        StoredEntry((one["ledger_id"], one["entry_id"]), one["uri"], one["offset"], one["length"], one["checksum"])
+        StoredEntry(
+            (one["ledger_id"], one["entry_id"]),
+            one["uri"],
+            one["offset"],
+            one["length"],
+            one["checksum"],
+            one["inner_offset"],
+            one["block_length"],
+        )
         for one in row["parts"]
     )
     faults = [words for name, words in _FAULTS.items() if not row[name]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.repair.planning.safety import NOT_EXPORTED, UNSURE, UNVERIFIED
 from pulsar_backlog.repair.planning.values import Publication, Restored, StallRow, Stored, Subscription
 from pulsar_backlog.repair.runs import runs_of, runs_text
@@ -44,11 +45,6 @@ REPUBLISH_UNDO = (
 )
 SETTINGS_REASON = "Settings of clients and topic that suit this log and would have prevented what was found."
 SETTINGS_AFFECTS = "Advice; nothing is applied."
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def next_step(why: str, *, encrypted: bool = False) -> str:
@@ -248,7 +244,6 @@ def _readers(stored: Stored | None) -> str:
     if stored is None:
         return ""
     which = "the key" if stored.keys == 1 else f"one of the {stored.keys} keys"
-    batch = (
-        "" if stored.batch_size is None else f" It is a batch: all of its {stored.batch_size:,} messages come again."
-    )
+    size = stored.batch_size
+    batch = "" if size is None else f" It is a batch: {counted(size, 'message comes', 'messages come')} again."
     return f" Who reads it needs {which} that the original was encrypted for.{batch}"

@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.report.hostile import visible
 
 MAX_HEX_BYTES = 64
@@ -62,7 +63,7 @@ class ExplainModel:
 
     Attributes:
         position: `ledger:entry`.
-        object_offset: first byte of the entry in the object.
+        place: where the entry lies.
         data: its first bytes, all of them where it is small.
         length: bytes of the entry as stored.
         spans: in the order of the bytes, a span before those within it.
@@ -75,8 +76,7 @@ class ExplainModel:
 
     position: str
     topic: str | None
-    object_path: str
-    object_offset: int
+    place: Place
     data: bytes
     length: int
     spans: tuple[Span, ...]
@@ -86,6 +86,14 @@ class ExplainModel:
     notes: tuple[str, ...] = ()
     show_values: bool = False
     subscriptions: tuple[NamedValue, ...] | None = None
+
+
+def _place(place: Place) -> str:
+    """Where an entry lies, in words."""
+    where = f"{visible(place.path)} at byte {place.offset:,}"
+    if place.block_length is None or place.inner_offset is None:
+        return where
+    return f"{where}, in a block of {place.block_length:,} bytes; decompressed, at byte {place.inner_offset:,} of it"
 
 
 @dataclass(frozen=True)
@@ -145,7 +153,7 @@ def print_explain(model: ExplainModel, console: Console) -> None:
     _line(console, Text(f"Entry {visible(model.position)}: {visible(model.checksum)}", style="bold"))
     topic = "unknown" if model.topic is None else visible(model.topic)
     _line(console, Text(f"Topic: {topic}"))
-    place = f"{visible(model.object_path)} at byte {model.object_offset:,}"
+    place = _place(model.place)
     _line(console, Text(f"Stored in {place}, {model.length:,} bytes"))
     for note in model.notes:
         _line(console, Text(f"Note: {visible(note)}", style="yellow"))

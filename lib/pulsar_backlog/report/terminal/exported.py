@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 
 from rich.console import Console
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.words import byte_size
 
@@ -55,7 +56,8 @@ def _lines(summary: ExportSummary) -> Iterator[str]:
         yield "No message was exported: none that is whole is within the filters."
     else:
         size = byte_size(summary.payload_bytes)
-        yield f"{summary.messages:,} messages exported, {summary.verified:,} of them verified ({size}): {where}"
+        exported = f"{counted(summary.messages, 'message')} exported"
+        yield f"{exported}, {summary.verified:,} of them verified ({size}): {where}"
     for code, (sentence, count) in sorted(summary.findings.items()):
         yield f"  {code}  {sentence}: {count:,}"
     if summary.verified < summary.messages:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
@@ -12,6 +13,9 @@ from rich.console import Console
 
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.terms import INCOMPLETE
+from pulsar_backlog.wire.message_id import MessageId
+
+_PARTITION = re.compile(r"-partition-(\d{1,9})$", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,36 @@ def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | N
         notes.append(f"times do not rise here: a seek by time may land anywhere up to {window[1]}, past newer entries")
     words = f"by {whose} the first entry at or after it is {found.position}"
     return replace(found, words=words, notes=(*notes, *found.notes), clock=clock, window=window)
+
+
+def doubts_about_id(wanted: MessageId, row: Mapping[str, Any]) -> Iterator[str]:
+    """What an id says and the tables do not.
+
+    Args:
+        wanted: the id.
+        row: of `seek_positions`: the entry at its ledger and entry id.
+    """
+    if wanted.batch_index is not None and wanted.batch_index >= (row["num_messages_in_batch"] or 1):
+        held = row["num_messages_in_batch"] or 1
+        yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {held}"
+    if not _partition_can_be(wanted, row):
+        yield f"the id names partition {wanted.partition}, but the ledger is of this topic: is it another cluster's id?"
+    seek = (row["seek_ledger_id"], row["seek_entry_id"])
+    if wanted.first_chunk is not None and wanted.first_chunk != seek:
+        yield f"the id names {wanted.first_chunk[0]}:{wanted.first_chunk[1]} as the first chunk, which is not so here"
+    if row["state"] is not None and wanted.first_chunk is None and seek != (wanted.ledger_id, wanted.entry_id):
+        yield "clients that are given this id begin in mid-message and skip it: use the position to seek"
+
+
+def _partition_can_be(wanted: MessageId, row: Mapping[str, Any]) -> bool:
+    """Whether some client names this entry so.
+
+    Go writes 0 for whatever it reads by its own name; `pulsar-admin topics peek-messages` writes the place in a batch.
+    """
+    named = _PARTITION.search(row["topic"] or "")
+    if wanted.partition in (None, 0) or (named is not None and wanted.partition == int(named[1])):
+        return True
+    return wanted.batch_index is None and (wanted.partition or 0) < (row["num_messages_in_batch"] or 0)
 
 
 def print_located(found: Sequence[Located], console: Console) -> None:

@@ -16,8 +16,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.hostile import shell_word, visible
-from pulsar_backlog.report.words import byte_size, counted
+from pulsar_backlog.report.words import byte_size
 
 MAX_ACTIONS = 40
 MAX_REASONS = 8

@@ -6,13 +6,14 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.report.acks_view import ACTIONS
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.hostile import visible
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Verdict, judge
-from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, counted, duration, severity_rank, spaced
+from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
 
 MAX_WORST = 8
 MAX_FACTS = 12

@@ -1,0 +1,159 @@
+"""An unfinished send whose message is stored whole under another publish time: nothing of it is lost.
+
+An application that sends a message again under its sequence id gives it another publish time. With deduplication on,
+the broker stores all its chunks but the last, the only one whose sequence id it looks at (MessageDeduplication,
+apache/pulsar#20948). Without it, a producer that was restarted reuses uuids for other content: equal payload checksums
+tell the two apart, and they say nothing of the chunks that are not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, FamilyFold, LogEdge, Publication, codec, position, trusted
+from pulsar_backlog.terms import Position, Sureness
+
+_UNCLEAR = frozenset({"metadata_conflict", "copies_differ", "sizes_lie"})
+_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class _Resend:
+    """What an unfinished publication is beside a whole one.
+
+    Attributes:
+        whole: the whole one.
+        is_told: whether every stored chunk holds the same bytes; else that cannot be found out.
+        is_dropped: whether only the end is missing that deduplication drops.
+    """
+
+    whole: Publication
+    is_told: bool
+    is_dropped: bool
+
+
+def tell_resends(family: FamilyFold, by_time: Mapping[int, Sequence[ChunkRow]], edge: LogEdge) -> FamilyFold:
+    """The family with what is left of resends told as that.
+
+    Args:
+        family: the verdict on each publication by itself.
+        by_time: its rows by publish time, in position order.
+        edge: what is known about the log.
+    """
+    whole = [one for one in family.publications if _is_clear_and_whole(one)]
+    if not whole:
+        return family
+    resends = {
+        one.publish_time_ms: found
+        for one in family.publications
+        if one.state == "orphan_prefix" and (found := _resend_of(one, whole, by_time, edge))
+    }
+    if not resends:
+        return family
+    # What deduplication left is no other message.
+    messages = {time for time in by_time if not (time in resends and resends[time].is_dropped)}
+    publications = tuple(_told(one, resends.get(one.publish_time_ms), len(messages) > 1) for one in family.publications)
+    residues = {time for time, found in resends.items() if found.is_told and _is_after(by_time[time], found.whole)}
+    return FamilyFold(publications, tuple(_role(role, residues) for role in family.roles))
+
+
+def _is_clear_and_whole(one: Publication) -> bool:
+    return one.state == "whole" and one.rebuildable and not _UNCLEAR & set(one.flags)
+
+
+def _resend_of(
+    one: Publication, whole: Iterable[Publication], by_time: Mapping[int, Sequence[ChunkRow]], edge: LogEdge
+) -> _Resend | None:
+    """The whole publication that it is a resend of, the surest; None when there is none."""
+    rows = by_time[one.publish_time_ms]
+    if _UNCLEAR & set(one.flags) or not all(map(trusted, rows)):
+        return None
+    found = []
+    for other in whole:
+        picks = _picks(other, by_time[other.publish_time_ms])
+        compared = [_holds_same(row, picks) for row in rows]
+        if False in compared:
+            continue
+        is_told = None not in compared
+        lacks_only_end = one.present_chunks == one.num_chunks - 1
+        is_dropped = is_told and edge.deduplicated and lacks_only_end and _is_after(rows, other)
+        found.append(_Resend(other, is_told, is_dropped))
+    return max(found, key=lambda resend: (resend.is_dropped, resend.is_told), default=None)
+
+
+def _picks(whole: Publication, rows: Iterable[ChunkRow]) -> Mapping[int, ChunkRow]:
+    """The copies that the whole message is made of, by chunk id."""
+    by_place = {position(row): row for row in rows}
+    return {chunk_id: by_place[ledger_id, entry_id] for chunk_id, ledger_id, entry_id, *_ in whole.manifest}
+
+
+def _holds_same(row: ChunkRow, picks: Mapping[int, ChunkRow]) -> bool | None:
+    """Whether the row is a copy of its chunk in the whole message; None when their bytes cannot be compared.
+
+    Every encryption of the same bytes gives others.
+    """
+    other = picks.get(-1 if row.chunk_id is None else row.chunk_id)
+    if other is None or _said(row) != _said(other) or row.payload_length != other.payload_length:
+        return False
+    if row.payload_crc32c is None or other.payload_crc32c is None:
+        return None
+    return row.payload_crc32c == other.payload_crc32c or (None if row.encrypted else False)
+
+
+def _said(row: ChunkRow) -> tuple[object, ...]:
+    return (
+        row.producer_name,
+        row.sequence_id,
+        row.num_chunks,
+        row.total_bytes,
+        codec(row),
+        row.uncompressed_size,
+        row.encrypted,
+        row.metadata_digest,
+    )
+
+
+def _is_after(rows: Sequence[ChunkRow], whole: Publication) -> bool:
+    """Whether the rows were stored when the message was already whole."""
+    return position(rows[0]) > _last_pick(whole)
+
+
+def _last_pick(whole: Publication) -> Position:
+    return max((ledger_id, entry_id) for _, ledger_id, entry_id, *_ in whole.manifest)
+
+
+def _told(one: Publication, resend: _Resend | None, is_reused: bool) -> Publication:
+    flags = set(one.flags)
+    if not is_reused:
+        flags.discard("uuid_reused")
+    if resend is None:
+        return replace(one, flags=tuple(sorted(flags)))
+    if resend.is_told:
+        flags.add("resend_residue")
+    doubts: tuple[Sureness, ...] = (one.sureness, resend.whole.sureness, "certain" if resend.is_dropped else "likely")
+    return replace(
+        one,
+        flags=tuple(sorted(flags)),
+        sureness=max(doubts, key=_WEIGHT.__getitem__),
+        reason=f"{_reason(resend)}; {one.reason}",
+    )
+
+
+def _reason(resend: _Resend) -> str:
+    whole = resend.whole
+    place = (
+        f"stored whole at {whole.first_ledger_id}:{whole.first_entry_id} to "
+        f"{whole.last_ledger_id}:{whole.last_entry_id}"
+    )
+    if not resend.is_told:
+        why = "encrypted bytes cannot" if whole.encrypted else "without checksums of both their bytes cannot"
+        return f"it may be the message of the same sequence id and sizes that is {place}: {why} be compared"
+    same = f"by checksum its chunks hold the bytes of those of the message {place} under the same sequence id"
+    if resend.is_dropped:
+        return f"{same}, and deduplication is on, which drops the last chunk of what is sent again"
+    return f"{same}, but what the missing ones held is not known"
+
+
+def _role(role: ChunkRole, residues: set[int]) -> ChunkRole:
+    return replace(role, role="residue") if role.publish_time_ms in residues and role.role == "orphan" else role

@@ -1,0 +1,120 @@
+"""Counts and extremes of a stretch of entries; both add up in any order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+
+from pulsar_backlog.facts.stretch import Bools, Stretch, equals
+from pulsar_backlog.wire.metadata import COMPRESSIONS
+
+UNKNOWN_CODEC = "UNKNOWN"
+"""Stands for every codec that has no name, so that nobody makes a long list of them."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What adds up: columns of `ledger_facts` of the same names, which say what they count."""
+
+    entries: int = 0
+    bytes: int = 0
+    messages: int = 0
+    batches: int = 0
+    chunk_entries: int = 0
+    entries_with_uuid: int = 0
+    checksum_mismatch: int = 0
+    checksum_absent: int = 0
+    broker_timestamps: int = 0
+    publish_time_nulls: int = 0
+    non_positive_lengths: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+LEAST, MOST = {"of": min}, {"of": max}
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Least and greatest: columns of `ledger_facts` of the same names; None where there is nothing."""
+
+    first_entry_id: int | None = field(default=None, metadata=LEAST)
+    last_entry_id: int | None = field(default=None, metadata=MOST)
+    last_byte: int | None = field(default=None, metadata=MOST)
+    largest_entry_bytes: int | None = field(default=None, metadata=MOST)
+    lowest_index: int | None = field(default=None, metadata=LEAST)
+    highest_index: int | None = field(default=None, metadata=MOST)
+    oldest_stored_ms: int | None = field(default=None, metadata=LEAST)
+    newest_stored_ms: int | None = field(default=None, metadata=MOST)
+    max_publish_skew_ms: int | None = field(default=None, metadata=MOST)
+
+    def __add__(self, other: Extremes) -> Extremes:
+        """Of both."""
+        return Extremes(
+            *(_chosen(f.metadata["of"], getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        )
+
+
+def _chosen(of: Callable[..., int], one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return of(one, other)
+
+
+def counts_of(stretch: Stretch) -> Counts:
+    """The counts of a stretch."""
+    batch = stretch.batch
+    chunks = stretch.known("num_chunks_from_msg")
+    # One chunk of one is a message of its own.
+    outside = ~stretch.is_marker & ~(chunks.present & (chunks.values > 1))
+    said = np.where(batch.present, batch.values, 1)
+    return Counts(
+        entries=len(stretch),
+        bytes=int(stretch.lengths.sum()),
+        messages=int(said[outside].sum()),
+        batches=_count(batch.present & ~stretch.is_marker),
+        chunk_entries=_count(stretch.is_chunk),
+        entries_with_uuid=_count(stretch.has_uuid),
+        checksum_mismatch=_count(stretch.is_damaged),
+        checksum_absent=_count(stretch.is_unchecked),
+        broker_timestamps=_count(stretch.broker_ms.present),
+        publish_time_nulls=_count(~stretch.publish_ms.present),
+        non_positive_lengths=_count(stretch.lengths <= 0),
+    )
+
+
+def extremes_of(stretch: Stretch) -> Extremes:
+    """The extremes of a stretch, which has an entry at least."""
+    both = stretch.publish_ms.present & stretch.broker_ms.present
+    skew = np.abs(stretch.publish_ms.values - stretch.broker_ms.values)[both]
+    return Extremes(
+        first_entry_id=int(stretch.entry_ids.min()),
+        last_entry_id=int(stretch.entry_ids.max()),
+        last_byte=int((stretch.longs("offset") + stretch.stored_lengths).max()),
+        largest_entry_bytes=int(stretch.lengths.max()),
+        lowest_index=stretch.index.least(),
+        highest_index=stretch.index.most(),
+        oldest_stored_ms=stretch.stored_ms.least(),
+        newest_stored_ms=stretch.stored_ms.most(),
+        max_publish_skew_ms=int(skew.max()) if len(skew) else None,
+    )
+
+
+def codecs_of(stretch: Stretch) -> Counter[str]:
+    """Entries by codec; without one it is the first, `NONE`."""
+    column = stretch.rows.column("compression")
+    found = Counter({COMPRESSIONS[0]: column.null_count})
+    if column.null_count < len(column):
+        named = {name: _count(equals(column.fill_null(""), name)) for name in COMPRESSIONS}
+        found.update(named)
+        found[UNKNOWN_CODEC] = len(column) - found.total()
+    return +found
+
+
+def _count(when: Bools) -> int:
+    return int(np.count_nonzero(when))

@@ -1,0 +1,89 @@
+"""Rows in groups, as numpy does it: sums, extremes, firsts and lasts, without an object per row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pulsar_backlog.facts.stretch import Bools, Known, Longs
+
+_LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which group each row belongs to.
+
+    Attributes:
+        codes: number of each row's group.
+        count: of groups.
+    """
+
+    codes: Longs
+    count: int
+
+    def __len__(self) -> int:
+        return self.count
+
+    def sums(self, values: Longs, wanted: Bools) -> Longs:
+        """The sum of each group's wanted rows."""
+        found = np.zeros(len(self), dtype=np.int64)
+        np.add.at(found, self.codes[wanted], values[wanted])
+        return found
+
+    def counts(self, wanted: Bools) -> Longs:
+        """How many rows of each group are wanted."""
+        return np.bincount(self.codes[wanted], minlength=len(self)).astype(np.int64)
+
+    def least(self, column: Known) -> Known:
+        """The smallest number of each group."""
+        found = np.full(len(self), _MOST)
+        np.minimum.at(found, self.codes[column.present], column.values[column.present])
+        return self._where_any(found, column.present)
+
+    def most(self, column: Known) -> Known:
+        """The largest number of each group."""
+        found = np.full(len(self), _LEAST)
+        np.maximum.at(found, self.codes[column.present], column.values[column.present])
+        return self._where_any(found, column.present)
+
+    def first(self) -> Longs:
+        """The first row of each group."""
+        found = np.zeros(len(self), dtype=np.int64)
+        found[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return found
+
+    def last(self, wanted: Bools) -> Known:
+        """The last wanted row of each group."""
+        found = np.zeros(len(self), dtype=np.int64)
+        found[self.codes[wanted]] = np.flatnonzero(wanted)
+        return self._where_any(found, wanted)
+
+    def last_of_most(self, wanted: Bools, *columns: Longs) -> Known:
+        """Among each group's wanted rows the last one of those with the largest numbers, columns compared in order."""
+        left = wanted
+        for values in columns:
+            most = self.most(Known(values, left))
+            left = left & (values == most.values[self.codes])
+        return self.last(left)
+
+    def _where_any(self, found: Longs, wanted: Bools) -> Known:
+        present = np.zeros(len(self), dtype=np.bool_)
+        present[self.codes[wanted]] = True
+        return Known(np.where(present, found, 0), present)
+
+
+def grouped_by(*columns: pa.Array) -> Groups:
+    """Rows grouped by what columns of text hold, null being one text of its own."""
+    codes, count = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy(zero_copy_only=False)
+        count = len(encoded.dictionary)
+        if len(columns) > 1:
+            found, codes = np.unique(codes, return_inverse=True)
+            count = len(found)
+    return Groups(codes.astype(np.int64, copy=False), count)

@@ -1,0 +1,42 @@
+"""Rows of `noted_entries`: of the entries of a stretch those that later jobs look at one by one, with a few columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pulsar_backlog.facts.digest import metadata_digests
+from pulsar_backlog.facts.stretch import known, present
+from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.noted_entries import TABLE
+from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
+
+_CHUNK_FIELDS = ("uuid", "num_chunks_from_msg", "chunk_id")
+
+
+def noted_rows(entries: pa.RecordBatch) -> pa.RecordBatch | None:
+    """The rows of `noted_entries` among rows of `entries`; None when there is none."""
+    wanted = pc.equal(entries.column("checksum_state"), "mismatch")
+    markers = entries.column("marker_type")
+    if markers.null_count < len(markers):
+        wanted = pc.or_(wanted, pc.is_in(markers, pa.array([TXN_COMMIT, TXN_ABORT], markers.type)))
+    chunk_fields = [column for name in _CHUNK_FIELDS if (column := entries.column(name)).null_count < len(column)]
+    for column in chunk_fields:
+        wanted = pc.or_(wanted, pc.and_(pc.is_valid(column), pc.is_null(markers)))
+    if not pc.any(wanted).as_py():
+        return None
+    return _noted(entries.filter(wanted))
+
+
+def _noted(entries: pa.RecordBatch) -> pa.RecordBatch:
+    broker_ms = known(entries.column("broker_timestamp"))
+    made = {
+        "broker_timestamp_ms": pa.array(broker_ms.values, mask=~broker_ms.present),
+        "has_key": pa.array(present(entries.column("partition_key"))),
+        "is_encrypted": pa.array(present(entries.column("encryption_keys"))),
+        "metadata_digest": pa.array(metadata_digests(entries).view(np.int64)),
+    }
+    schema = arrow_schema(TABLE)
+    arrays = [made[field.name] if field.name in made else entries.column(field.name) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

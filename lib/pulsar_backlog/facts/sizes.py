@@ -1,0 +1,64 @@
+"""Entries, bytes and chunks over time, in at most `CELLS` cells however long the time is.
+
+Cells are as wide as a power of two of milliseconds and begin at its multiples, so narrow ones fit into wide ones: the
+cells of two stretches make those of both together, wherever they were cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulsar_backlog.facts.stretch import Longs, Stretch
+
+CELLS = 128
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What was stored when.
+
+    Attributes:
+        cell_ms: width of a cell, a power of two; 1 where there is none.
+        starts: where cells begin, ascending multiples of the width; only those that hold an entry.
+        sums: rows of entries, bytes, entries with a chunk uuid; a column for each cell.
+    """
+
+    cell_ms: int
+    starts: Longs
+    sums: Longs
+
+    def __add__(self, other: Sizes) -> Sizes:
+        """Both together."""
+        if not len(self.starts) or not len(other.starts):
+            return self if len(self.starts) else other
+        starts = np.concatenate((self.starts, other.starts))
+        return _cells(starts, np.concatenate((self.sums, other.sums), axis=1), max(self.cell_ms, other.cell_ms))
+
+
+def sizes_of(stretch: Stretch) -> Sizes:
+    """The sizes of a stretch; entries of no known time are left out."""
+    timed = stretch.stored_ms.present
+    entries, chunks = np.ones(len(stretch), dtype=np.int64), stretch.has_uuid.astype(np.int64)
+    sums = np.stack((entries, stretch.lengths, chunks))[:, timed]
+    return _cells(stretch.stored_ms.values[timed], sums, 1)
+
+
+def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
+    """The narrowest width from `least_ms` on with which `CELLS` cells cover both times."""
+    width = least_ms
+    while last_ms // width - first_ms // width >= CELLS:
+        width *= 2
+    return width
+
+
+def _cells(times: Longs, sums: Longs, least_ms: int) -> Sizes:
+    if not len(times):
+        return Sizes(1, times, sums)
+    width = width_ms(int(times.min()), int(times.max()), least_ms)
+    starts, cell = np.unique(times // width, return_inverse=True)
+    added = np.zeros((len(sums), len(starts)), dtype=np.int64)
+    for into, values in zip(added, sums, strict=True):
+        np.add.at(into, cell, values)
+    return Sizes(width, starts * width, added)

@@ -1,0 +1,70 @@
+"""Rows of `entry_spans`: the sizes of the entries of a stretch, as sums and as lists."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from pulsar_backlog.facts.steps import PublishTimes
+from pulsar_backlog.facts.stretch import Known, Longs, Stretch, known
+from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.entry_spans import TABLE
+
+
+def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
+    """One row: a stretch of at least one entry."""
+    schema = arrow_schema(TABLE)
+    ids, lengths, messages = stretch.entry_ids, stretch.lengths, stretch.message_counts
+    publish_ms = stretch.longs("publish_time_ms")
+    untimed = np.flatnonzero(~stretch.told_publish_ms.present)
+    consecutive = bool((np.diff(ids) == 1).all())
+    values = {
+        "cluster": cluster,
+        "topic": stretch.topic,
+        "ledger_id": stretch.ledger_id,
+        "first_entry_id": int(ids[0]),
+        "last_entry_id": int(ids[-1]),
+        "entries": len(ids),
+        "messages": int(messages.sum()),
+        "bytes": int(lengths.sum()),
+        "first_publish_time_ms": int(publish_ms[0]),
+    }
+    lists = {
+        "entry_ids": None if consecutive else ids,
+        "lengths": lengths,
+        "message_counts": messages,
+        "publish_times_ms": publish_ms,
+        "untimed": untimed if len(untimed) else None,
+    }
+    arrays = [
+        _list(lists[field.name], field.type) if field.name in lists else pa.array([values[field.name]], field.type)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def entry_ids_of(rows: pa.RecordBatch, row: int) -> Longs:
+    """The ids of the entries of a span."""
+    listed = rows.column("entry_ids")[row]
+    if listed.is_valid:
+        return np.asarray(listed.values.to_numpy(), dtype=np.int64)
+    first, last = (rows.column(name)[row].as_py() for name in ("first_entry_id", "last_entry_id"))
+    return np.arange(first, last + 1)
+
+
+def publish_times_of(rows: pa.RecordBatch, row: int) -> PublishTimes:
+    """The publish times of a span that may be compared."""
+    times = known(rows.column("publish_times_ms")[row].values)
+    told = times.present.copy()
+    untimed = rows.column("untimed")[row]
+    if untimed.is_valid:
+        told[untimed.values.to_numpy()] = False
+    return PublishTimes(entry_ids_of(rows, row), Known(times.values, told))
+
+
+def _list(values: Longs | None, kind: pa.ListType) -> pa.Array:
+    """A column of one list."""
+    if values is None:
+        return pa.nulls(1, kind)
+    items = pa.array(values).cast(kind.value_type)
+    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), items, type=kind)

@@ -1,0 +1,203 @@
+"""A stretch of decoded entries of one ledger, as numpy columns: what every fact is made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Longs = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+COLUMNS = (
+    "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
+    "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id",
+    "publish_time", "publish_time_ms", "replicated_from", "compression", "num_messages_in_batch", "marker_type", "uuid",
+    "num_chunks_from_msg", "chunk_id", "flags",
+)  # fmt: skip
+"""Columns of `entries` that facts are made from."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Whole numbers that may be absent; `values` are 0 where they are."""
+
+    values: Longs
+    present: Bools
+
+    def __and__(self, wanted: Bools) -> Known:
+        """The same, absent where not wanted."""
+        present = self.present & wanted
+        return Known(np.where(present, self.values, 0), present)
+
+    def or_else(self, other: Known) -> Known:
+        """The other's number where this one is absent."""
+        return Known(np.where(self.present, self.values, other.values), self.present | other.present)
+
+    def at(self, place: int) -> int | None:
+        """The number at a place, or None."""
+        return int(self.values[place]) if self.present[place] else None
+
+    def least(self) -> int | None:
+        """The smallest number, or None."""
+        return int(self.values[self.present].min()) if self.present.any() else None
+
+    def most(self) -> int | None:
+        """The largest number, or None."""
+        return int(self.values[self.present].max()) if self.present.any() else None
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Entries that follow each other in one ledger, in the order stored; `rows` holds at least `COLUMNS`."""
+
+    rows: pa.RecordBatch
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    @property
+    def topic(self) -> str | None:
+        """The topic of all of them."""
+        return None if not len(self) else self.rows.column("topic")[0].as_py()
+
+    @property
+    def ledger_id(self) -> int:
+        """The ledger of all of them."""
+        return int(self.rows.column("ledger_id")[0].as_py())
+
+    def longs(self, name: str) -> Longs:
+        """A column of whole numbers that is never null."""
+        return np.asarray(self.rows.column(name).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    @property
+    def stored_lengths(self) -> Longs:
+        """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
+        blocks = known(self.rows.column("block_length"))
+        return np.where(blocks.present, blocks.values, self.lengths)
+
+    def bools(self, name: str) -> Bools:
+        """A column of truths that is never null."""
+        return np.asarray(self.rows.column(name).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+    def known(self, name: str) -> Known:
+        """A column of whole numbers, or of times as milliseconds, that may be null."""
+        return known(self.rows.column(name))
+
+    def present(self, name: str) -> Bools:
+        """Where a column is not null."""
+        return present(self.rows.column(name))
+
+    @cached_property
+    def entry_ids(self) -> Longs:
+        """Ids."""
+        return self.longs("entry_id")
+
+    @cached_property
+    def lengths(self) -> Longs:
+        """Bytes of each entry."""
+        return self.longs("length")
+
+    @cached_property
+    def is_marker(self) -> Bools:
+        """Whether it is a marker, which is no message."""
+        return self.present("marker_type")
+
+    @cached_property
+    def is_damaged(self) -> Bools:
+        """Whether its checksum does not agree, so that it says nothing certain about itself."""
+        return equals(self.rows.column("checksum_state"), "mismatch")
+
+    @cached_property
+    def is_unchecked(self) -> Bools:
+        """Whether it carries no checksum."""
+        return equals(self.rows.column("checksum_state"), "absent")
+
+    @cached_property
+    def has_uuid(self) -> Bools:
+        """Whether it has a chunk uuid."""
+        return self.present("uuid")
+
+    @cached_property
+    def is_chunk(self) -> Bools:
+        """Whether it carries chunk fields and is a message of a known topic."""
+        if self.topic is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        fields = self.has_uuid | self.present("chunk_id") | self.present("num_chunks_from_msg")
+        return fields & ~self.is_marker
+
+    @cached_property
+    def batch(self) -> Known:
+        """Messages that its batch says it holds; absent where it is no batch."""
+        return self.known("num_messages_in_batch")
+
+    @cached_property
+    def message_counts(self) -> Longs:
+        """Messages in it: none in a marker, one in a bare one."""
+        return np.where(self.is_marker, 0, np.maximum(np.where(self.batch.present, self.batch.values, 1), 0))
+
+    @cached_property
+    def index(self) -> Known:
+        """The broker's index of its last message."""
+        return self.known("index")
+
+    @cached_property
+    def broker_ms(self) -> Known:
+        """When the broker added it."""
+        return self.known("broker_timestamp")
+
+    @cached_property
+    def publish_ms(self) -> Known:
+        """When the producer says it sent it; absent where that is out of range."""
+        return self.known("publish_time")
+
+    @cached_property
+    def told_publish_ms(self) -> Known:
+        """The same of undamaged messages only: what may be compared."""
+        return self.publish_ms & ~self.is_damaged & ~self.is_marker
+
+    @cached_property
+    def stored_ms(self) -> Known:
+        """When it was stored: by the broker's clock, else by the producer's."""
+        return self.broker_ms.or_else(self.publish_ms)
+
+    @cached_property
+    def first_message_index(self) -> Known:
+        """Index of its first message; absent where a wrong count or index leaves the numbers there are."""
+        others = np.where(self.batch.present, self.batch.values, 1) - 1
+        first = self.index.values - others
+        overflows = ((self.index.values ^ others) & (self.index.values ^ first)) < 0
+        return Known(first, self.index.present & ~overflows)
+
+
+def present(column: pa.Array) -> Bools:
+    """Where a column is not null."""
+    if not column.null_count:
+        return np.ones(len(column), dtype=np.bool_)
+    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+
+
+def known(column: pa.Array) -> Known:
+    """A column of whole numbers, or of times as milliseconds."""
+    if column.null_count == len(column):
+        return Known(np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_))
+    is_time = pa.types.is_timestamp(column.type)
+    numbers = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    return Known(numbers // 1000 if is_time else numbers, present(column))
+
+
+def equals(column: pa.Array, text: str) -> Bools:
+    """Where a column that is never null holds this text."""
+    return np.asarray(pc.equal(column, text).to_numpy(zero_copy_only=False))
+
+
+def last_before(column: Known) -> Known:
+    """For each row the last number that is present in the rows before it."""
+    rows = np.arange(len(column.values))
+    upto = np.maximum.accumulate(np.where(column.present, rows, -1)) if len(rows) else rows
+    before = np.concatenate(([-1], upto[:-1]))
+    return Known(np.where(before >= 0, column.values[np.maximum(before, 0)], 0), before >= 0)

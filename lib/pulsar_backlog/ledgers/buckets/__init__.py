@@ -1,0 +1,1 @@
+"""Buckets of object stores: how they are listed, read and asked again."""

@@ -1,0 +1,60 @@
+"""Which bucket an address names.
+
+```
+s3://BUCKET[/PREFIX]       gs://BUCKET[/PREFIX]
+az://CONTAINER[/PREFIX]    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net[/PREFIX]
+```
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.buckets.azure import Azure
+from pulsar_backlog.ledgers.buckets.bucket import Bucket
+from pulsar_backlog.ledgers.buckets.cloud import Cloud
+from pulsar_backlog.ledgers.buckets.gcs import Gcs
+from pulsar_backlog.ledgers.buckets.s3 import S3
+
+FORMS = "s3://BUCKET, gs://BUCKET, az://CONTAINER or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net"
+"""How a bucket is written; each may be followed by /PREFIX."""
+
+_SCHEMES = ("s3", "gs", "az", "abfss")
+_AZURE_HOST = re.compile(r"[a-z0-9]{3,24}\.dfs\.[a-z0-9.-]+")
+
+
+def is_bucket(source: str) -> bool:
+    """Whether a source is a bucket rather than a folder."""
+    return source.partition("://")[0] in _SCHEMES
+
+
+def bucket_of(source: str, endpoint: str | None, access: Access) -> Bucket:
+    """The bucket that an address names; nothing is asked of it yet.
+
+    Raises:
+        UsageError: it names none, or the endpoint is no address.
+    """
+    scheme, _, rest = source.partition("://")
+    name, _, prefix = rest.partition("/")
+    name, at, host = name.partition("@")
+    is_account = bool(_AZURE_HOST.fullmatch(host)) if scheme == "abfss" else not at
+    if not name or not is_account:
+        raise UsageError(f"{source!r} names no bucket; write {FORMS}, with /PREFIX if you like")
+    _check_endpoint(endpoint)
+    kinds: dict[str, type[S3] | type[Gcs]] = {"s3": S3, "gs": Gcs}
+    cloud: Cloud = kinds[scheme](name, endpoint) if scheme in kinds else Azure(name, host or None, endpoint)
+    prefix = prefix.strip("/")
+    return Bucket(cloud, f"{prefix}/" if prefix else "", access)
+
+
+def _check_endpoint(endpoint: str | None) -> None:
+    if endpoint is None:
+        return
+    parts = urlsplit(endpoint)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise UsageError(f"--endpoint {endpoint!r} is not an address such as http://127.0.0.1:9000")
+    if parts.username or parts.password:
+        raise UsageError("--endpoint must not carry credentials; they come from the environment")

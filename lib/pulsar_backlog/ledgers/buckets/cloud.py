@@ -1,0 +1,148 @@
+"""What differs between object stores: addresses, credentials, and how a listing is asked for and answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote, urlencode
+from xml.etree import ElementTree as Xml
+
+from pulsar_backlog.ledgers.buckets.patience import StoreError
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An object as a store lists it.
+
+    Attributes:
+        key: whole name in the bucket.
+        size: bytes.
+        etag: what changes with its bytes, or None.
+    """
+
+    key: str
+    size: int
+    etag: str | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which page of a listing is asked for.
+
+    Attributes:
+        prefix: what all keys begin with.
+        after: the key behind which it begins, in the order of UTF-8; empty begins at the first. Only where `skips`.
+        token: of the page before, or None.
+        by_folder: only what lies directly under the prefix, and the names of the folders there.
+    """
+
+    prefix: str
+    after: str = ""
+    token: str | None = None
+    by_folder: bool = False
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page of a listing; without a token it is the last."""
+
+    objects: list[Listed]
+    token: str | None
+    folders: list[str]
+
+
+class Cloud(Protocol):
+    """A bucket of one kind of object store."""
+
+    @property
+    def root(self) -> str:
+        """What stands before a key in a URI."""
+
+    @property
+    def name(self) -> str:
+        """For people: which bucket it is, and where."""
+
+    @property
+    def service(self) -> str:
+        """Address of the service, without the bucket."""
+
+    @property
+    def ca_file(self) -> str | None:
+        """File of certificates to trust instead of the system's, or None."""
+
+    @property
+    def skips(self) -> bool:
+        """Whether a listing can begin behind any key."""
+
+    def store(self, options: Any) -> Any:
+        """The obstore store over the whole bucket, with these options of its HTTP client, and no retries of its own.
+
+        Raises:
+            StoreError: there are no credentials.
+            UsageError: what the environment says cannot be used.
+        """
+
+    def request(self, question: Question) -> tuple[str, dict[str, str]]:
+        """Address and headers that ask for a page of the listing.
+
+        Raises:
+            StoreError: there are no credentials.
+            UsageError: what the environment says cannot be used.
+        """
+
+    def page(self, body: bytes) -> Page:
+        """What an answer to such a request lists.
+
+        Raises:
+            StoreError: it is no listing.
+        """
+
+
+NO_RETRIES: Any = {"max_retries": 0}
+"""obstore's own retries ask a store that is not there as often as a busy one: `Patience` does it."""
+
+
+def address(base: str, query: Mapping[str, str | None]) -> str:
+    """An address with those parts of a query that have a value, in the order of their names, which signatures want."""
+    given = sorted((name, value) for name, value in query.items() if value)
+    return f"{base}?{urlencode(given, quote_via=quote, safe='-_.~')}"
+
+
+def xml_of(body: bytes, root: str) -> Xml.Element:
+    """An XML answer.
+
+    Raises:
+        StoreError: it is none, or another one.
+    """
+    try:
+        parsed = Xml.fromstring(body)  # noqa: S314 - expat bounds what entities may grow to
+    except Xml.ParseError as error:
+        raise StoreError("cut", f"the listing is no XML: {error}") from error
+    if parsed.tag.rpartition("}")[2] != root:
+        raise StoreError("failed", f"the answer is no {root}")
+    return parsed
+
+
+def text_of(item: Xml.Element, path: str) -> str:
+    """The text of an element that must be there.
+
+    Raises:
+        ValueError: it is not.
+    """
+    found = item.findtext(path)
+    if not found:
+        raise ValueError(f"no {path.rpartition('}')[2]}")
+    return found
+
+
+def listed_of(items: Iterable[Any], read: Callable[[Any], Listed | None]) -> list[Listed]:
+    """The objects in the items of an answer; None leaves one out.
+
+    Raises:
+        StoreError: an item lacks what every object has.
+    """
+    try:
+        return [found for item in items if (found := read(item)) is not None]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError("failed", f"the listing names an object without name or size: {error!r}"[:200]) from error

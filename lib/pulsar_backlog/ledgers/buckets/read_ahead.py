@@ -1,0 +1,83 @@
+"""Bytes of an object that is read from front to back, fetched before they are asked for."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from types import TracebackType
+
+import numpy as np
+
+from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.values import Bytes
+
+PARTS_AHEAD = 4
+"""Ranges of one stretch under way or waiting at once: what a task holds in memory besides its window."""
+
+Range = Callable[[int, int], Bytes]
+
+
+class ReadAhead:
+    """One stretch of one object. Use it as a context, in one thread; what is under way at its end is not waited for.
+
+    Args:
+        read: gives a range of the object.
+        start, end: of the stretch.
+        access: bounds of what is asked for at once.
+        threads: where ranges are fetched.
+    """
+
+    def __init__(self, read: Range, start: int, end: int, access: Access, threads: Executor) -> None:
+        self._read = read
+        self._end = end
+        self._part_bytes = access.range_bytes
+        self._most = min(PARTS_AHEAD, access.concurrency)
+        self._threads = threads
+        self._parts: deque[tuple[int, int, Future[Bytes]]] = deque()
+        self._next = start
+
+    def __enter__(self) -> ReadAhead:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._drop_all()
+
+    def read(self, start: int, end: int) -> Bytes:
+        """Bytes of the object, fewer where it ends before; not to be written to.
+
+        Raises:
+            SourceError: the object cannot be read.
+        """
+        while self._parts and self._parts[0][1] <= start:
+            self._parts.popleft()[2].cancel()
+        if start != self._next if not self._parts else start < self._parts[0][0]:
+            self._drop_all()
+            self._next = start
+        pieces: list[Bytes] = []
+        at = start
+        while at < end:
+            self._ask_ahead(max(end, self._end))
+            first, after, part = self._parts[0]
+            data = part.result()
+            pieces.append(data[at - first : end - first])
+            if after >= end or len(data) < after - first:
+                break
+            self._parts.popleft()
+            at = after
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.uint8)
+
+    def _ask_ahead(self, end: int) -> None:
+        """Have as many ranges under way as may be; the one that is needed next is the first."""
+        while len(self._parts) < self._most and self._next < end:
+            first, self._next = self._next, min(self._next + self._part_bytes, end)
+            self._parts.append((first, self._next, self._threads.submit(self._read, first, self._next)))
+
+    def _drop_all(self) -> None:
+        for _, _, part in self._parts:
+            part.cancel()
+        self._parts.clear()

@@ -1,0 +1,171 @@
+"""Buckets of S3 and what speaks like it, with the credentials that AWS's own tools find.
+
+botocore brings profiles, credential files, single sign-on, roles and processes, none of which obstore knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, unquote_plus, urlsplit
+from xml.etree import ElementTree as Xml
+
+from urllib3.exceptions import HTTPError
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS
+from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, text_of, xml_of
+from pulsar_backlog.ledgers.buckets.patience import StoreError
+from pulsar_backlog.ledgers.buckets.web import web_pool
+
+DEFAULT_REGION = "us-east-1"
+CREDENTIALS_LAST = timedelta(minutes=10)
+"""How long obstore may use credentials before it asks again; botocore renews them 10 to 15 minutes before their end."""
+
+
+@dataclass(frozen=True)
+class S3:
+    """A bucket; `endpoint` is None where the environment, the profile or AWS itself tells it."""
+
+    bucket: str
+    endpoint: str | None
+
+    skips = True
+
+    @property
+    def root(self) -> str:
+        """What stands before a key in a URI."""
+        return f"s3://{self.bucket}/"
+
+    @property
+    def name(self) -> str:
+        """For people: which bucket it is, and where."""
+        return f"bucket {self.bucket!r} at {self.endpoint or 'AWS'}"
+
+    @property
+    def service(self) -> str:
+        """Address of the service, without the bucket."""
+        return self._place[0]
+
+    @property
+    def ca_file(self) -> str | None:
+        """What AWS_CA_BUNDLE or the profile names."""
+        bundle = self._session.get_config_variable("ca_bundle")
+        return bundle if isinstance(bundle, str) else None
+
+    def store(self, options: Any) -> Any:
+        """The obstore store over the whole bucket."""
+        from obstore.store import S3Store  # noqa: PLC0415 - who reads folders does without
+
+        endpoint, region = self._place
+        config: Any = {
+            "region": region,
+            "endpoint": self._base if self._is_virtual else endpoint,
+            "virtual_hosted_style_request": self._is_virtual,
+        }
+        self._credentials  # noqa: B018 - to miss them now, in words
+        return S3Store(
+            self.bucket, config=config, client_options=options, retry_config=NO_RETRIES,
+            credential_provider=self._frozen_credentials,
+        )  # fmt: skip
+
+    def request(self, question: Question) -> tuple[str, dict[str, str]]:
+        """Address and signed headers of `ListObjectsV2`."""
+        from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+
+        query = {
+            "list-type": "2",
+            "encoding-type": "url",  # keys may hold what XML cannot
+            "prefix": question.prefix,
+            "start-after": question.after if question.token is None else None,
+            "continuation-token": question.token,
+            "delimiter": "/" if question.by_folder else None,
+        }
+        asked = AWSRequest("GET", address(self._base, query))
+        S3SigV4Auth(self._credentials.get_frozen_credentials(), "s3", self._place[1]).add_auth(asked)
+        return asked.url, dict(asked.headers.items())
+
+    def page(self, body: bytes) -> Page:
+        """What an answer lists."""
+        parsed = xml_of(body, "ListBucketResult")
+        read = unquote_plus if parsed.findtext("{*}EncodingType") == "url" else str
+
+        def listed(item: Xml.Element) -> Listed:
+            return Listed(read(text_of(item, "{*}Key")), int(text_of(item, "{*}Size")), item.findtext("{*}ETag"))
+
+        objects = listed_of(parsed.iterfind("{*}Contents"), listed)
+        folders = [read(found.text or "") for found in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]
+        is_whole = parsed.findtext("{*}IsTruncated") != "true"
+        return Page(objects, None if is_whole else parsed.findtext("{*}NextContinuationToken"), folders)
+
+    @cached_property
+    def _session(self) -> Any:
+        from botocore.exceptions import ProfileNotFound  # noqa: PLC0415
+        from botocore.session import Session  # noqa: PLC0415
+
+        session = Session()
+        try:
+            session.get_scoped_config()
+        except ProfileNotFound as error:
+            raise UsageError(f"{error}: see AWS_PROFILE") from error
+        return session
+
+    @cached_property
+    def _credentials(self) -> Any:
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+        try:
+            found = self._session.get_credentials()
+        except BotoCoreError as error:
+            raise StoreError("denied", f"the AWS credentials cannot be used: {error}") from error
+        if found is None:
+            raise StoreError("denied", "no AWS credentials in the environment, the profile or the files")
+        return found
+
+    def _frozen_credentials(self) -> Any:
+        found = self._credentials.get_frozen_credentials()
+        return {
+            "access_key_id": found.access_key,
+            "secret_access_key": found.secret_key,
+            "token": found.token,
+            "expires_at": datetime.now(UTC) + CREDENTIALS_LAST,
+        }
+
+    @cached_property
+    def _place(self) -> tuple[str, str]:
+        """Address of the service, and region: the bucket's own where AWS tells it, whatever is configured."""
+        region = self._session.get_config_variable("region") or DEFAULT_REGION
+        if self.endpoint:
+            return self.endpoint.rstrip("/"), region
+        found = self._session.create_client("s3", region_name=region).meta.endpoint_url
+        if not (urlsplit(found).hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn")):
+            return found.rstrip("/"), region
+        own = region_of(f"{found}/{quote(self.bucket)}") or region
+        return self._session.create_client("s3", region_name=own).meta.endpoint_url, own
+
+    @property
+    def _is_virtual(self) -> bool:
+        """Whether the profile wants the bucket's name in the host's, as some services do."""
+        settings = self._session.get_scoped_config().get("s3")
+        return isinstance(settings, dict) and settings.get("addressing_style") == "virtual"
+
+    @property
+    def _base(self) -> str:
+        """Address of the bucket."""
+        endpoint = self._place[0]
+        if not self._is_virtual:
+            return f"{endpoint}/{quote(self.bucket)}"
+        scheme, _, rest = endpoint.partition("://")
+        return f"{scheme}://{self.bucket}.{rest}"
+
+
+def region_of(bucket: str) -> str | None:
+    """The region that AWS names for the bucket at this address, whoever asks; None where it does not say."""
+    try:
+        answer = web_pool(bucket, None, 1).request("HEAD", bucket, redirect=False, timeout=CONNECT_SECONDS)
+    except HTTPError:
+        return None
+    return answer.headers.get("x-amz-bucket-region")

@@ -1,0 +1,28 @@
+"""How each kind of stored ledger is examined and walked: what is added here is read by everything after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pulsar_backlog.ledgers import copies, walk
+from pulsar_backlog.ledgers.mapfile import copies as mapfile_copies
+from pulsar_backlog.ledgers.mapfile import walk as mapfile_walk
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import WINDOW_BYTES, FrameBatch, ScanUnit
+
+_EXAMINE = {"jcloud": copies.examine, "filesystem": mapfile_copies.examine}
+_WALK = {"jcloud": walk.walk_unit, "filesystem": mapfile_walk.walk_unit}
+
+
+def examine(source: Source, pair: copies.Pair) -> copies.Examined:
+    """A copy as it is found in the source; what is wrong with it is part of it."""
+    return _EXAMINE[pair.kind](source, pair)
+
+
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
+    """The unit's entries in order, in batches.
+
+    Raises:
+        SourceError: the data cannot be read.
+    """
+    return _WALK[unit.kind](source, unit, window_bytes)

@@ -1,0 +1,1 @@
+"""Ledgers that the filesystem offloader stored as Hadoop MapFiles: the format, and how it is examined and walked."""

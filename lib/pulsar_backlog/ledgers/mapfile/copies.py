@@ -1,0 +1,180 @@
+"""One MapFile of a ledger examined: its header, its ledger metadata, its index, and where a large one is cut.
+
+The data says what there is: parts begin at sync escapes whose first key can be read, so they and their entry ids are an
+index made again in memory, and the scan needs no other. The index that is stored is what a broker needs; it is held
+against the data, in a few places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.copies import Examined, Pair, Problem
+from pulsar_backlog.ledgers.mapfile.checksums import Checksums, crc_file_bytes, read_chunk_bytes
+from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, Header
+from pulsar_backlog.ledgers.mapfile.index import MAX_INDEX_BYTES, contradictions, decode_index, is_short
+from pulsar_backlog.ledgers.mapfile.peek import PEEK_BYTES, peek
+from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
+from pulsar_backlog.ledgers.mapfile.walk import METADATA_ID
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, StoredObject, fault_of
+from pulsar_backlog.wire.ledger_metadata import decode_ledger_metadata
+from pulsar_backlog.wire.names import topic_of_managed_ledger
+
+SEARCH_BYTES = 16 * 1024 * 1024
+"""Bytes searched for a sync escape where a file is to be cut; where there is none it is cut later."""
+SEARCH_WINDOW_BYTES = 1024 * 1024
+"""Of them at once: a block has about as many."""
+
+_UNSUPPORTED = frozenset(("sequence_bad_codec", "sequence_bad_version"))
+
+
+def examine(source: Source, pair: Pair, unit_bytes: int = UNIT_BYTES) -> Examined:
+    """Read a copy's index, its ledger metadata, and the first key of each part of about `unit_bytes`."""
+    found = Examined(pair, named_by_path=managed_ledger_of(source, pair))
+    if pair.data is None:
+        path = pair.index.path if pair.index else ""
+        return _with(found, Problem("S04", "The index file has no data file beside it.", path))
+    try:
+        return _examined(source, found, pair.data, unit_bytes)
+    except SourceError as error:
+        return _with(found, Problem("S02", str(error), pair.data.path, incomplete=True))
+
+
+def managed_ledger_of(source: Source, pair: Pair) -> str | None:
+    """The managed ledger that the path of a MapFile names: the four folders above it, as far as they can be one."""
+    stored = pair.data or pair.index
+    folders = source.uri(stored.path).split("/")[:-2] if stored else []
+    name = "/".join(folders[-4:])
+    try:
+        topic_of_managed_ledger(name)
+    except ValueError:
+        return None
+    return name
+
+
+def _examined(source: Source, found: Examined, data: StoredObject, unit_bytes: int) -> Examined:
+    try:
+        header = read_header(source, data.path, BYTES_WRITABLE)
+    except DecodeError as error:
+        return _with_bad_header(found, data, error)
+    window = _window(source, data, PEEK_BYTES)
+    found = _with_metadata(found, header, window, data)
+    found = _with_named_folder(source, found, data)
+    found = replace(found, blocks=_parts(source, header, data, found.expected_entries, unit_bytes))
+    found = _with(found, *_checksum_problems(source, found.pair, data))
+    return _with_index(source, found, header, window)
+
+
+def _window(source: Source, data: StoredObject, size: int) -> Window:
+    return Window(source, data.path, 0, data.size, size, Checksums(source, None, 0, 0))
+
+
+def _with_bad_header(found: Examined, data: StoredObject, error: DecodeError) -> Examined:
+    found = replace(found, faults=(fault_of(error, 0, data.size),))
+    said = f"{error.code} at byte {error.offset}: expected {error.expected}, found {error.found}"
+    if error.code in _UNSUPPORTED:
+        return _with(found, Problem("S21", f"The MapFile is of a kind that is not read: {said}.", data.path))
+    return _with(found, Problem("S12", f"The data file cannot be read from its header on: {said}.", data.path))
+
+
+def _with_metadata(found: Examined, header: Header, window: Window, data: StoredObject) -> Examined:
+    """The ledger metadata, which are the first record."""
+    first = peek(header, window, header.length, with_value=True)
+    if first is None or first.key != METADATA_ID or first.value is None:
+        there = "no record that can be read" if first is None else f"key {first.key}"
+        message = f"The first record should hold the ledger metadata, with key {METADATA_ID}: found {there}."
+        return _with(found, Problem("S12", message, data.path))
+    try:
+        found = replace(found, metadata=decode_ledger_metadata(first.value))
+    except DecodeError as error:
+        found = replace(found, faults=(*found.faults, fault_of(error, header.length, first.end - header.length)))
+        return _with(found, Problem("S09", f"The ledger metadata cannot be decoded: {error.code}.", data.path))
+    if found.expected_entries and (found.expected_bytes or 0) >= 0:
+        return found
+    entries, size = found.expected_entries, found.expected_bytes
+    message = f"The ledger metadata of an offloaded ledger promises {entries} entries of {size} bytes."
+    return _with(found, Problem("S09", message, data.path))
+
+
+def _with_named_folder(source: Source, found: Examined, data: StoredObject) -> Examined:
+    """The path should end with what the ledger metadata name."""
+    said = found.metadata.managed_ledger if found.metadata else None
+    folder = source.uri(data.path).rsplit("/", 2)[0]
+    if said is None or found.named_by_path is None or folder.endswith(f"/{said}"):
+        return found
+    message = f"The ledger metadata name the managed ledger {said[:200]!r}, the folder {found.named_by_path[:200]!r}."
+    return _with(found, Problem("S09", message, data.path))
+
+
+def _parts(source: Source, header: Header, data: StoredObject, total: int | None, unit_bytes: int) -> tuple[Block, ...]:
+    """Parts of the data from escape to escape, the first with the header; each with the entries it must hold."""
+    window = _window(source, data, SEARCH_WINDOW_BYTES)
+    starts = [(0, 0)]
+    position = unit_bytes
+    while position < data.size:
+        cut = _cut(header, window, position, starts[-1][1], total)
+        if cut is not None:
+            starts.append(cut)
+        position = unit_bytes + (position if cut is None else cut[0])
+    parts = []
+    ends: list[tuple[int, int | None]] = [*starts[1:], (data.size, total)]
+    for (at, first), (end, following) in zip(starts, ends, strict=True):
+        count = following - first if following is not None and following > first else None
+        parts.append(Block(at, end - at, first, count, is_last=end == data.size))
+    return tuple(parts)
+
+
+def _cut(header: Header, window: Window, position: int, before: int, total: int | None) -> tuple[int, int] | None:
+    """The next escape from `position` on, and the id of the entry that follows; None where none is near."""
+    limit = min(window.end, position + SEARCH_BYTES)
+    while (position := window.find(header.escape, position, limit)) < limit:
+        found = peek(header, window, position)
+        if found is not None and before < found.key and (total is None or found.key < total):
+            return position, found.key
+        position += 1
+    return None
+
+
+def _checksum_problems(source: Source, pair: Pair, data: StoredObject) -> Iterator[Problem]:
+    """Whether the checksum file is as long as the data asks for: nothing else tells how long they were."""
+    listed = pair.checksums
+    if listed is None or listed.size == crc_file_bytes(data.size):
+        return
+    try:
+        chunk = read_chunk_bytes(source, listed.path)
+    except (DecodeError, SourceError) as error:
+        yield Problem("S24", f"The checksum file cannot be used: {error}.", listed.path)
+        return
+    needed = crc_file_bytes(data.size, chunk)
+    message = f"The checksum file has {listed.size} bytes; {data.size} bytes of data need {needed}."
+    if listed.size > needed:
+        yield Problem("S10", message, data.path)
+    elif listed.size < needed:
+        yield Problem("S24", message, listed.path)
+
+
+def _with_index(source: Source, found: Examined, header: Header, window: Window) -> Examined:
+    listed, path = found.pair.index, window.path
+    if listed is None:
+        return _with(found, Problem("S05", "The data file has no index file beside it.", path))
+    try:
+        index = decode_index(source.fetch(listed.path, MAX_INDEX_BYTES).data)
+    except SourceError as error:
+        return _with(found, Problem("S02", str(error), listed.path, incomplete=True))
+    except DecodeError as error:
+        found = replace(found, faults=(*found.faults, fault_of(error, 0, listed.size)))
+        return _with(found, Problem("S08", f"The index cannot be decoded: {error.code}.", listed.path))
+    found = replace(found, has_index=True)
+    if said := next(contradictions(index, header, window), None):
+        return _with(found, Problem("S09", f"The index does not fit the data: {said}.", listed.path))
+    if is_short(index, header, window, found.expected_entries):
+        last = f"its last pair is entry {index.keys[-1]}" if len(index.keys) else "it holds no pair"
+        return _with(found, Problem("S23", f"The index ends early: {last}.", listed.path))
+    return found
+
+
+def _with(found: Examined, *problems: Problem) -> Examined:
+    return replace(found, problems=(*found.problems, *problems))

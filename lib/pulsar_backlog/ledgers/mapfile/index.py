@@ -1,0 +1,142 @@
+"""The index of a MapFile: which entry ids it names, and whether they are where it says.
+
+A SequenceFile in blocks whose keys are entry ids (the first is -1) and whose values are `i64`: where in `data` the
+record with that key begins, or the block that holds it. A broker takes an index that ends early for a short one.
+
+Source: https://github.com/apache/hadoop/blob/0f7af84b0059923753a0ced329efb4ebeba691f3/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/io/MapFile.java
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.ledgers.mapfile import kernel
+from pulsar_backlog.ledgers.mapfile.blocks import SECTIONS, Parts, read_parts
+from pulsar_backlog.ledgers.mapfile.codecs import inflate, is_known
+from pulsar_backlog.ledgers.mapfile.header import ESCAPE_BYTES, LONG_WRITABLE, Header, decode_header
+from pulsar_backlog.ledgers.mapfile.peek import peek
+from pulsar_backlog.ledgers.mapfile.reading import Window
+from pulsar_backlog.ledgers.values import Int64s
+
+MAX_INDEX_BYTES = 16 * 1024 * 1024
+"""Largest index that is read: several million pairs, or as many blocks of 1 MB."""
+USUAL_INTERVAL = 128
+"""Records between two pairs, unless `io.map.index.interval` says otherwise."""
+MAX_STEPS = USUAL_INTERVAL
+"""Blocks looked at behind the last pair: each holds a record at least."""
+SAMPLES = 3
+"""Pairs that are held against the data: the first, the last and those between."""
+
+
+@dataclass(frozen=True)
+class MapIndex:
+    """An index in the format's terms.
+
+    Attributes:
+        keys: entry ids, as stored.
+        positions: places in `data`, as stored.
+        is_cut: whether it ends inside a block, so that a broker does without the rest.
+    """
+
+    keys: Int64s
+    positions: Int64s
+    is_cut: bool
+
+
+def decode_index(data: bytes) -> MapIndex:
+    """Read an index.
+
+    Raises:
+        DecodeError: it is none, or is damaged other than by ending early.
+    """
+    header = decode_header(data, LONG_WRITABLE)
+    if header.compression != "BLOCK" or not is_known(header.codec or ""):
+        found = f"{header.compression} {(header.codec or 'no codec')[:200]!a}"
+        raise _damaged(header.length, "header.codec", "blocks of a known codec", found)
+    keys, positions = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    view, at, is_cut = memoryview(data), header.length, False
+    while at < len(data) and not is_cut:
+        if len(data) - at < ESCAPE_BYTES:
+            is_cut = True
+            break
+        if data[at : at + ESCAPE_BYTES] != header.escape:
+            raise _damaged(at, "index.sync", header.escape.hex(), data[at : at + ESCAPE_BYTES].hex())
+        try:
+            parts = read_parts(view[at:])
+        except DecodeError as error:
+            if error.code != "sequence_too_short":
+                raise _damaged(at + error.offset, f"index.{error.field}", error.expected, error.found) from error
+            is_cut = True
+            break
+        is_cut = at + parts.end > len(data)
+        if not is_cut:
+            keys.append(_numbers(header, parts, view[at:], at, "keys"))
+            positions.append(_numbers(header, parts, view[at:], at, "values"))
+        at += parts.end
+    return MapIndex(np.concatenate(keys), np.concatenate(positions), is_cut)
+
+
+def _numbers(header: Header, parts: Parts, block: memoryview, at: int, name: str) -> Int64s:
+    """A section of i64."""
+    start, end = parts.sections[SECTIONS.index(name)]
+    size = kernel.KEY_BYTES * parts.records
+    inflated = inflate(header.codec or "", block[start:end], size)
+    if inflated.fault or inflated.data.size != size:
+        found = inflated.fault or f"{inflated.data.size} bytes"
+        raise _damaged(at + start, f"index.{name}", f"a section of {size} bytes", found)
+    numbers = np.empty(parts.records, dtype=np.int64)
+    kernel.read_keys(inflated.data, numbers)
+    return numbers
+
+
+def contradictions(index: MapIndex, header: Header, window: Window) -> Iterator[str]:
+    """Where the index and the data that `window` looks at do not fit together; the first one will do.
+
+    Every pair is held against its neighbours, and `SAMPLES` of them against the data.
+    """
+    keys, positions = index.keys, index.positions
+    if not len(keys):
+        return
+    if (int(keys[0]), int(positions[0])) != (-1, header.length):
+        yield f"it begins with key {keys[0]} at {positions[0]}, the data with key -1 at {header.length}"
+    for what, values in (("keys", keys), ("places", positions)):
+        if (falls := np.flatnonzero(np.diff(values) <= 0)).size:
+            yield f"its {what} do not rise after pair {falls[0]}: {values[falls[0]]}, {values[falls[0] + 1]}"
+    if positions[-1] >= window.end:
+        yield f"it names byte {positions[-1]}, the data has {window.end}"
+        return
+    for number in sorted({round(at) for at in np.linspace(0, len(keys) - 1, SAMPLES)}):
+        position = int(positions[number])
+        found = peek(header, window, position) if position >= header.length else None
+        if found is None or not found.key <= keys[number] < found.key + found.records:
+            there = f"{found.records} records from key {found.key} on begin" if found else "no record begins"
+            yield f"it names key {keys[number]} at byte {position}, where {there}"
+
+
+def is_short(index: MapIndex, header: Header, window: Window, expected_entries: int | None) -> bool:
+    """Whether records lie behind its last pair that it should name. It must not contradict the data.
+
+    Of pairs that lie wider apart than usual the interval is taken to be wider.
+    """
+    if index.is_cut or not len(index.keys):
+        return True
+    interval = max(USUAL_INTERVAL, int(np.diff(index.keys).min(initial=2**62)) if len(index.keys) > 1 else 0)
+    last, position = int(index.keys[-1]), int(index.positions[-1])
+    if header.compression != "BLOCK":
+        return expected_entries is not None and expected_entries - 1 - last >= interval
+    for step in range(MAX_STEPS):
+        found = peek(header, window, position)
+        if found is None:
+            return False
+        if step and found.key + found.records - 1 - last >= interval:
+            return True
+        position = found.end
+    return False
+
+
+def _damaged(at: int, field: str, expected: str, found: str) -> DecodeError:
+    return DecodeError("map_index_damaged", offset=at, field=field, expected=expected, found=found)

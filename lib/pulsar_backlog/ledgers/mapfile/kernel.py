@@ -1,0 +1,224 @@
+"""The compiled loops over a MapFile: chains of records, lengths, entry ids. No Python object per entry.
+
+Nothing is read outside the buffer that is given, whatever the lengths in it say.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pulsar_backlog.wire.jit import compiled
+
+END, NEED_MORE, OVERRUN, BAD_LENGTH, BAD_KEY, BAD_SYNC = range(6)
+"""Why a chain of records stopped: at the end of its part; at the window's end; at a record longer than the part; at a
+length that cannot be; at a key that is none; at an escape with another marker than the file's."""
+
+POSITION, RECORDS, REASON, NEEDED = range(4)
+"""What `walk_records` leaves in its state: where it stopped, records found, why, and how many bytes from the position
+on it needs."""
+STATE_SIZE = 4
+
+KEY_BYTES = 8
+RECORD_HEAD_BYTES = 8
+LENGTH_BYTES = 4
+
+EXPECTED, STRAYS = range(2)
+"""What `assign_ids` leaves in its state: the id that comes next, and how many keys were not the ones expected."""
+LOOK_AHEAD = 8
+"""Keys looked at to decide whether one that is not expected is damaged, or begins after a gap."""
+
+_SYNC_BYTES = 16
+_RECORD, _ESCAPE = -1, -2
+
+
+@compiled
+def _i32(buffer: Any, at: int) -> int:
+    word = (
+        (np.uint32(buffer[at]) << np.uint32(24))
+        | (np.uint32(buffer[at + 1]) << np.uint32(16))
+        | (np.uint32(buffer[at + 2]) << np.uint32(8))
+        | np.uint32(buffer[at + 3])
+    )
+    return int(np.int32(word))
+
+
+@compiled
+def _i64(buffer: Any, at: int) -> int:
+    word = np.uint64(0)
+    for i in range(8):
+        word = (word << np.uint64(8)) | np.uint64(buffer[at + i])
+    return int(np.int64(word))
+
+
+@compiled
+def _is_sync(buffer: Any, at: int, sync: Any) -> bool:
+    same = True
+    for i in range(_SYNC_BYTES):
+        same &= buffer[at + i] == sync[i]
+    return same
+
+
+@compiled
+def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> Any:
+    """Why no whole record can be taken at `position`, or `_RECORD` or `_ESCAPE`; and the bytes that are needed."""
+    left, there = end - position, buffer.size - position
+    if left <= 0:
+        return END, 0
+    if left < LENGTH_BYTES or there < LENGTH_BYTES:
+        return (OVERRUN if left < LENGTH_BYTES else NEED_MORE), LENGTH_BYTES
+    length = _i32(buffer, position)
+    if length == -1:
+        needed = LENGTH_BYTES + _SYNC_BYTES
+        if needed > left or needed > there:
+            return (OVERRUN if needed > left else NEED_MORE), needed
+        return (_ESCAPE if _is_sync(buffer, position + LENGTH_BYTES, sync) else BAD_SYNC), needed
+    needed = RECORD_HEAD_BYTES + length
+    if length < KEY_BYTES or length > largest:
+        return BAD_LENGTH, needed
+    if there >= RECORD_HEAD_BYTES and _i32(buffer, position + LENGTH_BYTES) != KEY_BYTES:
+        return BAD_KEY, needed
+    if needed > left or needed > there:
+        return (OVERRUN if needed > left else NEED_MORE), needed
+    return _RECORD, needed
+
+
+@compiled
+def walk_records(
+    buffer: Any, end: int, sync: Any, largest: int, state: Any, places: Any, keys: Any, starts: Any, lengths: Any
+) -> None:
+    """Follow records `[ length i32 ][ key length i32 ][ key i64 ][ value ]` as far as window and arrays allow.
+
+    Args:
+        buffer: the window (uint8).
+        end: end of the part, counted from the window's start; may lie beyond the window.
+        sync: the file's marker, 16 bytes.
+        largest: most bytes that a record may have.
+        state: int64, position in, all of the state out.
+        places: out, first byte of each record.
+        keys: out.
+        starts: out, first byte of each value.
+        lengths: out, bytes of each value.
+    """
+    position, records = state[POSITION], 0
+    while True:
+        reason, needed = _stop_at(buffer, position, end, sync, largest)
+        if reason == _ESCAPE:
+            position += needed
+            continue
+        if reason == _RECORD and records == places.size:
+            reason = NEED_MORE
+        if reason != _RECORD:
+            break
+        places[records] = position
+        keys[records] = _i64(buffer, position + RECORD_HEAD_BYTES)
+        starts[records] = position + RECORD_HEAD_BYTES + KEY_BYTES
+        lengths[records] = needed - RECORD_HEAD_BYTES - KEY_BYTES
+        records += 1
+        position += needed
+    state[POSITION], state[RECORDS], state[REASON], state[NEEDED] = position, records, reason, needed
+
+
+@compiled
+def read_vints(buffer: Any, values: Any) -> int:
+    """Read as many vints from the start of `buffer` as `values` has room for; where they end, or -1 if too few."""
+    at = 0
+    for i in range(values.size):
+        if at >= buffer.size:
+            return -1
+        first = np.int64(np.int8(buffer[at]))
+        at += 1
+        if first >= -112:
+            values[i] = first
+            continue
+        size = -120 - first if first < -120 else -112 - first
+        if at + size > buffer.size:
+            return -1
+        word = np.uint64(0)
+        for _ in range(size):
+            word = (word << np.uint64(8)) | np.uint64(buffer[at])
+            at += 1
+        values[i] = ~np.int64(word) if first < -120 else np.int64(word)
+    return at
+
+
+@compiled
+def read_keys(buffer: Any, keys: Any) -> None:
+    """Read keys that follow each other from the start of `buffer` on; it holds all that there is room for."""
+    for i in range(keys.size):
+        keys[i] = _i64(buffer, KEY_BYTES * i)
+
+
+@compiled
+def read_counts(buffer: Any, starts: Any, counts: Any) -> None:
+    """The number before each value, `[ n i32 ]`; every one of `starts` has four bytes behind it."""
+    for i in range(starts.size):
+        counts[i] = _i32(buffer, starts[i])
+
+
+@compiled
+def walk_values(buffer: Any, lengths: Any) -> int:
+    """Lengths of values `[ n i32 ][ n bytes ]` that follow each other, by their own numbers; how many there are.
+
+    A value counts its first four bytes. The last one that is not whole, or whatever cannot be one, ends it.
+    """
+    at = count = 0
+    while count < lengths.size and buffer.size - at >= LENGTH_BYTES:
+        size = _i32(buffer, at)
+        if size < 0 or size > buffer.size - at - LENGTH_BYTES:
+            break
+        lengths[count] = LENGTH_BYTES + size
+        at += LENGTH_BYTES + size
+        count += 1
+    return count
+
+
+_KEEP, _RESYNC, _SKIP = range(3)
+
+
+@compiled
+def _judge(keys: Any, at: int, expected: int, limit: int, trusted: bool) -> int:
+    """What a key that is not `expected` is: damaged, the first one after a gap, or one that was there before."""
+    key = keys[at]
+    forward = key > expected and (limit < 0 or key < limit)
+    for step in range(1, LOOK_AHEAD + 1):
+        if at + step == keys.size:
+            return _RESYNC if forward and (trusted or key + step == limit) else _KEEP
+        following = keys[at + step]
+        if following == expected + step:
+            return _KEEP
+        if following == key + step:
+            return _RESYNC if forward else _SKIP
+    return _KEEP
+
+
+@compiled
+def assign_ids(keys: Any, limit: int, trusted: bool, state: Any, ids: Any, strays: Any) -> None:
+    """Give each record the id that its key, and the keys around it, make certain; ids only ascend.
+
+    Args:
+        keys: as stored, in order.
+        limit: first id that is not of this part any more, or -1 when unknown.
+        trusted: whether a key that nothing speaks against is believed.
+        state: int64, expected id in; what comes next and the number of strays out.
+        ids: out, or -2 where the record was there before.
+        strays: out, rows of place and expected id of keys that are others; what finds no room is only counted.
+    """
+    expected, count = state[EXPECTED], 0
+    for at in range(keys.size):
+        ids[at] = expected
+        if keys[at] != expected:
+            if count < strays.shape[0]:
+                strays[count, 0] = at
+                strays[count, 1] = expected
+            count += 1
+            verdict = _judge(keys, at, expected, limit, trusted)
+            if verdict == _SKIP:
+                ids[at] = -2
+                continue
+            if verdict == _RESYNC:
+                expected = keys[at]
+                ids[at] = expected
+        expected += 1
+    state[EXPECTED], state[STRAYS] = expected, count

@@ -1,0 +1,214 @@
+"""Walk the parts of a MapFile's data into batches of frames: ranged reads outside, compiled loops inside.
+
+A unit is read window by window, each block or run of records decompressed once. Damage ends at the next sync escape,
+where the walk goes on. The rule of the broker that reads the same bytes, and what it never checks (the order of keys,
+the end of the file):
+https://github.com/apache/pulsar/blob/0029fa8dba4e7bfc5e8c023ea6a4d2d846981ac8/tiered-storage/file-system/src/main/java/org/apache/bookkeeper/mledger/offload/filesystem/impl/FileStoreBackedReadHandleImpl.java
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
+from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
+from pulsar_backlog.ledgers.mapfile import kernel
+from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Parts, Records, open_block, parts_at
+from pulsar_backlog.ledgers.mapfile.checksums import Checksums
+from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, ESCAPE_BYTES, SYNC_ESCAPE, Header
+from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
+from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Compressed, Fault, FrameBatch, Int64s, ScanUnit, fault_of
+
+METADATA_ID = -1
+"""Key of the record that holds the ledger metadata: the first one, before entry 0."""
+
+
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
+    """The unit's entries in order, in batches of a block each, or of records of about `window_bytes`.
+
+    Raises:
+        SourceError: the file cannot be read.
+    """
+    if unit.blocks:
+        yield from _Walk(source, unit, window_bytes).batches()
+
+
+class _Walk:
+    """One pass over a unit: the ids it has come to, and what it found wrong."""
+
+    def __init__(self, source: Source, unit: ScanUnit, window_bytes: int) -> None:
+        self._source, self._unit, self._window_bytes = source, unit, window_bytes
+        self._faults = FaultLog()
+        self._ids = np.zeros(2, dtype=np.int64)
+        self._limit = -1
+        self._in_blocks = self._gap_is_known = False
+        self._count = 0
+
+    def batches(self) -> Iterator[FrameBatch]:
+        try:
+            header = read_header(self._source, self._unit.path, BYTES_WRITABLE)
+        except DecodeError as error:
+            self._faults.add(fault_of(error, 0, 0))
+        else:
+            for block in self._unit.blocks:
+                yield from self._part(header, block)
+        self._faults.end()
+        yield from self._flush()
+
+    def _part(self, header: Header, block: Block) -> Iterator[FrameBatch]:
+        """One part of the file; the first one begins with the header and the ledger metadata."""
+        is_first = block.offset == 0
+        end = block.offset + block.length
+        checksums = Checksums(self._source, self._unit.checksum_path, block.offset, end)
+        window = Window(self._source, self._unit.path, block.offset, end, self._window_bytes, checksums)
+        window.load(block.offset, header.length if is_first else ESCAPE_BYTES)
+        self._ids[kernel.EXPECTED] = METADATA_ID if is_first else block.first_entry_id
+        promised = block.entry_count
+        self._limit = -1 if promised is None or block.is_last else block.first_entry_id + promised
+        self._in_blocks, self._gap_is_known, self._count = header.compression == "BLOCK", False, 0
+        position = header.length if is_first else block.offset
+        yield from (self._blocks if header.compression == "BLOCK" else self._records)(header, window, position)
+        for fault in window.faults:
+            self._faults.add(fault)
+        if promised is not None and self._count != promised:
+            expected, found = f"{promised} entries", f"{self._count} entries"
+            self._fault("block_entry_count", window, window.end, "part", expected, found)
+
+    def _blocks(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
+        while position < window.end:
+            parts = self._block_at(header, window, position)
+            if parts is None:
+                position = self._next_escape(header, window, position)
+                continue
+            stop = position + parts.end
+            if stop > window.end:
+                stop = window.find(header.escape, position + ESCAPE_BYTES)
+                found = f"{stop - position} to the next block or the end"
+                self._fault("record_overruns_file", window, position, "block", f"{parts.end} bytes", found)
+            window.load(position, stop - position)
+            records = open_block(header.codec or "", parts, window.view(position, stop - position), position)
+            yield from self._batch(records, np.full(len(records.lengths), position), stop - position, window)
+            if records.faults and not self._goes_on(window, stop):
+                stop = self._next_escape(header, window, position)
+            position = stop
+
+    def _block_at(self, header: Header, window: Window, position: int) -> Parts | None:
+        """The parts of the block at `position`; None, and a fault, where there is none."""
+        window.load(position, ESCAPE_BYTES)
+        escape = window.raw(position, ESCAPE_BYTES)
+        is_marked = escape == header.escape
+        parts = parts_at(window, position)
+        if isinstance(parts, DecodeError):
+            if is_marked:
+                self._faults.add(fault_of(parts, position, window.end - position))
+                return None
+        elif is_marked:
+            return parts
+        self._fault("sync_mismatch", window, position, "block.sync", header.escape.hex(), escape.hex())
+        if isinstance(parts, DecodeError) or not self._goes_on(window, position + parts.end):
+            return None
+        return parts
+
+    def _goes_on(self, window: Window, position: int) -> bool:
+        """Whether the part ends at `position`, or another block may begin there."""
+        if position >= window.end:
+            return position == window.end
+        return window.load(position, ESCAPE_BYTES) and window.raw(position, len(SYNC_ESCAPE)) == SYNC_ESCAPE
+
+    def _records(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
+        while position < window.end:
+            window.load(position, kernel.LENGTH_BYTES)
+            run = read_run(header, window, position)
+            for chosen, records in open_run(header, window, run):
+                stored = (
+                    None if header.codec is None else kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES + run.lengths[chosen]
+                )
+                yield from self._batch(records, run.places[chosen], stored, window)
+            position = run.end
+            if run.reason == kernel.NEED_MORE:
+                window.load(position, run.needed)
+            elif run.reason == kernel.BAD_SYNC:
+                found = window.raw(position, ESCAPE_BYTES).hex()
+                self._fault("sync_mismatch", window, position, "record.sync", header.escape.hex(), found)
+                position += ESCAPE_BYTES
+            elif run.reason != kernel.END:
+                self._bad_record(window, run)
+                position = self._next_escape(header, window, position)
+
+    def _bad_record(self, window: Window, run: Run) -> None:
+        """The chain of records ends where none can be."""
+        head = window.raw(run.end, kernel.RECORD_HEAD_BYTES)
+        length = int.from_bytes(head[: kernel.LENGTH_BYTES], "big", signed=True)
+        key_length = int.from_bytes(head[kernel.LENGTH_BYTES :], "big", signed=True)
+        code, expected, found = {
+            kernel.BAD_LENGTH: ("record_bad_length", f"{kernel.KEY_BYTES} to {MAX_BLOCK_BYTES} bytes", f"{length}"),
+            kernel.BAD_KEY: ("record_bad_key", f"a key of {kernel.KEY_BYTES} bytes", f"{key_length}"),
+            kernel.OVERRUN: ("record_overruns_file", f"{run.needed} bytes", f"{window.end - run.end} to the end"),
+        }[run.reason]
+        self._fault(code, window, run.end, "record", expected, found)
+
+    def _next_escape(self, header: Header, window: Window, position: int) -> int:
+        """Where to go on after damage at `position`."""
+        self._gap_is_known = True
+        return window.find(header.escape, position + 1)
+
+    def _batch(
+        self, records: Records, places: Int64s, stored: Int64s | int | None, window: Window
+    ) -> Iterator[FrameBatch]:
+        """Entries of records at `places`, which take `stored` bytes there; None where they are not compressed."""
+        for fault in records.faults:
+            self._faults.add(fault)
+        ids = self._ids_of(records, places, window)
+        chosen = (ids > METADATA_ID) & (records.lengths >= 0)
+        if self._limit >= 0 and (surplus := int((ids >= self._limit).sum())):
+            chosen &= ids < self._limit
+            at = int(places[int(np.argmax(ids >= self._limit))])
+            expected, found = f"ids below {self._limit}", f"{surplus} records with others"
+            self._fault("block_entry_count", window, at, "part", expected, found)
+        starts = records.starts[chosen]
+        compressed = None
+        if stored is not None:
+            length = np.full(len(starts), stored) if isinstance(stored, int) else stored[chosen]
+            compressed = Compressed(places[chosen], length, records.inner[chosen])
+        self._count += len(starts)
+        base = 0 if compressed else window.base
+        faults = self._faults.take()
+        if len(starts) or faults:
+            yield FrameBatch(records.buffer, base, ids[chosen], starts, records.lengths[chosen], faults, compressed)
+
+    def _ids_of(self, records: Records, places: Int64s, window: Window) -> Int64s:
+        """The ids of records by keys and places; less than 0 where it is no entry, or was there before."""
+        count, first = len(records.lengths), int(self._ids[kernel.EXPECTED])
+        if records.keys is None:
+            self._ids[kernel.EXPECTED] = first + count
+            return np.arange(first, first + count)
+        ids = np.empty(count, dtype=np.int64)
+        strays = np.empty((MAX_FAULTS + 1, 2), dtype=np.int64)
+        trusted = self._in_blocks or self._gap_is_known  # keys in blocks decompressed; after damage none is expected
+        kernel.assign_ids(records.keys, self._limit, trusted, self._ids, ids, strays)
+        told = strays[: int(self._ids[kernel.STRAYS])]
+        self._faults.add_unlisted(max(0, int(self._ids[kernel.STRAYS]) - len(told)))
+        if self._gap_is_known and len(told) and told[0, 0] == 0 and ids[0] == records.keys[0]:
+            told = told[1:]  # what is missing was told of where it was damaged
+        self._gap_is_known = False
+        in_places, number = np.unique(places[told[:, 0]], return_index=True)
+        for place, at in zip(in_places.tolist(), number.tolist(), strict=True):
+            record, expected = told[at].tolist()
+            others = int((places[told[:, 0]] == place).sum()) - 1
+            found = f"{int(records.keys[record])}" + (f", and {others} more keys of the block" if others else "")
+            self._fault("entry_id_out_of_order", window, place, "record.key", str(expected), found)
+        return ids
+
+    def _flush(self) -> Iterator[FrameBatch]:
+        """Faults that no batch carries yet."""
+        if faults := self._faults.take():
+            none = np.empty(0, dtype=np.int64)
+            yield FrameBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+
+    def _fault(self, code: str, window: Window, at: int, field: str, expected: str, found: str) -> None:
+        context = window.raw(at, CONTEXT_BYTES)
+        self._faults.add(Fault(code, at, at, max(window.end - at, 0), field, expected, found, context))

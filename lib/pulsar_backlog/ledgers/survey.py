@@ -1,0 +1,78 @@
+"""What lies in a source by itself: each stored copy of a ledger examined, none held yet against what others know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.copies import Examined, Pair
+from pulsar_backlog.ledgers.kinds import examine
+from pulsar_backlog.ledgers.listing import Listing, Tally, look_at_others, printable
+from pulsar_backlog.ledgers.store import Source
+
+THREADS = 16
+"""Objects looked at together: what bounds this step is the answer time of the store."""
+BATCH = 1024
+"""Copies handed to the threads at once, which bounds what waits in memory."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a source holds.
+
+    Attributes:
+        attempts: copies in the order of ledger and UUID.
+        findings: about the listing.
+    """
+
+    attempts: list[Examined]
+    findings: list[Finding]
+
+    def topics(self) -> dict[int, str]:
+        """Full topic names of the ledgers whose objects name one."""
+        return {found.pair.ledger_id: found.topic for found in self.attempts if found.topic is not None}
+
+
+def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = None) -> Survey:
+    """Examine every copy of a ledger that was listed.
+
+    Args:
+        source: where they lie.
+        listing: of the source.
+        ledgers: only these ledgers are examined; None examines all.
+    """
+    pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
+    return Survey(list(_examined(source, pairs)), list(_findings_of_listing(source, listing)))
+
+
+def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
+    """Each pair examined, in order, many at a time."""
+    waiting = iter(pairs)
+    with ThreadPoolExecutor(THREADS) as pool:
+        while batch := list(islice(waiting, BATCH)):
+            yield from pool.map(partial(examine, source), batch)
+
+
+def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
+    unsupported, foreign, unreadable = look_at_others(source, listing)
+    for error in [*listing.unreadable, *unreadable]:
+        uri = printable([error.uri])[0]
+        yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
+    if not listing.pairs:
+        yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
+    if foreign.count:
+        words = counted(foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")
+        yield _counted("S03", "foreign", words, foreign)
+    for kind, tally in sorted(unsupported.items()):
+        words = counted(tally.count, "object holds a ledger", "objects hold ledgers")
+        yield _counted("S21", kind, f"{words} of the kind {kind}, which is not read", tally)
+
+
+def _counted(code: str, subject: str, words: str, tally: Tally) -> Finding:
+    examples = printable(tally.examples)
+    return Finding(code, subject, f"{words}.", count=tally.count, evidence=examples)

@@ -1,0 +1,79 @@
+"""Facts folded while entries pass: what a scan task makes of the batches it decodes, besides the rows of `entries`.
+
+A run is what one task sees of a ledger. Its facts are small and go to the driver, which joins the runs of a ledger.
+Rows of the other fact tables go out as they come: a task holds no more than `producers.MOST_HELD` rows of producers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import pyarrow as pa
+
+from pulsar_backlog.facts.ledger import Facts, both, with_stretch
+from pulsar_backlog.facts.noted import noted_rows
+from pulsar_backlog.facts.producers import MOST_HELD, added_up, producer_rows
+from pulsar_backlog.facts.spans import span_row
+from pulsar_backlog.facts.steps import PublishTimes
+from pulsar_backlog.facts.stretch import Stretch
+
+ROW_TABLES = ("producer_facts", "entry_spans", "noted_entries")
+"""Tables whose rows are made here; `ledger_facts` comes of the runs."""
+
+Runs = dict[tuple[int, int], Facts]
+"""By ledger and first entry."""
+
+
+class FactRuns:
+    """Takes batches of entries in the order of the log, one ledger after the other."""
+
+    def __init__(self, cluster: str, done: Callable[[Runs], None]) -> None:
+        """Call `done` with each run that has ended."""
+        self._cluster, self._done = cluster, done
+        self._key: tuple[int, int] | None = None
+        self._facts: Facts | None = None
+        self._producers: list[pa.RecordBatch] = []
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Take entries of one ledger; rows of `ROW_TABLES`, each with its table's name."""
+        stretch = Stretch(batch)
+        if self._key is None or self._key[0] != stretch.ledger_id:
+            yield from self.end()
+            self._key = stretch.ledger_id, int(stretch.entry_ids[0])
+        self._facts = with_stretch(self._facts, stretch)
+        self._producers.append(producer_rows(stretch, self._cluster))
+        if sum(rows.num_rows for rows in self._producers) > MOST_HELD:
+            self._producers = [added_up(pa.concat_batches(self._producers))]
+            if self._producers[0].num_rows > MOST_HELD // 2:
+                yield from self._let_producers_go()
+        yield "entry_spans", span_row(stretch, self._cluster)
+        noted = noted_rows(batch)
+        if noted is not None:
+            yield "noted_entries", noted
+
+    def end(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """The run has ended; rows that were held."""
+        if self._key is not None and self._facts is not None:
+            self._done({self._key: self._facts})
+        self._key = self._facts = None
+        yield from self._let_producers_go()
+
+    def _let_producers_go(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if self._producers:
+            yield "producer_facts", added_up(pa.concat_batches(self._producers))
+        self._producers = []
+
+
+def joined_runs(
+    runs: Mapping[tuple[int, int], Facts], times_of: Callable[[int, Facts], Iterable[PublishTimes]]
+) -> dict[int, Facts]:
+    """The facts of each ledger.
+
+    Args:
+        runs: as tasks saw them.
+        times_of: the publish times of a ledger's run, for where those before it reach into it.
+    """
+    found: dict[int, Facts] = {}
+    for (ledger_id, _), run in sorted(runs.items(), key=lambda item: item[0]):
+        found[ledger_id] = both(found.get(ledger_id), run, lambda of=(ledger_id, run): times_of(*of))  # type: ignore[misc]
+    return found

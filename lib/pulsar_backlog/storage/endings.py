@@ -1,0 +1,129 @@
+"""How a command ends: its exit code, and one sentence on standard error about what stopped it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.logs import keep_trace
+from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
+
+MAX_HEADLINE = 300
+"""Characters of a foreign exception's words that a sentence quotes."""
+
+_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+_CONFLICTS = "delta.exceptions"
+"""Module of Delta's Python exceptions, all of which say that another writer came first."""
+
+
+def ending(who: str, run: Callable[[], int]) -> int:
+    """What `run` returns; what it raises becomes one sentence on standard error, and its exit code.
+
+    Args:
+        who: the command, as its user would name it.
+        run: all that it does.
+    """
+    try:
+        return run()
+    except UsageError as error:
+        return _tell(who, str(error), EXIT_USAGE)
+    except (SourceError, DecodeError) as error:
+        return _tell(who, str(error), EXIT_INCOMPLETE)
+    except (Exception, KeyboardInterrupt) as error:
+        if is_interrupt(error):
+            return _tell(who, "stopped by Ctrl-C; what was finished stays", EXIT_INTERRUPTED)
+        where = keep_trace(error)  # a fault of the program or the cluster, not of the user
+        return _tell(who, f"stopped by {headline(error)}; what was committed stays, and {where}", EXIT_FAILED)
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is behind an exception: what cleans up afterwards may fail in its turn."""
+    return any(isinstance(one, KeyboardInterrupt) for one in _chain(error))
+
+
+@contextmanager
+def environment_told(*places: str | None) -> Iterator[None]:
+    """Let faults of the environment leave the block as what a user can mend.
+
+    Args:
+        places: the folders or addresses that the block writes to.
+
+    Raises:
+        UsageError: the disk is full, or another run wrote to the same tables.
+    """
+    try:
+        yield
+    except Exception as error:
+        if is_interrupt(error):
+            raise
+        words = _environment_words(error, [place for place in places if place])
+        if words is None:
+            raise
+        raise UsageError(words) from error
+
+
+def headline(error: BaseException) -> str:
+    """What an exception says, on one line: of a worker's stack trace the last one, of a JVM's the first."""
+    words = [line.strip() for line in _words(error).splitlines() if line.strip()]
+    if not words:
+        return type(error).__name__
+    from_worker = any(line.startswith("Traceback (most recent call last)") for line in words)
+    line = (words[-1] if from_worker else f"{type(error).__name__}: {words[0]}")[:MAX_HEADLINE]
+    return line.rstrip(" .;:")
+
+
+def _environment_words(error: BaseException, places: list[str]) -> str | None:
+    chain = list(_chain(error))
+    if any(type(one).__module__.startswith(_CONFLICTS) for one in chain):
+        return (
+            f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta took only what came "
+            "first: wait until the other ends, then start this command again"
+        )
+    if any(sign in _words(one) for one in chain for sign in _FULL):
+        return (
+            f"a disk is full; what was committed stays. Left are {_room(places)}: make room there, then start the same "
+            "command again, or choose another --out (SPARK_LOCAL_DIRS moves what Spark keeps for a while)"
+        )
+    return None
+
+
+def _room(places: list[str]) -> str:
+    """What is left on each disk that a command writes to."""
+    scratch = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
+    folders = dict.fromkeys([*(folder for place in places if (folder := local_out(place))), *map(Path, scratch)])
+    told = []
+    for folder in folders:
+        with suppress(OSError):
+            told.append(f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB for {folder}")
+    return ", ".join(told)
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The exception, and those that it came from or came in the handling of."""
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            yield one
+            waiting += [one.__cause__, one.__context__]
+
+
+def _words(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # Py4J asks the JVM for them, which may be gone
+        return ""
+
+
+def _tell(who: str, words: str, code: int) -> int:
+    sys.stderr.write(f"{who}: {words}\n")
+    return code

@@ -1,0 +1,56 @@
+"""The Java that Spark starts, looked at before: what Spark itself says of a wrong one is a page of traces.
+
+Source: https://spark.apache.org/docs/4.1.0/index.html ("Spark runs on Java 17/21"); bin/spark-class of apache/spark,
+which takes JAVA_HOME where it is set and the java on the PATH where not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from pulsar_backlog.errors import UsageError
+
+SUPPORTED = (17, 21)
+"""Java versions on which Spark 4.1 runs; the Makefile asks for the same."""
+
+_TIMEOUT_SECONDS = 30
+_REMEDY = f"install Java {' or '.join(map(str, SUPPORTED))} and set JAVA_HOME to its folder"
+
+
+def java_path() -> Path:
+    """The program that Spark would start; it need not be there."""
+    home = os.environ.get("JAVA_HOME")
+    return Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")
+
+
+def check_java() -> None:
+    """Look whether Spark can run on the Java that it would start.
+
+    Raises:
+        UsageError: there is none, it does not run, or Spark does not run on its version.
+    """
+    home, java = os.environ.get("JAVA_HOME"), java_path()
+    if home and not java.is_file():
+        raise UsageError(f"JAVA_HOME is {home}, where there is no bin/java: {_REMEDY}")
+    if not java.is_file():
+        raise UsageError(f"Java was not found: {_REMEDY}")
+    said = _version_words(java)
+    match = re.search(r'^\S+ version "(?:1\.)?(\d+)', said, re.MULTILINE)
+    if match is None:
+        raise UsageError(f"{java} does not run: {_REMEDY}; it says: {said.strip().partition(chr(10))[0][:200]}")
+    if int(match[1]) not in SUPPORTED:
+        raise UsageError(f"{java} is Java {match[1]}, on which Spark does not run: {_REMEDY}")
+
+
+def _version_words(java: Path) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - the program that Spark is about to start anyway
+            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return done.stderr + done.stdout

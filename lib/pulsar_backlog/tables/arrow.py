@@ -1,0 +1,59 @@
+"""Contracts of tables as Arrow schemas, in the form Spark gives them, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pyarrow as pa
+
+from pulsar_backlog.tables.contract import Table
+
+_PLAIN: dict[str, pa.DataType] = {
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "double": pa.float64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+@cache
+def arrow_schema(table: Table) -> pa.Schema:
+    """The contract as an Arrow schema."""
+    return pa.schema([pa.field(c.name, arrow_type(c.type), nullable=c.nullable) for c in table.columns])
+
+
+def arrow_type(ddl: str) -> pa.DataType:
+    """A type of Spark's DDL as Arrow's.
+
+    Raises:
+        ValueError: a type that no contract uses.
+    """
+    name, _, rest = ddl.strip().partition("<")
+    inside = rest.removesuffix(">")
+    match name.strip():
+        case "array":
+            return pa.list_(pa.field("element", arrow_type(inside)))
+        case "map":
+            key, value = _parts(inside)
+            return pa.map_(arrow_type(key), pa.field("value", arrow_type(value)))
+        case "struct":
+            pairs = (part.partition(":") for part in _parts(inside))
+            return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
+    if ddl.strip() not in _PLAIN:
+        raise ValueError(f"no Arrow type for {ddl}")
+    return _PLAIN[ddl.strip()]
+
+
+def _parts(ddl: str) -> Iterator[str]:
+    """What commas separate, but those inside angle brackets."""
+    depth = start = 0
+    for at, character in enumerate(ddl):
+        depth += (character == "<") - (character == ">")
+        if character == "," and not depth:
+            yield ddl[start:at]
+            start = at + 1
+    yield ddl[start:]

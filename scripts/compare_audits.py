@@ -1,0 +1,63 @@
+"""Whether two audits of one source left equal tables: row by row, all columns, whatever the order of rows.
+
+    python scripts/compare_audits.py OUT_BEFORE OUT_AFTER
+
+A table that only one of them has is named and not compared; `runs` differs by nature. Exit 1 when any row differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+from deltalake import DeltaTable
+
+NOT_COMPARED = {"runs"}
+SHOWN = 5
+
+
+def rows_of(folder: Path) -> Counter[str]:
+    """The rows of a Delta table as texts, each with how often it occurs."""
+    table = DeltaTable(folder).to_pyarrow_table()
+    rows = table.to_pylist(maps_as_pydicts="strict")
+    return Counter(json.dumps(row, sort_keys=True, default=str) for row in rows)
+
+
+def differing(before: Path, after: Path) -> int:
+    """Rows that only one of the tables in both folders has; says what it finds."""
+    names = [{path.parent.name for path in out.glob("tables/*/_delta_log")} for out in (before, after)]
+    for name in sorted(names[0] ^ names[1]):
+        say(f"{name}: only {'before' if name in names[0] else 'after'}")
+    total = 0
+    for name in sorted((names[0] & names[1]) - NOT_COMPARED):
+        one, other = (rows_of(out / "tables" / name) for out in (before, after))
+        gone, new = one - other, other - one
+        say(f"{name}: {one.total()} rows before, {other.total()} after, {gone.total()} gone, {new.total()} new")
+        for sign, rows in (("-", gone), ("+", new)):
+            for text in sorted(rows)[:SHOWN]:
+                say(f"  {sign} {text}")
+        total += gone.total() + new.total()
+    return total
+
+
+def say(line: str) -> None:
+    """A line of the result."""
+    sys.stdout.write(line + "\n")
+
+
+def main(argv: list[str]) -> int:
+    """Compare, and say so."""
+    parser = argparse.ArgumentParser(prog="compare_audits", description=__doc__)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    options = parser.parse_args(argv)
+    count = differing(options.before, options.after)
+    say("equal" if count == 0 else f"{count} rows differ")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,50 @@
+"""The facts of a ledger are the same wherever it is cut, and however its parts are put together."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pulsar_backlog.facts.ledger import ledger_row
+from pulsar_backlog.facts.noted import noted_rows
+from pulsar_backlog.facts.producers import added_up, producer_rows
+from pulsar_backlog.facts.stretch import Stretch
+from tests.facts.build import batch_of, facts_in_parts, ledgers
+
+CUTS = st.lists(st.integers(1, 11), max_size=5)
+
+
+def row_of(batch: pa.RecordBatch, cuts: list[int], right_first: bool = False) -> dict[str, Any]:
+    return ledger_row(facts_in_parts(batch, cuts, right_first), "c", "t", 5)
+
+
+@given(ledgers(), CUTS)
+def test_facts_of_a_ledger_do_not_depend_on_cuts(rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    batch = batch_of(rows)
+    whole = row_of(batch, [])
+    assert row_of(batch, cuts) == whole
+    assert row_of(batch, cuts, right_first=True) == whole
+
+
+@given(ledgers(), CUTS)
+def test_facts_of_producers_do_not_depend_on_cuts(rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    batch = batch_of(rows)
+    whole = producer_rows(Stretch(batch), "c")
+    edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+    parts = [producer_rows(Stretch(batch.slice(a, b - a)), "c") for a, b in itertools.pairwise(edges)]
+    assert added_up(pa.concat_batches(parts)).to_pylist() == whole.to_pylist()
+    assert added_up(whole).to_pylist() == whole.to_pylist()
+
+
+@given(ledgers(), CUTS)
+def test_what_is_noted_does_not_depend_on_cuts(rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    batch = batch_of(rows)
+    edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+    parts = [noted_rows(batch.slice(a, b - a)) for a, b in itertools.pairwise(edges)]
+    whole = noted_rows(batch)
+    listed = [row for part in parts if part is not None for row in part.to_pylist()]
+    assert listed == (whole.to_pylist() if whole is not None else [])
