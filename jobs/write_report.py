@@ -54,20 +54,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_job(JOB, arg_parser(), argv, lambda context: write(context, show, show_again))
 
 
-def show(report: ReportModel) -> None:
-    """The summary: words on a terminal, JSON lines elsewhere."""
+def show(report: ReportModel, as_json: bool = False) -> None:
+    """The summary: words on a terminal, JSON lines elsewhere or where they are asked for."""
     console = terminal()
-    if console.is_terminal:
+    if console.is_terminal and not as_json:
         print_summary(report, console)
         return
     for line in json_lines(report):
         sys.stdout.write(line + "\n")
 
 
-def show_again(saved: Saved) -> None:
+def show_again(saved: Saved, as_json: bool = False) -> None:
     """The verdict of the last report, when there was nothing new to do."""
     console = terminal()
-    if console.is_terminal:
+    if console.is_terminal and not as_json:
         print_again(saved, console)
         return
     sys.stdout.write(to_json(saved) + "\n")

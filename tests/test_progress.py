@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pulsar_backlog import progress as module
-from pulsar_backlog.progress import progress
+from pulsar_backlog.progress import elapsing, progress
 
 
 def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,3 +51,22 @@ def test_a_failure_ends_the_watching_thread_and_passes_on() -> None:
     with pytest.raises(RuntimeError), progress("scan", 1) as show, show.watch(lambda: 0):
         raise RuntimeError
     assert threading.active_count() == before
+
+
+def test_work_of_unknown_size_tells_how_long_it_has_taken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LINE_SECONDS", 0.05)
+    with elapsing("[3/7] assemble_chunks"):
+        time.sleep(0.3)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("[3/7] assemble_chunks: 0 s so far\n")
+    time.sleep(0.2)
+    assert capsys.readouterr().err == ""  # it ends with the work
+
+
+def test_short_work_of_unknown_size_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(RuntimeError), elapsing("[3/7] assemble_chunks"):
+        raise RuntimeError
+    assert capsys.readouterr() == ("", "")

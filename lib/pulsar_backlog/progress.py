@@ -70,6 +70,24 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
 
 
 @contextmanager
+def elapsing(label: str) -> Iterator[None]:
+    """A line now and then with the time that work of unknown size has taken; lines only, which nothing wipes away."""
+    over, began = threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        while not over.wait(LINE_SECONDS):
+            sys.stderr.write(f"{label}: {time.monotonic() - began:,.0f} s so far\n")
+
+    thread = threading.Thread(target=tell, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@contextmanager
 def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
     """Progress of work whose pieces are counted; what it yields is called after each of them."""
     console = terminal(stderr=True)

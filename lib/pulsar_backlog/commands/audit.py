@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import Given, SourceArgument, job_options
+from pulsar_backlog.commands.options import Given, JsonOption, SourceArgument, VerboseOption, job_options
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
@@ -24,6 +24,8 @@ from pulsar_backlog.terms import (
 
 _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 """Exit codes of a job after which no other job runs."""
+_LISTS = "inventory_ledgers"
+"""The job that lists the source."""
 
 if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
@@ -35,32 +37,37 @@ if TYPE_CHECKING:
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "grace_seconds", "model",
     "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged", required=("out",),
 )  # fmt: skip
-def audit(source: SourceArgument, given: Given) -> None:
+def audit(source: SourceArgument, given: Given, as_json: JsonOption = False, verbose: VerboseOption = False) -> None:
     """Audit offloaded ledgers: tables, findings and a report."""
     from pulsar_backlog.config import load_pipelines
 
     given = {**given, "source": absolute("source", source)}
-    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit"))
+    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit", as_json=as_json))
 
 
 @job_options(*OPTIONS)
 def run(
     pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml", show_default=False)],
     given: Given,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
     from pulsar_backlog.config import load_pipelines
 
-    raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given))
+    raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given, as_json=as_json))
 
 
-def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str = "run") -> int:
+def run_pipeline(
+    pipeline: Pipeline, given: Mapping[str, object], command: str = "run", *, as_json: bool = False
+) -> int:
     """Run the jobs of a pipeline; the worst of what they found decides the exit code, 99 when nothing was new.
 
     Args:
         pipeline: as `Pipelines.get` returns it.
         given: options that win over the pipeline's.
         command: what holds the output folder from the first job to the last.
+        as_json: whether the result is JSON lines on a terminal too.
     """
     from pulsar_backlog.config import job_argv
     from pulsar_backlog.storage.claims import claimed
@@ -72,20 +79,35 @@ def run_pipeline(pipeline: Pipeline, given: Mapping[str, object], command: str =
         overrides = {**given, "exit_zero_when_unchanged": None}
         lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
         out = given.get("out") or pipeline.options.out
+        _look_first(lines)
         with claimed(str(out) if out else None, who):
-            return _run_jobs(lines, given)
+            return _run_jobs(lines, given, as_json)
 
     return ending(who, run_all)
 
 
-def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object]) -> int:
+def _look_first(lines: Mapping[str, list[str]]) -> None:
+    """Look at the source before Spark is even imported; the job looks again when it is run by itself."""
+    from pulsar_backlog.arguments import job_parser, parse_options, scope_of
+    from pulsar_backlog.ledgers.first_look import look_at
+    from pulsar_backlog.ledgers.store import open_source
+
+    if (argv := lines.get(_LISTS)) is not None:
+        options = parse_options(job_parser(_LISTS, ""), argv)
+        look_at(open_source(options.source or "", options.endpoint), scope_of(options))
+
+
+def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.progress import elapsing
 
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.
-        sys.stderr.write(f"[{number}/{len(lines)}] {job}\n")
-        code = _run_report(argv, codes, given) if job == "write_report" else load_job(job).main(argv)
+        label = f"[{number}/{len(lines)}] {job}"
+        sys.stderr.write(f"{label}\n")
+        with elapsing(label):
+            code = _run_report(argv, codes, given, as_json) if job == "write_report" else load_job(job).main(argv)
         if code in _STOPPED:
             return int(code)
         codes.append(code)
@@ -100,7 +122,7 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
     return EXIT_UNCHANGED if unchanged and not given.get("exit_zero_when_unchanged") else EXIT_CLEAN
 
 
-def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) -> int:
+def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], as_json: bool) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.storage.runs import run_job
@@ -110,10 +132,10 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object]) 
     saved: list[Saved] = []
     code = run_job(job.JOB, job.arg_parser(), argv, lambda context: job.write(context, seen.append, saved.append))
     if saved:
-        job.show_again(saved[0])
+        job.show_again(saved[0], as_json)
         return int(saved[0]["exit_code"])
     if not seen or code in _STOPPED:
         return code
     final = seen[0].exit_code if seen[0].exit_code != EXIT_CLEAN else _worst([*codes, code], given)
-    job.show(replace(seen[0], exit_code=final))
+    job.show(replace(seen[0], exit_code=final), as_json)
     return final if final in (EXIT_FINDINGS, EXIT_INCOMPLETE) else code

@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from pulsar_backlog.arguments import absolute_places
+from pulsar_backlog.logs import show_all
 from pulsar_backlog.options import OPTIONS, Declared
 
 Given: TypeAlias = dict[str, Any]
@@ -17,6 +18,17 @@ Given: TypeAlias = dict[str, Any]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help=OPTIONS["source"].words.help, show_default=False)]
 EndpointOption = Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].words.help)]
 OutArgument = Annotated[str, typer.Argument(metavar="DIR", help=OPTIONS["out"].words.help, show_default=False)]
+
+
+def _show_all(asked: bool) -> bool:
+    show_all(asked)
+    return asked
+
+
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", callback=_show_all, help="show what Java and Spark say, and stack traces")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="JSON lines on a terminal too, as they come elsewhere")]
 
 
 def job_options(
