@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import Table
 
@@ -82,23 +83,24 @@ def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
     """What delta-rs is told of a bucket; of Google's and Azure's it asks the environment itself."""
     if not path.startswith(("s3://", "s3a://")):
         return {}
-    import boto3  # noqa: PLC0415 - takes longer than all the rest, and only buckets need it
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - takes longer than all the rest; only buckets need it
+    from botocore.session import Session  # noqa: PLC0415
 
     try:
-        session = boto3.Session()
+        session = Session()
         credentials = session.get_credentials()
     except BotoCoreError as error:
         raise UsageError(str(error)) from error
     if credentials is None:
         raise SourceError(path, "permission_denied", "no AWS credentials in the environment, the profile or the files")
     frozen = credentials.get_frozen_credentials()
+    remember_secrets(frozen.access_key, frozen.secret_key, frozen.token)
     endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     options = {
         "AWS_ACCESS_KEY_ID": frozen.access_key,
         "AWS_SECRET_ACCESS_KEY": frozen.secret_key,
         "AWS_SESSION_TOKEN": frozen.token,
-        "AWS_REGION": session.region_name or DEFAULT_REGION,
+        "AWS_REGION": session.get_config_variable("region") or DEFAULT_REGION,
         "AWS_ENDPOINT_URL": endpoint,
         "AWS_ALLOW_HTTP": str((endpoint or "").startswith("http://")).lower(),
     }
