@@ -81,7 +81,7 @@ def log_messages() -> None:
 
 def keep_trace(error: BaseException) -> str:
     """Write an exception's stack trace down, and say where, in words that end a sentence."""
-    lines = traceback.format_exception(error)
+    lines = [without_secrets(line) for line in traceback.format_exception(error)]
     if is_verbose():
         sys.stderr.write(without_secrets("".join(lines)))
         return "the stack trace is above"
