@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from pulsar_backlog import __version__
 from pulsar_backlog.cli import run_cli
+from pulsar_backlog.logs import VERBOSE_VARIABLE
 from tests.auditing import OBJECTS
 
 
@@ -31,6 +33,15 @@ def test_help_of_each_command(
 ) -> None:
     assert run(monkeypatch, command, "--help") == 0
     assert "Usage: pulsar-backlog" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("asked", "shown"), [((), None), (("--verbose",), "1")])
+def test_verbose_lets_everything_through(
+    asked: tuple[str, ...], shown: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(VERBOSE_VARIABLE, "")
+    assert run(monkeypatch, "audit", tmp_path / "none", "--out", tmp_path / "out", *asked) == 2
+    assert (os.environ[VERBOSE_VARIABLE] or None) == shown
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 from pulsar_backlog import logs
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.known_secrets import remember_secret
 from pulsar_backlog.storage.endings import ending, environment_told, headline
 
 
@@ -82,6 +83,13 @@ def test_verbose_shows_the_trace(
         "stopped by ValueError: no such thing; what was committed stays, and the stack trace is above\n"
     )
     assert not folder.exists()
+
+
+def test_a_trace_holds_no_known_secret(folder: Path) -> None:
+    remember_secret("hunter2-hunter2-hunter2")
+    ended(ValueError("the server said hunter2-hunter2-hunter2"))
+    (log,) = folder.iterdir()
+    assert "the server said ***" in log.read_text()
 
 
 def test_only_a_few_files_of_earlier_processes_stay(folder: Path) -> None:
