@@ -5,7 +5,6 @@ Credentials of a bucket come from where those of a source come from: the usual e
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +21,6 @@ Wanted: TypeAlias = Mapping[str, Collection[int | str]]
 """Values by column: rows that have none of them in one of these columns are not asked for."""
 
 SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
-DEFAULT_REGION = "us-east-1"
 _READER_VERSION = 1
 """Of the Delta protocol. Later ones rename columns or mark rows as deleted, so that plain files hold other rows."""
 
@@ -80,29 +78,16 @@ def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> boo
 
 def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
     """What delta-rs is told of a bucket; of Google's and Azure's it asks the environment itself."""
-    if not path.startswith(("s3://", "s3a://")):
+    scheme, _, rest = path.partition("://")
+    if scheme not in ("s3", "s3a"):
         return {}
-    import boto3  # noqa: PLC0415 - takes longer than all the rest, and only buckets need it
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+    from pulsar_backlog.ledgers.buckets.patience import StoreError  # noqa: PLC0415 - who reads folders does without
+    from pulsar_backlog.ledgers.buckets.s3 import S3  # noqa: PLC0415
 
     try:
-        session = boto3.Session()
-        credentials = session.get_credentials()
-    except BotoCoreError as error:
-        raise UsageError(str(error)) from error
-    if credentials is None:
-        raise SourceError(path, "permission_denied", "no AWS credentials in the environment, the profile or the files")
-    frozen = credentials.get_frozen_credentials()
-    endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options = {
-        "AWS_ACCESS_KEY_ID": frozen.access_key,
-        "AWS_SECRET_ACCESS_KEY": frozen.secret_key,
-        "AWS_SESSION_TOKEN": frozen.token,
-        "AWS_REGION": session.region_name or DEFAULT_REGION,
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ALLOW_HTTP": str((endpoint or "").startswith("http://")).lower(),
-    }
-    return {name: value for name, value in options.items() if value}
+        return S3(rest.partition("/")[0], endpoint).delta_options()
+    except StoreError as error:
+        raise SourceError(path, "permission_denied", str(error)) from error
 
 
 def _first_line(error: Exception) -> str:
