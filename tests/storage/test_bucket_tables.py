@@ -86,3 +86,9 @@ def test_a_query_does_not_reach_another_bucket(bucket: S3Server, aws: pytest.Mon
     other = f"SELECT * FROM read_parquet('{bucket.endpoint}/audits/eu-1/x.parquet') -- entries"
     with pytest.raises(UsageError):
         ask(f"s3://{OUT}", other, bucket.endpoint)
+
+
+def test_a_store_that_does_not_answer_is_one_sentence(aws: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SourceError, match="Connection refused") as caught:
+        ask(f"s3://{OUT}", "SELECT * FROM entries", "http://127.0.0.1:9")
+    assert str(caught.value).isprintable()

@@ -5,7 +5,9 @@ Credentials of a bucket come from where those of a source come from: the usual e
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -21,6 +23,9 @@ Wanted: TypeAlias = Mapping[str, Collection[int | str]]
 """Values by column: rows that have none of them in one of these columns are not asked for."""
 
 SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
+MAX_HEADLINE = 300
+_COLOURS = re.compile(r"\x1b\[\d+m|\u21b3")
+_STACK = re.compile(r"\d+: ")
 _READER_VERSION = 1
 """Of the Delta protocol. Later ones rename columns or mark rows as deleted, so that plain files hold other rows."""
 
@@ -45,8 +50,7 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        said = f"delta-rs cannot read it ({_first_line(error)}); sql --engine spark may"
-        raise SourceError(path, "failed", said) from error
+        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_said(error)})") from error
     if found.protocol().min_reader_version > _READER_VERSION:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
@@ -90,5 +94,8 @@ def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
         raise SourceError(path, "permission_denied", str(error)) from error
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _said(error: Exception) -> str:
+    """What delta-rs says, on one line, without its colours and its stack."""
+    lines = (_COLOURS.sub("", line).strip() for line in str(error).splitlines())
+    words = " ".join(takewhile(lambda line: not _STACK.match(line), lines)) or type(error).__name__
+    return words[:MAX_HEADLINE]
