@@ -208,7 +208,7 @@ def measure_copy(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
 
 
 def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: Scorecard) -> None:
-    """The fold alone, from chunk rows in memory to publications nobody keeps; and the whole way from `noted_entries`."""
+    """The fold alone, from chunk rows in memory to publications nobody keeps; then all the way from `noted_entries`."""
     out = backlog.folder / "out"
     audited(backlog, out)
     noted, producers = (read_table(spark, str(out), TABLES[name]) for name in ("noted_entries", "producer_facts"))
