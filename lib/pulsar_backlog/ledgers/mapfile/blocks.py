@@ -164,13 +164,15 @@ class _Opener:
         return keys
 
     def _value_lengths(self) -> Int64s | None:
+        """The lengths, or None where any of them may be wrong."""
+        before = len(self._faults)
         raw = self._inflated("value_lengths", MAX_LENGTH_BYTES * self._parts.records)
         lengths = np.empty(self._parts.records, dtype=np.int64)
         end = int(kernel.read_vints(raw, lengths))
         if end != raw.size:
             found = f"{raw.size} bytes, and they end at {end}" if end >= 0 else f"{raw.size} bytes"
             self._fault("section_damaged", "value_lengths", f"{self._parts.records} vints", found)
-        if end < 0:
+        if len(self._faults) > before:
             return None
         if lengths.min() < kernel.LENGTH_BYTES or lengths.max() > MAX_BLOCK_BYTES or lengths.sum() > MAX_BLOCK_BYTES:
             expected = f"{kernel.LENGTH_BYTES} bytes or more each, {MAX_BLOCK_BYTES} at most together"
