@@ -74,7 +74,7 @@ def inflate(codec: str, data: memoryview, limit: int, room: int = 0) -> Inflated
     if room and codec in _ZLIB_CODECS:
         out = np.empty(min(room, limit), dtype=np.uint8)
         try:
-            return Inflated(out[: cramjam.zlib.decompress_into(data, out)], "")
+            return Inflated(out[: cramjam.zlib.decompress_into(data, out)], "")  # type: ignore[arg-type]  # an array is a buffer
         except cramjam.DecompressionError:
             pass  # damaged, or larger: the other way finds out
     return _CODECS[codec](data, limit)
