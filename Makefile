@@ -109,7 +109,7 @@ bench: setup ## Speed, as ratios measured in one run
 # --- making --------------------------------------------------------------------------------------------
 
 .PHONY: docs proto dist clean
-docs: setup ## Write docs/tables.md and docs/findings.md again
+docs: setup ## Write docs/tables.md, docs/findings.md and docs/jobs.md again
 	$(PY) scripts/generate_docs.py
 
 proto: setup ## Generate the protobuf classes again

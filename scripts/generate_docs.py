@@ -1,13 +1,16 @@
-"""Write docs/tables.md and docs/findings.md from the code, or with `--check` say whether they are fresh."""
+"""Write docs/tables.md, docs/findings.md and docs/jobs.md from the code; with `--check` say whether they are fresh."""
 
 from __future__ import annotations
 
 import argparse
+import ast
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pulsar_backlog.findings import CATALOGUE, FindingKind
+from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.wire.rejects import ENTRY_CODES, PAYLOAD_CODES, STRUCTURE_CODES
 
@@ -119,6 +122,31 @@ def findings_page() -> str:
     return "\n".join(lines)
 
 
+def job_section(job: str) -> list[str]:
+    """One job, as its file says, with its options."""
+    text = ast.get_docstring(ast.parse((ROOT / "jobs" / f"{job}.py").read_text())) or ""
+    what, _, promises = text.partition("\n\n")
+    parts = re.findall(r"(Reads|Writes|Guarantees): (.*?)(?=\s(?:Reads|Writes|Guarantees): |$)", promises, re.DOTALL)
+    said = [f"- **{word}**: {' '.join(text.split())}" for word, text in parts]
+    flags = ", ".join(f"`{OPTIONS[name].flag}`" for name in JOB_OPTIONS[job])
+    return [f"## `{job}`", "", " ".join(what.split()), "", *said, f"- **Options**: {flags}", ""]
+
+
+def jobs_page() -> str:
+    """docs/jobs.md."""
+    lines = [
+        "# Jobs",
+        "",
+        NOTE,
+        "",
+        "One file each in `jobs/`, in the order of the data's way. See [cluster.md](cluster.md).",
+        "",
+    ]
+    for job in JOB_OPTIONS:
+        lines += job_section(job)
+    return "\n".join(lines)
+
+
 def main(argv: list[str]) -> int:
     """Write the pages, or compare them with what is there."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -126,7 +154,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the pages")
     options = parser.parse_args(argv)
     stale = False
-    for name, text in {"tables.md": tables_page(), "findings.md": findings_page()}.items():
+    for name, text in {"tables.md": tables_page(), "findings.md": findings_page(), "jobs.md": jobs_page()}.items():
         path = options.docs / name
         if not options.check:
             path.write_text(text)

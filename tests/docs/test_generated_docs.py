@@ -27,7 +27,7 @@ def generator() -> ModuleType:
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    for name in ("tables.md", "findings.md"):
+    for name in ("tables.md", "findings.md", "jobs.md"):
         shutil.copy(ROOT / "docs" / name, tmp_path)
     return tmp_path
 
@@ -36,7 +36,7 @@ def test_the_committed_pages_are_fresh(generator: ModuleType, pages: Path) -> No
     assert generator.main(["--check", "--docs", str(pages)]) == 0
 
 
-@pytest.mark.parametrize("page", ["tables.md", "findings.md"])
+@pytest.mark.parametrize("page", ["tables.md", "findings.md", "jobs.md"])
 def test_a_stale_page_is_named(
     generator: ModuleType, pages: Path, capsys: pytest.CaptureFixture[str], page: str
 ) -> None:
