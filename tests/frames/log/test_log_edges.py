@@ -38,7 +38,8 @@ def edge_of(
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
     producers = producers_of(facts["producer_facts"])
-    tables = LogTables(**facts, rejects=table_frame(spark, "rejects", []))
+    names = ("ledger_facts", "producer_facts", "noted_entries")
+    tables = LogTables(*(facts[name] for name in names), table_frame(spark, "rejects", []))
     found = log_edges(edge_rows(producers, scans, ledgers), tables, state, 1000)
     return found["t"]
 

@@ -148,7 +148,9 @@ def look_up(wanted: Collection[HurtLedger], tables: LogTables) -> Found:
     # A producer whose last entry of a stretch is known there wrote a sound one.
     wrote = tables.producer_facts.filter(ledger_id.isin(beside) & f.col("last").isNotNull())
     named = wrote.join(f.broadcast(noted.select("producer_name").distinct()), on="producer_name", how="left_semi")
-    facts = tables.ledger_facts.filter(ledger_id.isin(beside)).collect()
+    facts = tables.ledger_facts.filter(ledger_id.isin(beside)).select(
+        "ledger_id", "oldest_stored_ms", "newest_stored_ms", "odd"
+    ).collect()  # fmt: skip
     return Found(
         times={row["ledger_id"]: (row["oldest_stored_ms"], row["newest_stored_ms"]) for row in facts},
         noted=_by_ledger((row["ledger_id"], row.asDict()) for row in noted.collect()),
