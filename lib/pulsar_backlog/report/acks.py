@@ -157,7 +157,7 @@ class TopicAcks:
 
 @dataclass(frozen=True)
 class BlockedRow:
-    """A subscription that stands still, or may; see `SubscriptionFacts`."""
+    """A subscription that is stalled, or may be; see `SubscriptionFacts`."""
 
     topic: str
     subscription: str
@@ -178,7 +178,8 @@ class Acks:
     Attributes:
         total: cursors that saved state names.
         stalled: those with chunk sets that something must be done about.
-        blocked: those that are blocked.
+        blocked: those that are blocked, or may be.
+        how_sure: how many of them by sureness, the surest first; those of a newer version's words are not in it.
         rows: blocked ones, the surest and largest first.
     """
 
@@ -186,6 +187,7 @@ class Acks:
     stalled: int = 0
     blocked: int = 0
     rows: tuple[BlockedRow, ...] = ()
+    how_sure: tuple[int, int, int] = (0, 0, 0)
 
 
 NO_ACKS = TopicAcks()

@@ -18,6 +18,7 @@ from pulsar_backlog.report.acks import (
     TopicAcks,
 )
 from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.terms import SURENESSES
 
 Row = dict[str, Any]
 Topic = str | None
@@ -64,7 +65,8 @@ def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
 def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
     """All subscriptions of the audit."""
     rows = tuple(BlockedRow(**{name: row[name] for name in BlockedRow.__annotations__}) for row in blocked)
-    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows)
+    certain, likely, cannot_tell = (int(counts[f"blocked_{word}"]) for word in SURENESSES)
+    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, (certain, likely, cannot_tell))
 
 
 def model_sum(row: Mapping[str, Any]) -> ModelSum:

@@ -97,12 +97,15 @@ def backlog_words(row: SubscriptionRow) -> str:
     return f"{backlog} not acknowledged{holes}{follows}"
 
 
+STALLED = {"certain": "is stalled", "likely": "is most likely stalled"}
+"""How a stall is told, by its sureness; what is less sure `may be stalled`."""
+
+
 def stands_words(at: Position | None, sureness: str | None) -> str | None:
-    """`stands still at 24:3: nothing behind it is delivered`, as sure as it is; None when it is not blocked."""
+    """`is stalled at 24:3: nothing behind it is delivered`, as sure as it is; None when it is not blocked."""
     if at is None:
         return None
-    verb = {"certain": "stands still", "likely": "most likely stands still"}.get(sureness or "", "may stand still")
-    return f"{verb} at {at[0]}:{at[1]}: nothing behind it is delivered"
+    return f"{STALLED.get(sureness or '', 'may be stalled')} at {at[0]}:{at[1]}: nothing behind it is delivered"
 
 
 def told(row: SubscriptionRow) -> Iterable[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What the verdict says of consumers: which subscriptions stand still, and which clients the log stops or misleads."""
+"""What the verdict says of consumers: which subscriptions are stalled, and which clients the log stops or misleads."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import Acks, BlockedRow
-from pulsar_backlog.report.acks_view import stands_words
+from pulsar_backlog.report.acks_view import STALLED, stands_words
 from pulsar_backlog.report.clients import DAMAGE_SHORT, ForecastRow, ModelSum, damage_words
 from pulsar_backlog.report.facts import Fact
 from pulsar_backlog.report.model import TopicSection
 from pulsar_backlog.report.words import SURENESS, byte_size, position
+from pulsar_backlog.terms import DOUBT
 
 MAX_NAME = 120
 
@@ -42,8 +43,8 @@ class ConsumerFacts:
     """Facts about consumers, and the codes of findings that they tell.
 
     Attributes:
-        urgent: what stands still now, or will; before all else.
-        later: what clients do wrong without standing still.
+        urgent: what is stalled now, or will be; before all else.
+        later: what clients do wrong without stalling.
     """
 
     urgent: tuple[Fact, ...] = ()
@@ -63,7 +64,8 @@ def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
     if blocked:
         first = blocked[0]
         stands = stands_words(first.blocked_at, first.blocked_sureness)
-        what = f"subscription {_name(first.row['subscription'])} {stands}{_others(section.acks.blocked - 1)}"
+        more = f"; {section.acks.blocked - 1:,} more are or may be" if section.acks.blocked > 1 else ""
+        what = f"subscription {_name(first.row['subscription'])} {stands}{more}"
         urgent.append(Fact("blocked", what, None, "Whoever waits for it", _BLOCKED_MEANING))
     rows = section.clients.forecasts
     stopped = [row for row in rows if row["damage"]]
@@ -98,7 +100,7 @@ def _blocked(acks: Acks) -> list[Fact]:
         return []
     first = acks.rows[0]
     what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
-    what += _others(acks.blocked - 1)
+    what += _others(acks)
     return [Fact("blocked", what, SURENESS.get(first.sureness), "Whoever waits for it", _BLOCKED_MEANING)]
 
 
@@ -112,8 +114,26 @@ def blocked_words(row: BlockedRow) -> str:
     return text
 
 
-def _others(count: int) -> str:
-    return f"; likewise {counted(count, 'more subscription')}" if count > 0 else ""
+def headline_of_blocked(acks: Acks) -> str | None:
+    """The worst stall in a few words, and that there are more; None without one."""
+    if not acks.blocked or not acks.rows:
+        return None
+    first = acks.rows[0]
+    stalled = STALLED.get(first.sureness, "may be stalled")
+    where = f"{stalled} at {first.ledger_id}:{first.entry_id}"
+    return f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {where}{_others(acks)}"
+
+
+def _others(acks: Acks) -> str:
+    """How many more there are, by how sure that is of each."""
+    left = list(acks.how_sure)
+    if acks.rows and acks.rows[0].sureness in DOUBT:
+        left[DOUBT[acks.rows[0].sureness]] -= 1
+    doubtful = acks.blocked - 1 - sum(left[:2])  # words of a newer version are doubtful too
+    parts = [f"{left[0]:,} more for certain"] if left[0] > 0 else []
+    parts += [f"{left[1]:,} more most likely"] if left[1] > 0 else []
+    parts += [f"{doubtful:,} more may be"] if doubtful > 0 else []
+    return f"; {', '.join(parts)}" if parts else ""
 
 
 def _stopped(models: Sequence[ModelSum]) -> list[Fact]:

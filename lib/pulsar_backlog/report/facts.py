@@ -15,7 +15,7 @@ from pulsar_backlog.report.outcomes import BROKEN, MIXED, Outcome, by_flag, by_o
 from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
 
 FactKind = Literal["blocked", "broken", "undecoded", "unread", "arriving"]
-"""`blocked`: a subscription stands still. `undecoded` is an error too, of entries that were read and not understood."""
+"""`blocked`: a subscription is stalled. `undecoded` is an error too, of entries that were read and not understood."""
 
 TOLD_BY_ENTRIES = frozenset({"E01", "E02"})
 TOLD_BY_PUBLICATIONS = frozenset({"C06", "C08", "C09", "C10", "C13", "C14", "C15", "C33"})

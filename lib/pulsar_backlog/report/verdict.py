@@ -9,7 +9,7 @@ from typing import Literal
 from pulsar_backlog.counting import counted
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import fill
-from pulsar_backlog.report.consumers import consumer_facts, topic_consumer_facts
+from pulsar_backlog.report.consumers import consumer_facts, headline_of_blocked, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
@@ -17,9 +17,8 @@ from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
 
 MAX_STEPS = 5
 MAX_REMEDIES = 6
-MAX_IN_HEADLINE = 3
 MAX_HEADLINE = 1000
-"""Characters of a headline that are shown: two sentences with long names."""
+"""Characters of a headline that are shown: a sentence with long names."""
 
 ERRORS = ("blocked", "broken", "undecoded")
 
@@ -57,7 +56,7 @@ class Verdict:
 
     Attributes:
         complete: False when something could not be read; then it never calls anything healthy.
-        headline: one sentence.
+        headline: one short sentence; the counts are in `facts`.
         sureness: how sure, one or two sentences.
         facts: all that the headline sums up, worst first.
         warnings: number of findings that are warnings.
@@ -141,7 +140,7 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
     if grade == "nothing":
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
-        text = _broken_headline(found, unread)
+        text = headline_of_blocked(model.acks) or _first_broken(found, unread)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
     elif grade == "odd":
@@ -154,17 +153,11 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _broken_headline(found: Sequence[Fact], unread: str) -> str:
-    """The first facts, always with what was not decoded or not read, and a count of what is left out."""
-    broken = [f for f in found if f.kind == "broken"]
-    shown = MAX_IN_HEADLINE - any(f.kind == "blocked" for f in found)
-    parts = [f.what for f in broken[:shown]]
-    parts += [f.what for f in found if f.kind == "undecoded"]
-    parts += [unread] if unread else []
-    rest = len(broken) - shown
-    if rest > 0:
-        parts.append(f"and {counted(rest, 'other kind')} of error")
-    return _after_blocked(found, ", ".join(parts))
+def _first_broken(found: Sequence[Fact], unread: str) -> str:
+    """The worst fact, and how much more there is; the facts below tell it all."""
+    errors = [f for f in found if f.kind in ERRORS]
+    others = len(errors) - 1 + bool(unread)
+    return errors[0].what + (f", and {counted(others, 'other fault')}" if others else "")
 
 
 def _joined(found: Sequence[Fact]) -> str:
@@ -172,7 +165,7 @@ def _joined(found: Sequence[Fact]) -> str:
 
 
 def _after_blocked(found: Sequence[Fact], text: str) -> str:
-    """What stands still comes first, as a sentence of its own."""
+    """What is stalled comes first, as a sentence of its own."""
     sentences = [f.what for f in found if f.kind == "blocked"] + ([text] if text else [])
     return ". ".join([*sentences[:1], *(f"{one[0].upper()}{one[1:]}" for one in sentences[1:])])
 

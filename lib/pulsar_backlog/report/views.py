@@ -87,7 +87,7 @@ class TopicView:
 
 @dataclass(frozen=True)
 class BlockedView:
-    """A subscription that stands still, with the section of its topic if it has one."""
+    """A subscription that is stalled, with the section of its topic if it has one."""
 
     row: BlockedRow
     anchor: str | None

@@ -59,11 +59,12 @@ def blocked_rows(standing: DataFrame, limit: int) -> DataFrame:
 
 
 def acks_counts(standing: DataFrame) -> DataFrame:
-    """One row: all subscriptions, those with chunk sets to do something about, the blocked ones."""
+    """One row: all subscriptions, those with chunk sets to do something about, the blocked ones, these by sureness."""
     return standing.agg(
         f.count("*").alias("total"),
         f.count(f.when(f.col("stalls") > 0, 1)).alias("stalled"),
         f.count("blocked_by").alias("blocked"),
+        *(f.count_if(f.col("blocked_by.sureness") == word).alias(f"blocked_{word}") for word in SURENESSES),
     )
 
 

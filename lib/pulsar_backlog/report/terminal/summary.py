@@ -1,4 +1,4 @@
-"""The result for a terminal: what stands still, what was found and what it means for whom, the next command."""
+"""The result for a terminal: what is stalled, what was found and what it means for whom, the next command."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _indented(console: Console, text: Text, columns: int = 2) -> None:
 
 
 def _print_blocked(model: ReportModel, console: Console) -> None:
-    """Subscriptions that stand still, before all else: somebody waits for them now."""
+    """Subscriptions that are stalled, before all else: somebody waits for them now."""
     acks = model.acks
     if not acks.rows:
         return
