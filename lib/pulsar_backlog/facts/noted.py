@@ -16,10 +16,9 @@ from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
 _CHUNK_FIELDS = ("uuid", "num_chunks_from_msg", "chunk_id")
 _MADE = ("broker_timestamp_ms", "has_key", "is_encrypted", "metadata_digest")
-_READ = [
-    *dict.fromkeys([*(name for name in TABLE.column_names() if name not in _MADE), *DIGESTED, "broker_timestamp",
-                    "encryption_keys"]),
-]  # fmt: skip
+_READ = list(dict.fromkeys(
+    [*(name for name in TABLE.column_names() if name not in _MADE), *DIGESTED, "broker_timestamp"]
+))  # fmt: skip
 """Columns of `entries` that rows are made of; to take a few rows of the others would cost more than all of this."""
 
 
@@ -32,7 +31,10 @@ def noted_entries(entries: pa.RecordBatch) -> pa.RecordBatch | None:
     chunk_fields = [column for name in _CHUNK_FIELDS if (column := entries.column(name)).null_count < len(column)]
     for column in chunk_fields:
         wanted = pc.or_(wanted, pc.and_(pc.is_valid(column), pc.is_null(markers)))
-    return entries.select(_READ).filter(wanted) if pc.any(wanted).as_py() else None
+    if not pc.any(wanted).as_py():
+        return None
+    encrypted = pa.array(present(entries.column("encryption_keys")))
+    return entries.select(_READ).append_column("is_encrypted", encrypted).filter(wanted)
 
 
 def noted_rows(noted: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
@@ -42,7 +44,6 @@ def noted_rows(noted: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     made = {
         "broker_timestamp_ms": pa.array(broker_ms.values, mask=~broker_ms.present),
         "has_key": pa.array(present(entries.column("partition_key"))),
-        "is_encrypted": pa.array(present(entries.column("encryption_keys"))),
         "metadata_digest": pa.array(metadata_digests(entries).view(np.int64)),
     }
     schema = arrow_schema(TABLE)

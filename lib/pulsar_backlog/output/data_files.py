@@ -65,7 +65,8 @@ class DataFileWriter:
         """Take rows; they are written once a row group is full."""
         self._waiting.append(batch)
         self._waiting_rows += batch.num_rows
-        self._waiting_bytes += batch.nbytes
+        # Not `nbytes`: it reads offsets that Java's Arrow leaves out of empty lists, and crashes.
+        self._waiting_bytes += batch.get_total_buffer_size()
         if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= self._table.row_group_bytes:
             self._flush()
 
