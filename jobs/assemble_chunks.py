@@ -1,8 +1,7 @@
 """Stored chunks put together: every publication of a chunked message with its state, and every chunk's role.
 
-Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; `entries` of ledgers that hold
-damaged ones, and of those beside them; admin JSON when given; the payloads of compressed messages that can be rebuilt,
-to see that they decompress.
+Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; admin JSON when given; the
+payloads of compressed messages that can be rebuilt, to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
 made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
@@ -25,6 +24,7 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.frames.chunks.context import Known, codes_in_context
+from pulsar_backlog.frames.chunks.damage import LogTables
 from pulsar_backlog.frames.chunks.findings import findings_of_chunks
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
@@ -66,7 +66,8 @@ def assemble(context: JobContext) -> JobResult:
     producers = context.keep(producers_of(of_producers))
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
-    edges = log_edges(edge_rows(producers, scans, ledgers), facts, state, grace_ms, _mine(context, "entries"), rejects)
+    tables = LogTables(facts, of_producers, noted, rejects)
+    edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, ledgers, edges))
     publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
     replace_slice(publications, out, TABLES["chunked_messages"], mine)

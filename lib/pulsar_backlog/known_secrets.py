@@ -22,8 +22,8 @@ MIN_SECRET_CHARS = 8
 PIECE_CHARS = 16
 """A piece of a secret counts from this length on: proxies cut off what they quote."""
 
-_NAMES = re.compile(r"(TOKEN|SECRET|PASSWORD|CREDENTIALS?|(ACCESS|PRIVATE|API)_?KEY(_ID)?)$")
-"""How variables that hold secrets end; one that names a file ends in `_FILE`."""
+_NAMES = re.compile(r"(TOKEN|SECRET|PASSWORD|CONNECTION_STRING|KEY(_ID)?)$")
+"""How variables that hold secrets end; those that name a file end in `_FILE` or `_CREDENTIALS`."""
 
 _known: set[str] = set()
 """Each secret in each form."""

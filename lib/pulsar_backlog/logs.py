@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO
 
-from pulsar_backlog.known_secrets import without_secrets
+from pulsar_backlog.foreign_text import visible_lines
 
 LOGS_VARIABLE = "PULSAR_BACKLOG_LOGS"
 """Environment variable that names the folder of the files; by default one in the user's cache."""
@@ -81,10 +81,10 @@ def log_messages() -> None:
 
 def keep_trace(error: BaseException) -> str:
     """Write an exception's stack trace down, and say where, in words that end a sentence."""
-    lines = [without_secrets(line) for line in traceback.format_exception(error)]
+    trace = visible_lines("".join(traceback.format_exception(error)))
     if is_verbose():
-        sys.stderr.write(without_secrets("".join(lines)))
+        sys.stderr.write(trace)
         return "the stack trace is above"
     with log_file().open("a", encoding="utf-8", errors="backslashreplace") as stream:
-        stream.write(without_secrets("".join(lines)))
+        stream.write(trace)
     return f"the stack trace is in {log_file()}"

@@ -24,7 +24,7 @@ def private_folder(path: Path) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if path.stat().st_mode & 0o077:
             path.chmod(0o700)
-    except OSError as error:
+    except (PermissionError, FileExistsError, NotADirectoryError) as error:
         raise UsageError(f"{path}: {error.strerror}; it must be a folder of yours, to keep messages private") from None
     return path
 

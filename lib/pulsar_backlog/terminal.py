@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO, cast
-
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
+from functools import cache
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from pulsar_backlog.foreign_text import visible_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
 
 class _Guarded:
@@ -35,13 +37,21 @@ class _Guarded:
         return getattr(self.stream, name)
 
 
-class _Terminal(Console):
-    """A console on which text is text: no markup, no names of emoji, no control characters."""
+@cache
+def _harmless() -> type[Console]:
+    """Rich is imported when something is drawn: help and mistakes of the command line do without."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.segment import Segment  # noqa: PLC0415
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        for segment in super().render(renderable, options):
-            text, style, control = segment
-            yield segment if control else Segment(visible_lines(text), style)
+    class Harmless(Console):
+        """A console that writes no control characters but its own."""
+
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                text, style, control = segment
+                yield segment if control else Segment(visible_lines(text), style)
+
+    return Harmless
 
 
 def guard_streams() -> None:
@@ -53,7 +63,7 @@ def guard_streams() -> None:
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """A console on standard output, or on standard error; the only kind that the program uses."""
+    """A console on standard output, or on standard error, on which text is text: no markup, no names of emoji."""
     stream = sys.stderr if stderr else sys.stdout
     raw = stream.stream if isinstance(stream, _Guarded) else stream
-    return _Terminal(file=cast("TextIO", raw), markup=False, emoji=False, highlight=False)
+    return _harmless()(file=cast("TextIO", raw), markup=False, emoji=False, highlight=False)

@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from pulsar_backlog.frames.chunk_damage import _damaged
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Damage, FamilyFold, LogEdge
 from pulsar_backlog.cluster.values import TopicState
+from pulsar_backlog.frames.chunks.damage import Found, choose, damage_of, in_order
 from pulsar_backlog.frames.log.edges import _edge
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.planning import values as plans
@@ -180,42 +180,60 @@ def is_chunk(row: dict[str, Any]) -> bool:
     return readable and any(one is not None for one in fields)
 
 
+def times_of(rows: list[dict[str, Any]]) -> tuple[int | None, int | None]:
+    times = [ms for row in rows if (ms := stored_ms(row)) is not None]
+    return min(times, default=None), max(times, default=None)
+
+
+def ids_of(rows: list[dict[str, Any]], state: str) -> list[int]:
+    return [row["entry_id"] for row in rows if row["checksum_state"] == state]
+
+
+def damage_in(rows: list[dict[str, Any]], ledgers: list[int]) -> Damage:
+    """What the facts of a scan say of its damaged entries."""
+    of = {ledger_id: [row for row in rows if row["ledger_id"] == ledger_id] for ledger_id in ledgers}
+    states = {ledger_id: [row["checksum_state"] for row in own] for ledger_id, own in of.items()}
+    hurt = [
+        {"ledger_id": id_, "damaged": found.count("mismatch") + found.count("reject"),
+         "unverified": found.count("absent")}
+        for id_, found in states.items() if set(found) != {"valid"}
+    ]  # fmt: skip
+    if not hurt:
+        return Damage()
+    blank = dict.fromkeys(("uuid", "producer_name", "sequence_id", "payload_length", "payload_crc32c"))
+    found = Found(
+        times={id_: times_of([row for row in own if row["checksum_state"] != "reject"]) for id_, own in of.items()},
+        noted={
+            id_: [blank | row for row in own if row["checksum_state"] == "mismatch"
+                  or (row["checksum_state"] == "absent" and is_chunk(row))]
+            for id_, own in of.items()
+        },
+        unchecked={id_: ids_of(own, "absent") for id_, own in of.items()},
+        rejected={id_: ids_of(own, "reject") for id_, own in of.items()},
+        writers={
+            (row["ledger_id"], row["producer_name"])
+            for row in rows if row["checksum_state"] in ("valid", "absent") and row.get("marker_type") is None
+        },
+    )  # fmt: skip
+    ordered = in_order(ledgers, hurt)
+    return damage_of(ordered, choose(ordered, 100), ledgers, found)
+
+
 def edge_of(rows: list[dict[str, Any]]) -> LogEdge:
     """What the books say of a topic that is seen to its end, and from its beginning."""
     ledgers = sorted({row["ledger_id"] for row in rows})
     sound = [row for row in rows if row["checksum_state"] in ("valid", "absent")]
-    times = [ms for row in sound if (ms := stored_ms(row)) is not None]
+    begin_ms, end_ms = times_of(sound)
     first, last = rows[0], rows[-1]
-    places = []
-    for row in rows:
-        if row["checksum_state"] == "valid":
-            continue
-        at = ledgers.index(row["ledger_id"])
-        here = row["ledger_id"], row["entry_id"]
-        beside = [
-            other
-            for other in sound
-            if other["ledger_id"] in ledgers[max(at - 1, 0) : at + 2] and stored_ms(other) is not None
-        ]
-        before = [other for other in beside if (other["ledger_id"], other["entry_id"]) < here]
-        after = [other for other in beside if (other["ledger_id"], other["entry_id"]) > here]
-        known = any(other["producer_name"] == row.get("producer_name") for other in [*before, *after])
-        blank = dict.fromkeys(("uuid", "producer_name", "sequence_id", "payload_length", "payload_crc32c"))
-        places.append(_damaged(blank | row | {
-            "kind": row["checksum_state"], "known": known,
-            "after_ms": stored_ms(before[-1]) if before else None,
-            "before_ms": stored_ms(after[0]) if after else None,
-        }))  # fmt: skip
     facts = {
-        "begin_time_ms": min(times, default=None), "end_time_ms": max(times, default=None),
+        "begin_time_ms": begin_ms, "end_time_ms": end_ms,
         "first_ledger_id": ledgers[0], "begins_at_start": first["checksum_state"] == "valid",
         "last_ledger_id": last["ledger_id"], "last_entry_id": last["entry_id"],
         "has_rejects": any(row["checksum_state"] == "reject" for row in rows),
         "open_ledgers": [], "scanned": ledgers, "unscanned": [],
     }  # fmt: skip
     topic = TopicState("t", last_confirmed=(last["ledger_id"], last["entry_id"]), publishers=0)
-    damage = Damage(tuple(places), ledgers=tuple(ledgers)) if places else Damage()
-    return _edge(facts, topic, [], (), GRACE_MS, damage)
+    return _edge(facts, topic, [], (), GRACE_MS, damage_in(rows, ledgers))
 
 
 def families(rows: list[dict[str, Any]]) -> Iterator[FamilyFold]:

@@ -30,10 +30,7 @@ def make(folder: Path) -> Path:
     _write_synthetic(folder)
     (folder / "README.txt").write_text("not a ledger\n")
     (folder / "\x1b[31mred\n").write_text("a name that would steer a terminal")
-    map_file = folder / f"77-{UUID}"
-    map_file.mkdir()
-    (map_file / "data").write_bytes(b"SEQ\x06" + bytes(60))
-    (map_file / "index").write_bytes(b"SEQ\x06" + bytes(60))
+    (folder / UUID).write_bytes(bytes.fromhex("26A66D32") + bytes(60))  # streaming offload
     return folder
 
 

@@ -91,7 +91,7 @@ def test_each_damage_has_its_finding_and_rejects(
 
 
 def test_what_is_no_ledger_is_counted_and_cannot_steer_a_terminal(audited: Audited) -> None:
-    assert audited.codes()["S21"] == ["filesystem"]
+    assert audited.codes()["S21"] == ["streaming"]
     (foreign,) = [row for row in audited.rows("findings") if row["code"] == "S03"]
     assert foreign["count"] == 2
     assert "README.txt" in foreign["evidence"]

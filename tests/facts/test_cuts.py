@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.facts.ledger import ledger_row
-from pulsar_backlog.facts.noted import noted_rows
+from pulsar_backlog.facts.noted import noted_entries, noted_rows
 from pulsar_backlog.facts.producers import added_up, producer_rows
 from pulsar_backlog.facts.stretch import Stretch
 from tests.facts.build import batch_of, facts_in_parts, ledgers
@@ -44,7 +44,9 @@ def test_facts_of_producers_do_not_depend_on_cuts(rows: list[dict[str, Any]], cu
 def test_what_is_noted_does_not_depend_on_cuts(rows: list[dict[str, Any]], cuts: list[int]) -> None:
     batch = batch_of(rows)
     edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
-    parts = [noted_rows(batch.slice(a, b - a)) for a, b in itertools.pairwise(edges)]
-    whole = noted_rows(batch)
-    listed = [row for part in parts if part is not None for row in part.to_pylist()]
-    assert listed == (whole.to_pylist() if whole is not None else [])
+    found = [noted_entries(batch.slice(a, b - a)) for a, b in itertools.pairwise(edges)]
+    parts, whole = [part for part in found if part is not None], noted_entries(batch)
+    assert bool(parts) == (whole is not None)
+    if whole is not None:
+        rows_of_parts = [row for part in parts for row in noted_rows([part]).to_pylist()]
+        assert rows_of_parts == noted_rows(parts).to_pylist() == noted_rows([whole]).to_pylist()

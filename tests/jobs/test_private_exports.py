@@ -77,10 +77,3 @@ def test_an_answer_in_a_file_is_private_too(audited: Audited, tmp_path: Path) ->
         path.chmod(0o644)
         assert write_query(str(audited.out), "SELECT * FROM entries", kind, path)  # type: ignore[arg-type]
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_spark_keeps_what_it_spills_to_itself(spark: object, usual_umask: None) -> None:
-    """Folders for what does not fit into memory, in the system's place for such files."""
-    context = spark.sparkContext  # type: ignore[attr-defined]
-    folders = context._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
-    assert [stat.S_IMODE(Path(str(folder)).parent.stat().st_mode) & 0o011 for folder in folders]

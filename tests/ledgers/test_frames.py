@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.ledgers import frames, frames_compiled
+from pulsar_backlog.ledgers import frames
 from tests.ledgers.encoding import offload
 from tests.processes import fresh_python
 
@@ -41,7 +41,7 @@ def test_interpreted_and_compiled_do_the_same_on_any_bytes(
     for at, byte in changes:
         data[at] = byte
     asked = (data[:cut], max(128, len(DATA) + beyond), limit, is_last)
-    assert walked(frames.walk_frames, *asked) == walked(frames_compiled.walk_frames, *asked)
+    assert walked(frames.walk_frames.interpreted, *asked) == walked(frames.walk_frames.compiled, *asked)
 
 
 def test_a_whole_block_is_walked() -> None:
@@ -69,7 +69,7 @@ def test_padding_in_another_phase_is_not_padding(phase: int) -> None:
 def test_a_small_window_does_not_load_numba() -> None:
     said = (
         "import sys; from pulsar_backlog.ledgers import frames; walk = frames.walker_of(frames.SMALL_BYTES);"
-        "assert walk is frames.walk_frames and 'numba' not in sys.modules;"
+        "assert walk is frames.walk_frames.interpreted and 'numba' not in sys.modules;"
         "assert frames.walker_of(frames.SMALL_BYTES + 1) is not walk and 'numba' in sys.modules;"
         "assert frames.walker_of(1) is not walk"  # it is loaded now
     )

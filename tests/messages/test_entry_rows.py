@@ -11,10 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pulsar_backlog.frames.export.plan import assign_tasks
-from pulsar_backlog.frames.schemas import arrow_schema
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages import opening
 from pulsar_backlog.messages.entry_rows import ExportContext, export_stretch, stretches
@@ -22,14 +20,14 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.outcomes import NULL_WITH_BYTES
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from tests.wire.encode import entry, number, run
 
 HEAD = run(1, b"p") + number(2, 7) + number(3, 1000)
 
 
 @pytest.fixture(scope="module")
-def schema(spark: SparkSession) -> pa.Schema:
-    del spark  # DDL is parsed by the JVM
+def schema() -> pa.Schema:
     return arrow_schema(TABLES["messages"])
 
 

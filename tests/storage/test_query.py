@@ -273,6 +273,6 @@ def test_a_table_with_rows_marked_as_deleted_is_left_to_spark(tmp_path: Path) ->
 def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     write_tables(tmp_path, findings=[{"code": "C01"}])
     shutil.copy(__file__, tmp_path / "tables" / "findings" / "_delta_log" / f"{1:020}.json")
-    with pytest.raises(Exception, match="delta-rs cannot read it") as caught:
+    with pytest.raises(Exception, match="delta-rs cannot read this table") as caught:
         ask(tmp_path, "SELECT * FROM findings")
     assert len(str(caught.value).splitlines()) == 1

@@ -25,6 +25,7 @@ Flag = Literal[
     "ledger_span",
     "decode_fault",
 ]
+DamageKind = Literal["mismatch", "absent", "reject"]
 DecodeState = Literal["ok", "fault", "wrong_size", "not_needed", "encrypted", "not_checked"]
 
 ENCRYPTION_TAG_BYTES = 16
@@ -107,8 +108,8 @@ class Damaged:
 
     Attributes:
         kind: `mismatch` (its checksum contradicts it), `absent` (it has none), `reject` (it could not be decoded).
-        after_ms: when the entry before it that can be believed was stored; None when there is none.
-        before_ms: when the one after it was stored; None when there is none.
+        after_ms: a time after which it was stored: the earliest of the ledger before its own; None when not known.
+        before_ms: a time before which it was: the latest of the ledger after its own; None when not known.
         chunk_uuid: the uuid that it names; None when it names none.
         producer_name: the producer that it names; None when it names none.
         sequence_id: the sequence id that it names; None when it names none.
@@ -119,7 +120,7 @@ class Damaged:
 
     ledger_id: int
     entry_id: int
-    kind: Literal["mismatch", "absent", "reject"]
+    kind: DamageKind
     after_ms: int | None = None
     before_ms: int | None = None
     chunk_uuid: str | None = None

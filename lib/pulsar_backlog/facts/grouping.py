@@ -31,23 +31,24 @@ class Groups:
     def sums(self, values: Longs, wanted: Bools) -> Longs:
         """The sum of each group's wanted rows."""
         found = np.zeros(len(self), dtype=np.int64)
-        np.add.at(found, self.codes[wanted], values[wanted])
+        np.add.at(found, *self._only(wanted, values))
         return found
 
     def counts(self, wanted: Bools) -> Longs:
         """How many rows of each group are wanted."""
-        return np.bincount(self.codes[wanted], minlength=len(self)).astype(np.int64)
+        (codes,) = self._only(wanted)
+        return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
     def least(self, column: Known) -> Known:
         """The smallest number of each group."""
         found = np.full(len(self), _MOST)
-        np.minimum.at(found, self.codes[column.present], column.values[column.present])
+        np.minimum.at(found, *self._only(column.present, column.values))
         return self._where_any(found, column.present)
 
     def most(self, column: Known) -> Known:
         """The largest number of each group."""
         found = np.full(len(self), _LEAST)
-        np.maximum.at(found, self.codes[column.present], column.values[column.present])
+        np.maximum.at(found, *self._only(column.present, column.values))
         return self._where_any(found, column.present)
 
     def first(self) -> Longs:
@@ -59,20 +60,29 @@ class Groups:
     def last(self, wanted: Bools) -> Known:
         """The last wanted row of each group."""
         found = np.zeros(len(self), dtype=np.int64)
-        found[self.codes[wanted]] = np.flatnonzero(wanted)
+        codes, rows = self._only(wanted, np.arange(len(self.codes)))
+        found[codes] = rows
         return self._where_any(found, wanted)
 
     def last_of_most(self, wanted: Bools, *columns: Longs) -> Known:
         """Among each group's wanted rows the last one of those with the largest numbers, columns compared in order."""
         left = wanted
-        for values in columns:
+        for values in columns if wanted.any() else ():
             most = self.most(Known(values, left))
             left = left & (values == most.values[self.codes])
         return self.last(left)
 
+    def _only(self, wanted: Bools, *columns: Longs) -> tuple[Longs, ...]:
+        """Codes and columns of the wanted rows; to take all or none of them costs nothing."""
+        if wanted.all():
+            return self.codes, *columns
+        if not wanted.any():
+            return self.codes[:0], *(column[:0] for column in columns)
+        return self.codes[wanted], *(column[wanted] for column in columns)
+
     def _where_any(self, found: Longs, wanted: Bools) -> Known:
-        present = np.zeros(len(self), dtype=np.bool_)
-        present[self.codes[wanted]] = True
+        """The numbers, where a group has a wanted row."""
+        present = self.counts(wanted) > 0
         return Known(np.where(present, found, 0), present)
 
 

@@ -1,22 +1,30 @@
-"""Rows of `noted_entries`: of the entries of a stretch those that later jobs look at one by one, with a few columns."""
+"""Rows of `noted_entries`: those entries that later jobs look at one by one, with a few columns."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.facts.digest import metadata_digests
+from pulsar_backlog.facts.digest import DIGESTED, metadata_digests
 from pulsar_backlog.facts.stretch import known, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.noted_entries import TABLE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
 _CHUNK_FIELDS = ("uuid", "num_chunks_from_msg", "chunk_id")
+_MADE = ("broker_timestamp_ms", "has_key", "is_encrypted", "metadata_digest")
+_READ = [
+    *dict.fromkeys([*(name for name in TABLE.column_names() if name not in _MADE), *DIGESTED, "broker_timestamp",
+                    "encryption_keys"]),
+]  # fmt: skip
+"""Columns of `entries` that rows are made of; to take a few rows of the others would cost more than all of this."""
 
 
-def noted_rows(entries: pa.RecordBatch) -> pa.RecordBatch | None:
-    """The rows of `noted_entries` among rows of `entries`; None when there is none."""
+def noted_entries(entries: pa.RecordBatch) -> pa.RecordBatch | None:
+    """The entries to note among rows of `entries`, with the columns `noted_rows` reads; None when there is none."""
     wanted = pc.equal(entries.column("checksum_state"), "mismatch")
     markers = entries.column("marker_type")
     if markers.null_count < len(markers):
@@ -24,12 +32,12 @@ def noted_rows(entries: pa.RecordBatch) -> pa.RecordBatch | None:
     chunk_fields = [column for name in _CHUNK_FIELDS if (column := entries.column(name)).null_count < len(column)]
     for column in chunk_fields:
         wanted = pc.or_(wanted, pc.and_(pc.is_valid(column), pc.is_null(markers)))
-    if not pc.any(wanted).as_py():
-        return None
-    return _noted(entries.filter(wanted))
+    return entries.select(_READ).filter(wanted) if pc.any(wanted).as_py() else None
 
 
-def _noted(entries: pa.RecordBatch) -> pa.RecordBatch:
+def noted_rows(noted: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """The rows of `noted_entries`, of entries that were found in one or more batches."""
+    entries = pa.concat_batches(noted)
     broker_ms = known(entries.column("broker_timestamp"))
     made = {
         "broker_timestamp_ms": pa.array(broker_ms.values, mask=~broker_ms.present),

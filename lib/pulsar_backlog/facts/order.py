@@ -97,7 +97,7 @@ def order_of(stretch: Stretch) -> Order:
     """The order of entries, of which there must be one."""
     index, broker_ms, publish_ms = stretch.index, stretch.broker_ms, stretch.told_publish_ms
     seek_ms = broker_ms.or_else(publish_ms)
-    ids, wire_ms = stretch.entry_ids, stretch.longs("publish_time_ms")
+    ids, wire_ms = stretch.entry_ids, stretch.wire_publish_ms
     with_index, with_time = np.flatnonzero(index.present).tolist(), np.flatnonzero(broker_ms.present).tolist()
     return Order(
         first=_edge(stretch, 0),
@@ -186,9 +186,9 @@ def _edge(stretch: Stretch, place: int) -> Edge:
         index=stretch.index.at(place),
         messages=None if damaged else max(1 if said is None else said, 1),
         first_message_index=None if damaged else stretch.first_message_index.at(place),
-        has_metadata=bool(stretch.bools("has_broker_metadata")[place]),
+        has_metadata=bool(stretch.has_metadata[place]),
         broker_ms=stretch.broker_ms.at(place),
-        publish_time_ms=int(stretch.longs("publish_time_ms")[place]),
+        publish_time_ms=int(stretch.wire_publish_ms[place]),
     )
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from pulsar_backlog.facts.grouping import Groups, grouped_by
-from pulsar_backlog.facts.stretch import Bools, Known, Longs, Stretch, known, present
+from pulsar_backlog.facts import producer_fold as fold
+from pulsar_backlog.facts.grouping import grouped_by
+from pulsar_backlog.facts.stretch import Known, Longs, Stretch, known, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.producer_facts import TABLE
 
@@ -26,6 +28,10 @@ _ADDED = (
     "entries", "markers", "chunk_entries", "single_messages", "single_bytes", "batches", "batched_messages", "bytes",
     "chunk_bytes",
 )  # fmt: skip
+_SUMS = (*_ADDED, "largest_entry_bytes")
+"""As the loop counts them."""
+_TIMES = ("first_ms", "last_ms", "first_chunk_ms", "last_chunk_ms")
+_NEVER = np.iinfo(np.int64).max
 _LEAST, _MOST = ("first_ms", "first_chunk_ms"), ("last_ms", "last_chunk_ms", "largest_entry_bytes")
 _LAST_OF_MOST = {
     "last": (), "last_message": (), "largest_header": ("bytes",), "largest_slice": ("bytes", "length"),
@@ -38,32 +44,16 @@ def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row per producer of a stretch."""
     names = stretch.rows.column("producer_name")
     groups = grouped_by(names)
-    message, sound = ~stretch.is_marker, ~stretch.is_damaged
-    stored_ms = stretch.stored_ms & sound
-    chunks, sizes = stretch.known("num_chunks_from_msg"), stretch.longs("payload_length")
-    chunk = message & chunks.present & (chunks.values > 1)
-    single = message & ~chunks.present & ~stretch.batch.present
-    batch = message & stretch.batch.present
-    every = np.ones(len(stretch), dtype=np.bool_)
-    numbers: dict[str, Longs | Known] = {
-        "entries": groups.counts(every),
-        "markers": groups.counts(~message),
-        "chunk_entries": groups.counts(chunk),
-        "single_messages": groups.counts(single),
-        "single_bytes": groups.sums(sizes, single),
-        "batches": groups.counts(batch),
-        "batched_messages": groups.sums(stretch.batch.values, batch),
-        "bytes": groups.sums(stretch.lengths, every),
-        "chunk_bytes": groups.sums(sizes, chunk),
-        "largest_entry_bytes": groups.most(Known(stretch.lengths, every)).values,
-        "first_ms": groups.least(stored_ms),
-        "last_ms": groups.most(stored_ms),
-        "first_chunk_ms": groups.least(stored_ms & chunk),
-        "last_chunk_ms": groups.most(stored_ms & chunk),
-    }
-    first = groups.first()
-    columns: dict[str, pa.Array] = {name: _array(values) for name, values in numbers.items()}
-    columns |= _places(stretch, groups, message, sound & chunk)
+    numbers = _numbers(stretch)
+    sums = np.zeros((len(groups), fold.SUM_COUNT), dtype=np.int64)
+    times = np.tile(np.array([_NEVER, -_NEVER] * 2), (len(groups), 1))
+    places = np.full((len(groups), fold.PLACE_COUNT), -1, dtype=np.int64)
+    fold.fold_producers(groups.codes, _flags(stretch), numbers, sums, times, places)
+    columns: dict[str, pa.Array] = {name: pa.array(sums[:, at]) for at, name in enumerate(_SUMS)}
+    for at, name in enumerate(_TIMES):
+        columns[name] = _array(Known(times[:, at], np.abs(times[:, at]) != _NEVER))
+    columns |= _places(stretch, numbers, places)
+    first = places[:, fold.FIRST]
     columns |= {"producer_name": names.take(pa.array(first)), "first_entry_id": pa.array(stretch.entry_ids[first])}
     return _batch(columns, {"cluster": cluster, "topic": stretch.topic, "ledger_id": stretch.ledger_id}, len(groups))
 
@@ -89,36 +79,58 @@ def added_up(rows: pa.RecordBatch) -> pa.RecordBatch:
     return _batch(columns, {}, len(groups))
 
 
-def _places(stretch: Stretch, groups: Groups, message: Bools, sound_chunk: Bools) -> dict[str, pa.Array]:
-    """Columns that name entries."""
-    chunk_id, chunks = stretch.known("chunk_id"), stretch.known("num_chunks_from_msg")
-    # A full slice: those before the last are all as large as the producer may make them.
-    full = sound_chunk & chunk_id.present & (chunk_id.values < chunks.values - 1)
+def _flags(stretch: Stretch) -> npt.NDArray[np.uint8]:
+    """What is known of each entry, as the loop wants it."""
     # The message that came fastest tells most about the clock: queues and replication only add to its age.
-    own = message & ~stretch.is_damaged & ~stretch.present("replicated_from")
+    own = ~(stretch.is_marker | stretch.is_damaged | stretch.present("replicated_from"))
     own &= stretch.publish_ms.present & stretch.broker_ms.present
-    ahead_ms = stretch.publish_ms.values - stretch.broker_ms.values
-    headers, slices = stretch.longs("payload_offset"), stretch.longs("payload_length")
+    flags = np.zeros(len(stretch), dtype=np.uint8)
+    for flag, when in (
+        (fold.MARKER, stretch.is_marker),
+        (fold.DAMAGED, stretch.is_damaged),
+        (fold.BATCH, stretch.batch.present),
+        (fold.CHUNKS, stretch.present("num_chunks_from_msg")),
+        (fold.TIMED, stretch.stored_ms.present),
+        (fold.OWN, own),
+    ):
+        flags |= np.where(when, np.uint8(flag), np.uint8(0))
+    return flags
+
+
+def _numbers(stretch: Stretch) -> npt.NDArray[np.int64]:
+    """What each entry says, as the loop wants it."""
+    chunk_id = stretch.known("chunk_id")
+    return np.stack((
+        stretch.lengths,
+        stretch.longs("payload_length"),
+        stretch.longs("payload_offset"),
+        stretch.batch.values,
+        stretch.longs("num_chunks_from_msg"),
+        np.where(chunk_id.present, chunk_id.values, _NEVER),
+        stretch.stored_ms.values,
+        stretch.publish_ms.values - stretch.broker_ms.values,
+    ))  # fmt: skip
+
+
+def _places(stretch: Stretch, numbers: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+    """Columns that name entries."""
     every = np.ones(len(stretch), dtype=np.bool_)
-    at = {
-        "first": (
-            Known(groups.first(), np.ones(len(groups), dtype=np.bool_)),
-            {"index": stretch.first_message_index & ~stretch.is_damaged},
-        ),
-        "last_entry": (groups.last(every), {}),
-        "last": (
-            groups.last(message & ~stretch.is_damaged),
-            {"sequence_id": Known(stretch.longs("sequence_id"), every)},
-        ),
-        "last_message": (groups.last(message), {}),
-        "largest_header": (groups.last_of_most(sound_chunk, headers), {"bytes": Known(headers, every)}),
-        "largest_slice": (
-            groups.last_of_most(full, slices, stretch.lengths),
-            {"bytes": Known(slices, every), "length": Known(stretch.lengths, every)},
-        ),
-        "clock_ahead": (groups.last_of_most(own, ahead_ms), {"ms": Known(ahead_ms, every)}),
+    headers, slices, lengths, ahead_ms = (
+        Known(numbers[row], every) for row in (fold.PAYLOAD_OFFSET, fold.PAYLOAD_LENGTH, fold.LENGTH, fold.AHEAD_MS)
+    )
+    told: dict[str, tuple[int, dict[str, Known]]] = {
+        "first": (fold.FIRST, {"index": stretch.first_message_index & ~stretch.is_damaged}),
+        "last_entry": (fold.LAST_ENTRY, {}),
+        "last": (fold.LAST, {"sequence_id": Known(stretch.longs("sequence_id"), every)}),
+        "last_message": (fold.LAST_MESSAGE, {}),
+        "largest_header": (fold.HEADER, {"bytes": headers}),
+        "largest_slice": (fold.SLICE, {"bytes": slices, "length": lengths}),
+        "clock_ahead": (fold.AHEAD, {"ms": ahead_ms}),
     }
-    return {name: _place(name, stretch, row, more) for name, (row, more) in at.items()}
+    return {
+        name: _place(name, stretch, Known(np.maximum(places[:, at], 0), places[:, at] >= 0), more)
+        for name, (at, more) in told.items()
+    }
 
 
 def _place(name: str, stretch: Stretch, row: Known, more: Mapping[str, Known]) -> pa.Array:

@@ -41,8 +41,8 @@ def sizes_of(stretch: Stretch) -> Sizes:
     """The sizes of a stretch; entries of no known time are left out."""
     timed = stretch.stored_ms.present
     entries, chunks = np.ones(len(stretch), dtype=np.int64), stretch.has_uuid.astype(np.int64)
-    sums = np.stack((entries, stretch.lengths, chunks))[:, timed]
-    return _cells(stretch.stored_ms.values[timed], sums, 1)
+    sums, times = np.stack((entries, stretch.lengths, chunks)), stretch.stored_ms.values
+    return _cells(times, sums, 1) if timed.all() else _cells(times[timed], sums[:, timed], 1)
 
 
 def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
@@ -56,9 +56,11 @@ def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
 def _cells(times: Longs, sums: Longs, least_ms: int) -> Sizes:
     if not len(times):
         return Sizes(1, times, sums)
-    width = width_ms(int(times.min()), int(times.max()), least_ms)
-    starts, cell = np.unique(times // width, return_inverse=True)
-    added = np.zeros((len(sums), len(starts)), dtype=np.int64)
+    first_ms = int(times.min())
+    width = width_ms(first_ms, int(times.max()), least_ms)
+    cells = times // width - first_ms // width
+    held = np.flatnonzero(np.bincount(cells))
+    added = np.zeros((len(sums), int(cells.max()) + 1), dtype=np.int64)
     for into, values in zip(added, sums, strict=True):
-        np.add.at(into, cell, values)
-    return Sizes(width, starts * width, added)
+        np.add.at(into, cells, values)
+    return Sizes(width, (held + first_ms // width) * width, added[:, held])

@@ -15,7 +15,7 @@ def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row: a stretch of at least one entry."""
     schema = arrow_schema(TABLE)
     ids, lengths, messages = stretch.entry_ids, stretch.lengths, stretch.message_counts
-    publish_ms = stretch.longs("publish_time_ms")
+    publish_ms = stretch.wire_publish_ms
     untimed = np.flatnonzero(~stretch.told_publish_ms.present)
     consecutive = bool((np.diff(ids) == 1).all())
     values = {

@@ -61,7 +61,7 @@ def steps_of(stretch: Stretch) -> dict[str, Step]:
     adjoins = np.concatenate(([False], (np.diff(ids) == 1) & neighbours(index.present)))
     index_before = last_before(index)
     again = np.where(sound, messages, 1) - (index.values - index_before.values)
-    metadata = stretch.bools("has_broker_metadata")
+    metadata = stretch.has_metadata
     broker_before = last_before(stretch.broker_ms)
     back_ms = broker_before.values - stretch.broker_ms.values
     late_ms = _late_ms(stretch.told_publish_ms, None)

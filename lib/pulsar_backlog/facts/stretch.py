@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 Longs = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+_MICROS_IN_MILLI = 1000
+
 COLUMNS = (
     "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
     "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id",
@@ -53,7 +55,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Entries that follow each other in one ledger, in the order stored; `rows` holds at least `COLUMNS`."""
+    """At least one entry, and those that follow it in its ledger, as stored; `rows` holds at least `COLUMNS`."""
 
     rows: pa.RecordBatch
 
@@ -63,7 +65,7 @@ class Stretch:
     @property
     def topic(self) -> str | None:
         """The topic of all of them."""
-        return None if not len(self) else self.rows.column("topic")[0].as_py()
+        return self.rows.column("topic")[0].as_py()  # type: ignore[no-any-return]
 
     @property
     def ledger_id(self) -> int:
@@ -72,17 +74,13 @@ class Stretch:
 
     def longs(self, name: str) -> Longs:
         """A column of whole numbers that is never null."""
-        return np.asarray(self.rows.column(name).to_numpy(zero_copy_only=False), dtype=np.int64)
+        return known(self.rows.column(name)).values
 
     @property
     def stored_lengths(self) -> Longs:
         """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
         blocks = known(self.rows.column("block_length"))
         return np.where(blocks.present, blocks.values, self.lengths)
-
-    def bools(self, name: str) -> Bools:
-        """A column of truths that is never null."""
-        return np.asarray(self.rows.column(name).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
     def known(self, name: str) -> Known:
         """A column of whole numbers, or of times as milliseconds, that may be null."""
@@ -151,6 +149,16 @@ class Stretch:
         return self.known("broker_timestamp")
 
     @cached_property
+    def has_metadata(self) -> Bools:
+        """Whether it begins with broker metadata."""
+        return np.asarray(self.rows.column("has_broker_metadata").to_numpy(zero_copy_only=False))
+
+    @cached_property
+    def wire_publish_ms(self) -> Longs:
+        """When the producer says it sent it, as on the wire."""
+        return self.longs("publish_time_ms")
+
+    @cached_property
     def publish_ms(self) -> Known:
         """When the producer says it sent it; absent where that is out of range."""
         return self.known("publish_time")
@@ -178,16 +186,23 @@ def present(column: pa.Array) -> Bools:
     """Where a column is not null."""
     if not column.null_count:
         return np.ones(len(column), dtype=np.bool_)
-    return np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+    bitmap = column.buffers()[0]
+    if bitmap is None:  # a column of the type null
+        return np.zeros(len(column), dtype=np.bool_)
+    bits = np.unpackbits(np.frombuffer(bitmap, np.uint8), count=column.offset + len(column), bitorder="little")
+    return bits[column.offset :].view(np.bool_)
 
 
 def known(column: pa.Array) -> Known:
-    """A column of whole numbers, or of times as milliseconds."""
+    """A column of whole numbers, or of times as milliseconds. Its memory is looked at as it is: a copy takes longer."""
+    there = present(column)
     if column.null_count == len(column):
-        return Known(np.zeros(len(column), dtype=np.int64), np.zeros(len(column), dtype=np.bool_))
-    is_time = pa.types.is_timestamp(column.type)
-    numbers = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    return Known(numbers // 1000 if is_time else numbers, present(column))
+        return Known(np.zeros(len(column), dtype=np.int64), there)
+    kind = np.dtype(f"i{column.type.bit_width // 8}")
+    numbers = np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)].astype(np.int64)
+    if pa.types.is_timestamp(column.type):
+        numbers //= _MICROS_IN_MILLI
+    return Known(np.where(there, numbers, 0) if column.null_count else numbers, there)
 
 
 def equals(column: pa.Array, text: str) -> Bools:

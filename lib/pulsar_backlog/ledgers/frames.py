@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from pulsar_backlog.wire.loops import Loop
+
 END, PADDING, NEED_MORE, OVERRUN, CHAIN_LOST, SURPLUS = range(6)
 """Why the chain stopped: at the block's end; where only padding can follow; at the window's end; at a length that
 cannot be; at ids that no longer follow any chain; at an entry whose id belongs to the next block."""
@@ -37,6 +39,7 @@ SMALL_BYTES = 8 * 1024 * 1024
 _STRETCH_BYTES = 64 * 1024
 
 
+@Loop
 def _i32(buffer: Any, at: int) -> int:
     word = (
         (np.uint32(buffer[at]) << np.uint32(24))
@@ -47,6 +50,7 @@ def _i32(buffer: Any, at: int) -> int:
     return int(np.int32(word))
 
 
+@Loop
 def _i64(buffer: Any, at: int) -> int:
     word = np.uint64(0)
     for i in range(8):
@@ -54,6 +58,7 @@ def _i64(buffer: Any, at: int) -> int:
     return int(np.int64(word))
 
 
+@Loop
 def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> int:
     """What a frame with another id than expected is: keep the place's id, go on from the stored one, or give up."""
     stored = _i64(buffer, at + 4)
@@ -78,6 +83,7 @@ def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> i
     return _LOST
 
 
+@Loop
 def _stop_at(buffer: Any, position: int, end: int) -> int:
     """Why no whole frame can be taken at `position`, or `_FRAME` when one can."""
     if end - position < _HEADER:
@@ -92,6 +98,7 @@ def _stop_at(buffer: Any, position: int, end: int) -> int:
     return _FRAME if length <= buffer.size - position - _HEADER else NEED_MORE
 
 
+@Loop
 def walk_frames(
     buffer: Any, end: int, limit: int, is_last: bool, state: Any, ids: Any, offsets: Any, lengths: Any, strays: Any
 ) -> None:
@@ -111,7 +118,7 @@ def walk_frames(
     position, expected = state[POSITION], state[EXPECTED_ID]
     frames = 0
     stray_count = 0
-    stored: Any = np.int64(-1)  # one type for the compiler
+    stored = np.int64(-1)
     while True:
         reason = _stop_at(buffer, position, end)
         if reason != _FRAME:
@@ -146,14 +153,10 @@ def walk_frames(
     state[STRAYS], state[REASON], state[NEEDED], state[STORED_ID] = stray_count, reason, needed, stored
 
 
-def walker_of(window_bytes: int) -> Callable[..., None]:
+def walker_of(window_bytes: int) -> Callable[..., Any]:
     """`walk_frames` for a window of this size: interpreted, or compiled where that pays."""
-    if window_bytes <= SMALL_BYTES and "numba" not in sys.modules:
-        return walk_frames
-    from pulsar_backlog.ledgers import frames_compiled  # noqa: PLC0415 - loads numba
-
-    compiled: Callable[..., None] = frames_compiled.walk_frames
-    return compiled
+    small = window_bytes <= SMALL_BYTES and "numba" not in sys.modules
+    return walk_frames.interpreted if small else walk_frames.compiled
 
 
 def first_bad_padding(buffer: Any, start: int, end: int, phase: int) -> int:

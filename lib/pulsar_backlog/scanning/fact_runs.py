@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from pulsar_backlog.facts.ledger import Facts, both, with_stretch
-from pulsar_backlog.facts.noted import noted_rows
+from pulsar_backlog.facts.noted import noted_entries, noted_rows
 from pulsar_backlog.facts.producers import MOST_HELD, added_up, producer_rows
 from pulsar_backlog.facts.spans import span_row
 from pulsar_backlog.facts.steps import PublishTimes
@@ -19,6 +19,9 @@ from pulsar_backlog.facts.stretch import Stretch
 
 ROW_TABLES = ("producer_facts", "entry_spans", "noted_entries")
 """Tables whose rows are made here; `ledger_facts` comes of the runs."""
+
+MOST_NOTED = 8192
+"""Noted entries that a task holds: what is made of them takes as long for one as for a thousand."""
 
 Runs = dict[tuple[int, int], Facts]
 """By ledger and first entry."""
@@ -33,6 +36,7 @@ class FactRuns:
         self._key: tuple[int, int] | None = None
         self._facts: Facts | None = None
         self._producers: list[pa.RecordBatch] = []
+        self._noted: list[pa.RecordBatch] = []
 
     def add(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Take entries of one ledger; rows of `ROW_TABLES`, each with its table's name."""
@@ -47,9 +51,11 @@ class FactRuns:
             if self._producers[0].num_rows > MOST_HELD // 2:
                 yield from self._let_producers_go()
         yield "entry_spans", span_row(stretch, self._cluster)
-        noted = noted_rows(batch)
+        noted = noted_entries(batch)
         if noted is not None:
-            yield "noted_entries", noted
+            self._noted.append(noted)
+            if sum(rows.num_rows for rows in self._noted) > MOST_NOTED:
+                yield from self._let_noted_go()
 
     def end(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The run has ended; rows that were held."""
@@ -57,11 +63,17 @@ class FactRuns:
             self._done({self._key: self._facts})
         self._key = self._facts = None
         yield from self._let_producers_go()
+        yield from self._let_noted_go()
 
     def _let_producers_go(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self._producers:
             yield "producer_facts", added_up(pa.concat_batches(self._producers))
         self._producers = []
+
+    def _let_noted_go(self) -> Iterator[tuple[str, pa.RecordBatch]]:
+        if self._noted:
+            yield "noted_entries", noted_rows(self._noted)
+        self._noted = []
 
 
 def joined_runs(

@@ -5,8 +5,9 @@ Credentials of a bucket come from where those of a source come from: the usual e
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
@@ -22,7 +23,9 @@ Wanted: TypeAlias = Mapping[str, Collection[int | str]]
 """Values by column: rows that have none of them in one of these columns are not asked for."""
 
 SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
-DEFAULT_REGION = "us-east-1"
+MAX_HEADLINE = 300
+_COLOURS = re.compile(r"\x1b\[\d+m|\u21b3")
+_STACK = re.compile(r"\d+: ")
 _READER_VERSION = 1
 """Of the Delta protocol. Later ones rename columns or mark rows as deleted, so that plain files hold other rows."""
 
@@ -47,8 +50,7 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        said = f"delta-rs cannot read it ({_first_line(error)}); sql --engine spark may"
-        raise SourceError(path, "failed", said) from error
+        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_said(error)})") from error
     if found.protocol().min_reader_version > _READER_VERSION:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
@@ -80,30 +82,20 @@ def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> boo
 
 def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
     """What delta-rs is told of a bucket; of Google's and Azure's it asks the environment itself."""
-    if not path.startswith(("s3://", "s3a://")):
+    scheme, _, rest = path.partition("://")
+    if scheme not in ("s3", "s3a"):
         return {}
-    import boto3  # noqa: PLC0415 - takes longer than all the rest, and only buckets need it
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+    from pulsar_backlog.ledgers.buckets.patience import StoreError  # noqa: PLC0415 - who reads folders does without
+    from pulsar_backlog.ledgers.buckets.s3 import S3  # noqa: PLC0415
 
     try:
-        session = boto3.Session()
-        credentials = session.get_credentials()
-    except BotoCoreError as error:
-        raise UsageError(str(error)) from error
-    if credentials is None:
-        raise SourceError(path, "permission_denied", "no AWS credentials in the environment, the profile or the files")
-    frozen = credentials.get_frozen_credentials()
-    endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    options = {
-        "AWS_ACCESS_KEY_ID": frozen.access_key,
-        "AWS_SECRET_ACCESS_KEY": frozen.secret_key,
-        "AWS_SESSION_TOKEN": frozen.token,
-        "AWS_REGION": session.region_name or DEFAULT_REGION,
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ALLOW_HTTP": str((endpoint or "").startswith("http://")).lower(),
-    }
-    return {name: value for name, value in options.items() if value}
+        return S3(rest.partition("/")[0], endpoint).delta_options()
+    except StoreError as error:
+        raise SourceError(path, "permission_denied", str(error)) from error
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+def _said(error: Exception) -> str:
+    """What delta-rs says, on one line, without its colours and its stack."""
+    lines = (_COLOURS.sub("", line).strip() for line in str(error).splitlines())
+    words = " ".join(takewhile(lambda line: not _STACK.match(line), lines)) or type(error).__name__
+    return words[:MAX_HEADLINE]

@@ -8,8 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.rows import Damage, Damaged, LogEdge
+from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.frames.chunks import damage as chunk_damage
-from pulsar_backlog.frames.chunks.damage import damage_of_topics
+from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.producers import producers_of
 from tests.frames.rows import NOON_MS, entry, fact_frames, ledger, table_frame
@@ -27,6 +28,14 @@ def reject(ledger_id: int, entry_id: int, scope: str = "entry") -> dict[str, Any
             "first_bytes": b""}  # fmt: skip
 
 
+def tables_of(
+    spark: SparkSession, rows: list[dict[str, Any]], rejects: list[dict[str, Any]] | None = None
+) -> LogTables:
+    made = fact_frames(spark, rows)
+    names = ("ledger_facts", "producer_facts", "noted_entries")
+    return LogTables(*(made[name] for name in names), table_frame(spark, "rejects", rejects or []))
+
+
 def edge_of(spark: SparkSession, rows: list[dict[str, Any]], rejects: list[dict[str, Any]] | None = None) -> LogEdge:
     """The edge of topic t, by the books that a scan would keep of these entries."""
     lost = [one for one in rejects or () if one["scope"] == "entry"]
@@ -39,40 +48,31 @@ def edge_of(spark: SparkSession, rows: list[dict[str, Any]], rejects: list[dict[
             "complete": True, "rejected": rejected,
             **{f"checksum_{state}": own.count(state) for state in ("valid", "mismatch", "absent")},
         })  # fmt: skip
-    entries, made = table_frame(spark, "entries", rows), fact_frames(spark, rows)
+    tables = tables_of(spark, rows, rejects)
     facts = edge_rows(
-        producers_of(made["producer_facts"]),
+        producers_of(tables.producer_facts),
         table_frame(spark, "scans", books),
         table_frame(spark, "ledgers", [ledger("t", one["ledger_id"]) for one in books]),
     )
-    lost_rows = table_frame(spark, "rejects", rejects or [])
-    return log_edges(facts, made["ledger_facts"], None, 1000, entries, lost_rows)["t"]
+    return log_edges(facts, tables, None, 1000)["t"]
 
 
-def test_a_damaged_entry_is_listed_with_what_it_claims_and_when_it_was_stored(spark: SparkSession) -> None:
+def test_a_damaged_entry_is_listed_with_what_it_claims(spark: SparkSession) -> None:
     rows = [chunk(5, 0, 0), chunk(5, 1, 1), chunk(5, 2, 2, at_ms=99_000_000, **MISMATCH), chunk(5, 3, 3)]
     damage = edge_of(spark, rows).damage
-    assert damage == Damage((
-        Damaged(5, 2, "mismatch", NOON_MS + 1000, NOON_MS + 3000, "p-2", "p", 2, 40, 2, garbled=False),
-    ), ledgers=(5,))  # fmt: skip
+    assert damage == Damage((Damaged(5, 2, "mismatch", None, None, "p-2", "p", 2, 40, 2, garbled=False),), ledgers=(5,))
 
 
-def test_times_come_from_the_ledgers_beside_it_and_never_from_damaged_entries(spark: SparkSession) -> None:
+def test_when_it_was_stored_is_known_by_the_ledgers_beside_its_own(spark: SparkSession) -> None:
     rows = [
-        chunk(3, 0, 0), chunk(5, 0, 1), chunk(7, 0, 2, **MISMATCH), chunk(7, 1, 3, **MISMATCH), chunk(9, 0, 4),
-        chunk(11, 0, 5),
+        chunk(3, 0, 0), chunk(5, 0, 1), chunk(5, 1, 2), chunk(7, 0, 3, **MISMATCH), chunk(7, 1, 4), chunk(9, 0, 5),
+        chunk(9, 1, 6), chunk(11, 0, 7, **MISMATCH),
     ]  # fmt: skip
     damage = edge_of(spark, rows).damage
-    times = [((one.after_ms or 0) - NOON_MS, (one.before_ms or 0) - NOON_MS) for one in damage.places]
-    assert times == [(1000, 4000), (1000, 4000)]
+    assert [(one.ledger_id, one.after_ms, one.before_ms) for one in damage.places] == [
+        (7, NOON_MS + 1000, NOON_MS + 6000), (11, NOON_MS + 5000, None),
+    ]  # fmt: skip
     assert damage.ledgers == (3, 5, 7, 9, 11)
-
-
-def test_at_the_ends_of_the_log_and_among_damage_nothing_is_known_of_the_time(spark: SparkSession) -> None:
-    rows = [chunk(5, 0, 0, **MISMATCH), chunk(5, 1, 1), chunk(5, 2, 2, **MISMATCH)]
-    first, last = edge_of(spark, rows).damage.places
-    assert (first.after_ms, first.before_ms) == (None, NOON_MS + 1000)
-    assert (last.after_ms, last.before_ms) == (NOON_MS + 1000, None)
 
 
 def test_what_could_not_be_decoded_is_listed_and_what_is_no_entry_is_not(spark: SparkSession) -> None:
@@ -80,7 +80,6 @@ def test_what_could_not_be_decoded_is_listed_and_what_is_no_entry_is_not(spark: 
     (one,) = damage.places
     assert (one.ledger_id, one.entry_id, one.kind) == (5, 1, "reject")
     assert (one.chunk_uuid, one.producer_name, one.payload_length) == (None, None, None)
-    assert (one.after_ms, one.before_ms) == (NOON_MS, NOON_MS + 2000)
 
 
 @pytest.mark.parametrize(
@@ -108,11 +107,12 @@ def test_plain_entries_and_markers_may_be_chunks_whose_marks_are_damaged(spark: 
 
 
 def test_entries_without_checksum_are_listed_while_they_are_few(spark: SparkSession) -> None:
-    few = edge_of(spark, [chunk(5, 0, 0), chunk(5, 1, 1, **ABSENT)]).damage
-    assert [(one.kind, one.entry_id) for one in few.places] == [("absent", 1)]
-    many = [chunk(5, n, n, **ABSENT) for n in range(chunk_damage.MAX_PLACES + 1)]
-    damage = edge_of(spark, [*many, chunk(7, 0, 0, **MISMATCH), chunk(9, 0, 0)]).damage
-    assert [(one.kind, one.ledger_id) for one in damage.places] == [("mismatch", 7)]
+    few = edge_of(spark, [chunk(5, 0, 0), chunk(5, 1, 1, **ABSENT), entry("t", 5, 2, **ABSENT)]).damage
+    found = [(one.kind, one.entry_id, one.chunk_uuid) for one in few.places]
+    assert found == [("absent", 1, "p-1"), ("absent", 2, None)]
+    many = [chunk(5, n, n, **ABSENT) for n in range(MAX_EVIDENCE + 1)]
+    damage = edge_of(spark, [*many, chunk(5, 99, 99, **MISMATCH), chunk(7, 0, 0, **MISMATCH), chunk(9, 0, 0)]).damage
+    assert [(one.kind, one.ledger_id) for one in damage.places] == [("mismatch", 5), ("mismatch", 7)]
     assert (damage.unlisted, damage.unverified) == (0, (5,))
 
 
@@ -131,13 +131,13 @@ def test_of_all_topics_only_so_much_is_listed(spark: SparkSession, monkeypatch: 
         for at, topic in enumerate("ab")
     ]
     rows = [entry(topic, at, 0, **MISMATCH) for at, topic in enumerate("ab")]
-    found = damage_of_topics(books, table_frame(spark, "entries", rows), None)
+    found = damage_of_topics(books, tables_of(spark, rows))
     assert {topic: (len(one.places), one.unlisted) for topic, one in found.items()} == {"a": (1, 0), "b": (0, 1)}
 
 
-def test_where_nothing_is_damaged_no_entry_is_read(spark: SparkSession) -> None:
+def test_where_nothing_is_damaged_nothing_is_read(spark: SparkSession) -> None:
     books = [{"topic": "t", "scanned": [5], "hurt": []}]
-    assert damage_of_topics(books, spark.range(1), None) == {}
+    assert damage_of_topics(books, LogTables(*[spark.range(1)] * 4)) == {}
     assert edge_of(spark, [chunk(5, 0, 0)]).damage == Damage()
 
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
+from pulsar_backlog.frames.chunks.damage import LogTables
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
@@ -37,8 +38,8 @@ def edge_of(
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
     producers = producers_of(facts["producer_facts"])
-    entries, rejects = table_frame(spark, "entries", rows), table_frame(spark, "rejects", [])
-    found = log_edges(edge_rows(producers, scans, ledgers), facts["ledger_facts"], state, 1000, entries, rejects)
+    tables = LogTables(**facts, rejects=table_frame(spark, "rejects", []))
+    found = log_edges(edge_rows(producers, scans, ledgers), tables, state, 1000)
     return found["t"]
 
 

@@ -1,29 +1,41 @@
 """The damaged entries of each topic, as few values: each may be a missing chunk, whatever it says of itself.
 
-Healthy ledgers are not looked at: the books (`scans`) say which ledgers hold entries that their checksum contradicts,
-that have none, or that could not be decoded. How many are listed is bounded; what is not listed is counted.
+Nothing is read where nothing is damaged: the books (`scans`) say which ledgers hold entries that their checksum
+contradicts, that have none, or that could not be decoded. How many are listed is bounded; what is not is counted.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.chunks.rows import Damage, Damaged
+from pulsar_backlog.chunks.rows import Damage, Damaged, DamageKind
+from pulsar_backlog.facts.odd import ABSENT
+from pulsar_backlog.findings import MAX_EVIDENCE
 
 MAX_PLACES = 100
 """Damaged entries of a topic that are listed, whole ledgers at a time."""
 MAX_LISTED = 10_000
 """Damaged entries of all topics that are listed."""
 
-_KINDS = ("mismatch", "reject")
-_WANTED_DDL = "ledger_id bigint, around array<bigint>, kinds array<string>"
-_CLAIMS = ("uuid", "producer_name", "sequence_id", "payload_length", "payload_crc32c")
+_T = TypeVar("_T")
+
+_CLAIMS = ("producer_name", "sequence_id", "payload_length", "payload_crc32c")
+
+
+@dataclass(frozen=True)
+class LogTables:
+    """Rows of the tables of these names: what a log is judged by, and where damaged entries are looked up."""
+
+    ledger_facts: DataFrame
+    producer_facts: DataFrame
+    noted_entries: DataFrame
+    rejects: DataFrame
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +43,41 @@ class HurtLedger:
     """A ledger that holds damaged entries.
 
     Attributes:
-        around: the ledger itself, and those of the topic that were scanned before it and after it.
+        before: the ledger of the topic that was scanned before it; None for the first.
+        after: the one that was scanned after it; None for the last.
         damaged: entries that a checksum contradicts, or that could not be decoded.
         unverified: entries without a checksum.
     """
 
     ledger_id: int
-    around: tuple[int, ...]
+    before: int | None
+    after: int | None
     damaged: int
     unverified: int
+
+    @property
+    def around(self) -> list[int]:
+        """The ledger and those beside it."""
+        return [one for one in (self.before, self.ledger_id, self.after) if one is not None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the tables say of ledgers with damage, and of those beside them.
+
+    Attributes:
+        times: earliest and latest time an entry was stored, by ledger; None where no entry tells.
+        noted: rows of `noted_entries` of damaged entries, and of those without a checksum, by ledger.
+        unchecked: ids of entries without a checksum, by ledger.
+        rejected: ids of entries that could not be decoded, by ledger.
+        writers: ledgers with producers of sound entries that a damaged one names too.
+    """
+
+    times: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
+    noted: Mapping[int, Collection[Mapping[str, Any]]] = field(default_factory=dict)
+    unchecked: Mapping[int, Collection[int]] = field(default_factory=dict)
+    rejected: Mapping[int, Collection[int]] = field(default_factory=dict)
+    writers: Collection[tuple[int, str]] = ()
 
 
 def hurt_ledgers() -> Column:
@@ -49,132 +87,130 @@ def hurt_ledgers() -> Column:
     return f.collect_list(f.when((damaged > 0) | (f.col("checksum_absent") > 0), one))
 
 
-def damage_of_topics(
-    rows: Iterable[Mapping[str, Any]], entries: DataFrame, rejects: DataFrame | None
-) -> dict[str, Damage]:
+def damage_of_topics(rows: Iterable[Mapping[str, Any]], tables: LogTables) -> dict[str, Damage]:
     """What is damaged on each topic that has damage.
 
     Args:
         rows: topics with their `scanned` ledgers and those that are `hurt`.
-        entries: rows of `entries`; only ledgers with damage, and those beside them, are read.
-        rejects: rows of `rejects`; without them, what could not be decoded is counted and not listed.
+        tables: where damaged entries are looked up.
     """
-    hurt = {row["topic"]: _hurt(row["scanned"] or (), row["hurt"]) for row in rows if row["hurt"]}
-    left, wanted = MAX_LISTED, dict[int, tuple[HurtLedger, list[str]]]()
-    for _topic, ledgers in sorted(hurt.items()):
-        chosen = _choose(ledgers, min(left, MAX_PLACES))
-        left -= sum(one.damaged * ("mismatch" in of) + one.unverified * ("absent" in of) for one, of in chosen)
-        wanted |= {one.ledger_id: (one, of) for one, of in chosen}
-    places = _places(wanted.values(), entries, rejects) if wanted else {}
-    scanned = {row["topic"]: row["scanned"] or () for row in rows}
-    return {topic: _damage(ledgers, scanned[topic], wanted, places) for topic, ledgers in hurt.items()}
+    scanned = {row["topic"]: sorted(row["scanned"] or ()) for row in rows if row["hurt"]}
+    hurt = {row["topic"]: in_order(scanned[row["topic"]], row["hurt"]) for row in rows if row["hurt"]}
+    left, chosen = MAX_LISTED, dict[str, list[HurtLedger]]()
+    for topic, ledgers in sorted(hurt.items()):
+        chosen[topic] = choose(ledgers, min(left, MAX_PLACES))
+        left -= sum(one.damaged + one.unverified for one in chosen[topic])
+    wanted = [one for own in chosen.values() for one in own]
+    found = look_up(wanted, tables) if wanted else Found()
+    return {topic: damage_of(ledgers, chosen[topic], scanned[topic], found) for topic, ledgers in hurt.items()}
 
 
-def _hurt(scanned: Iterable[int], hurt: Iterable[Any]) -> list[HurtLedger]:
-    order = sorted(scanned)
+def in_order(scanned: Sequence[int], hurt: Iterable[Any]) -> list[HurtLedger]:
+    """The hurt ledgers (`ledger_id`, `damaged`, `unverified`) among those that were scanned, ascending."""
     found = []
-    for one in sorted(hurt):
-        at = bisect_left(order, one["ledger_id"])
-        around = tuple(order[max(at - 1, 0) : at + 2])
-        found.append(HurtLedger(one["ledger_id"], around, one["damaged"], one["unverified"]))
+    for one in sorted(hurt, key=lambda one: one["ledger_id"]):
+        at = bisect_left(scanned, one["ledger_id"])
+        before = scanned[at - 1] if at else None
+        after = scanned[at + 1] if at + 1 < len(scanned) else None
+        found.append(HurtLedger(one["ledger_id"], before, after, one["damaged"], one["unverified"]))
     return found
 
 
-def _choose(ledgers: Sequence[HurtLedger], budget: int) -> list[tuple[HurtLedger, list[str]]]:
-    """Ledgers of which damaged entries are listed, and which kinds; what has no checksum comes last."""
-    kinds: dict[int, list[str]] = {}
+def choose(ledgers: Sequence[HurtLedger], budget: int) -> list[HurtLedger]:
+    """Ledgers with the counts of what is listed of them: what is damaged first, then what has no checksum."""
+    damaged, unverified = {}, {}
     for one in ledgers:
         if 0 < one.damaged <= budget:
-            kinds[one.ledger_id] = list(_KINDS)
+            damaged[one.ledger_id] = one.damaged
             budget -= one.damaged
     for one in ledgers:
-        if 0 < one.unverified <= budget:
-            kinds.setdefault(one.ledger_id, []).append("absent")
+        if 0 < one.unverified <= min(budget, MAX_EVIDENCE):
+            unverified[one.ledger_id] = one.unverified
             budget -= one.unverified
-    return [(one, kinds[one.ledger_id]) for one in ledgers if one.ledger_id in kinds]
+    listed = (
+        HurtLedger(
+            one.ledger_id, one.before, one.after, damaged.get(one.ledger_id, 0), unverified.get(one.ledger_id, 0)
+        )
+        for one in ledgers
+    )
+    return [one for one in listed if one.damaged or one.unverified]
 
 
-def _damage(
-    ledgers: Sequence[HurtLedger],
-    scanned: Iterable[int],
-    wanted: Mapping[int, tuple[HurtLedger, list[str]]],
-    places: Mapping[int, list[Damaged]],
-) -> Damage:
-    found = [place for one in ledgers for place in places.get(one.ledger_id, ())]
-    listed = {id_: set(kinds) for id_, (_, kinds) in wanted.items()}
-    damaged = sum(place.kind != "absent" for place in found)
-    return Damage(
-        places=tuple(found),
-        unlisted=max(sum(one.damaged for one in ledgers) - damaged, 0),
-        unverified=tuple(
-            one.ledger_id for one in ledgers if one.unverified and "absent" not in listed.get(one.ledger_id, ())
-        ),
-        ledgers=tuple(sorted(scanned)),
+def look_up(wanted: Collection[HurtLedger], tables: LogTables) -> Found:
+    """What the tables say of the wanted ledgers: no more rows than they count, and one for each ledger."""
+    damaged = [one.ledger_id for one in wanted if one.damaged]
+    unverified = [one.ledger_id for one in wanted if one.unverified]
+    beside = sorted({id_ for one in wanted for id_ in one.around})
+    ledger_id, state = f.col("ledger_id"), f.col("checksum_state")
+    odd = (ledger_id.isin(damaged) & (state == "mismatch")) | (ledger_id.isin(unverified) & (state == "absent"))
+    noted = tables.noted_entries.filter(odd).select("ledger_id", "entry_id", "checksum_state", "uuid", *_CLAIMS)
+    lost = tables.rejects.filter(ledger_id.isin(damaged) & (f.col("scope") == "entry")).select("ledger_id", "entry_id")
+    # A producer whose last entry of a stretch is known there wrote a sound one.
+    wrote = tables.producer_facts.filter(ledger_id.isin(beside) & f.col("last").isNotNull())
+    named = wrote.join(f.broadcast(noted.select("producer_name").distinct()), on="producer_name", how="left_semi")
+    facts = tables.ledger_facts.filter(ledger_id.isin(beside)).collect()
+    return Found(
+        times={row["ledger_id"]: (row["oldest_stored_ms"], row["newest_stored_ms"]) for row in facts},
+        noted=_by_ledger((row["ledger_id"], row.asDict()) for row in noted.collect()),
+        unchecked={row["ledger_id"]: one["entry_ids"] for row in facts for one in row["odd"] if one["code"] == ABSENT},
+        rejected=_by_ledger(map(tuple, lost.collect())),
+        writers=set(map(tuple, named.select("ledger_id", "producer_name").distinct().collect())),
     )
 
 
-def _places(
-    wanted: Iterable[tuple[HurtLedger, list[str]]], entries: DataFrame, rejects: DataFrame | None
-) -> dict[int, list[Damaged]]:
-    """The damaged entries by ledger, in position order."""
-    rows = [(one.ledger_id, list(one.around), kinds) for one, kinds in wanted]
-    chosen = f.broadcast(entries.sparkSession.createDataFrame(rows, _WANTED_DDL))
-    # A list of values lets Delta pass over files; a join does not.
-    entries = entries.filter(f.col("ledger_id").isin(sorted({id_ for _, around, _ in rows for id_ in around})))
-    damaged = entries.join(chosen, on="ledger_id", how="inner").select(
-        "ledger_id", "entry_id", "around", "kinds", f.col("checksum_state").alias("kind"), *_CLAIMS
-    )
-    if rejects is not None:
-        lost = rejects.filter(f.col("scope") == "entry").join(chosen, on="ledger_id", how="inner")
-        unread = lost.select("ledger_id", "entry_id", "around", "kinds", f.lit("reject").alias("kind"))
-        damaged = damaged.unionByName(unread, allowMissingColumns=True)
-    listed = damaged.filter(f.array_contains("kinds", f.col("kind"))).drop("kinds")
-    found: dict[int, list[Damaged]] = {}
-    for row in _with_neighbours(listed, entries).orderBy("ledger_id", "entry_id").toLocalIterator():
-        found.setdefault(row["ledger_id"], []).append(_damaged(row.asDict()))
+def _by_ledger(pairs: Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
+    found: dict[int, list[_T]] = {}
+    for ledger_id, value in pairs:
+        found.setdefault(ledger_id, []).append(value)
     return found
 
 
-def _with_neighbours(damaged: DataFrame, entries: DataFrame) -> DataFrame:
-    """With when the nearest sound entries were stored (`after_ms`, `before_ms`), and whether any is of its producer."""
-    at = f.explode("around").alias("beside")
-    wanted = damaged.select(f.col("ledger_id").alias("l"), f.col("entry_id").alias("e"), "producer_name", at)
-    stored_ms = f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time"))
-    sound = entries.filter((f.col("checksum_state") != "mismatch") & stored_ms.isNotNull()).select(
-        f.col("ledger_id").alias("beside"), f.struct("ledger_id", "entry_id").alias("place"),
-        f.col("producer_name").alias("writer"), stored_ms.alias("ms"),
-    )  # fmt: skip
-    here = f.struct(f.col("l").alias("ledger_id"), f.col("e").alias("entry_id"))
-    place = f.col("place")
-    beside = (
-        sound.join(f.broadcast(wanted), on="beside", how="inner")
-        .groupBy(f.col("l").alias("ledger_id"), f.col("e").alias("entry_id"))
-        .agg(
-            f.max_by("ms", f.when(place < here, place)).alias("after_ms"),
-            f.min_by("ms", f.when(place > here, place)).alias("before_ms"),
-            f.bool_or((f.col("writer") == f.col("producer_name")) & (place != here)).alias("known"),
-        )
-    )
-    return damaged.drop("around").join(beside, on=["ledger_id", "entry_id"], how="left")
+def damage_of(
+    ledgers: Sequence[HurtLedger], chosen: Sequence[HurtLedger], scanned: Sequence[int], found: Found
+) -> Damage:
+    """The damage of one topic.
 
-
-def _damaged(row: Mapping[str, Any]) -> Damaged:
-    """A row with its neighbours. What could not be decoded names nobody; others do, or are garbled.
-
-    A uuid that ends with the entry's own sequence id was not garbled together with it, whoever the producer is.
+    Args:
+        ledgers: all that are hurt.
+        chosen: those of which damaged entries are listed, see `choose`.
+        scanned: all that were scanned, ascending.
+        found: what the tables say of the chosen ones.
     """
-    uuid, kind = row["uuid"], row["kind"]
-    consistent = uuid is not None and uuid.endswith(f"-{row['sequence_id']}")
-    return Damaged(
-        ledger_id=row["ledger_id"],
-        entry_id=row["entry_id"],
-        kind=kind,
-        after_ms=row["after_ms"],
-        before_ms=row["before_ms"],
-        chunk_uuid=uuid,
-        producer_name=row["producer_name"],
-        sequence_id=row["sequence_id"],
-        payload_length=row["payload_length"],
-        payload_crc32c=row["payload_crc32c"],
-        garbled=kind == "mismatch" and not row["known"] and not consistent,
+    places = [place for one in chosen for place in sorted(_places(one, found), key=lambda place: place.entry_id)]
+    listed = {one.ledger_id for one in chosen if one.unverified}
+    damaged = sum(place.kind != "absent" for place in places)
+    return Damage(
+        places=tuple(places),
+        unlisted=max(sum(one.damaged for one in ledgers) - damaged, 0),
+        unverified=tuple(one.ledger_id for one in ledgers if one.unverified and one.ledger_id not in listed),
+        ledgers=tuple(scanned),
     )
+
+
+def _places(one: HurtLedger, found: Found) -> Iterable[Damaged]:
+    """The damaged entries of a ledger."""
+    nothing = None, None
+    after_ms = found.times.get(one.before, nothing)[0] if one.before is not None else None
+    before_ms = found.times.get(one.after, nothing)[1] if one.after is not None else None
+    claims = {row["entry_id"]: row for row in found.noted.get(one.ledger_id, ())}
+    kinds: dict[int, DamageKind] = {id_: row["checksum_state"] for id_, row in claims.items()}
+    kinds |= dict.fromkeys(found.rejected.get(one.ledger_id, ()), "reject")
+    if one.unverified:
+        kinds |= dict.fromkeys(found.unchecked.get(one.ledger_id, ()), "absent")
+    for entry_id, kind in kinds.items():
+        row = claims.get(entry_id, {})
+        yield Damaged(
+            one.ledger_id, entry_id, kind, after_ms, before_ms, chunk_uuid=row.get("uuid"),
+            **{name: row.get(name) for name in _CLAIMS},
+            garbled=kind == "mismatch" and _names_nobody(row, one, found.writers),
+        )  # fmt: skip
+
+
+def _names_nobody(row: Mapping[str, Any], one: HurtLedger, writers: Collection[tuple[int, str]]) -> bool:
+    """Whether its producer wrote nothing sound near it, and nothing else says that it is what it seems.
+
+    A uuid that ends with the entry's own sequence id was not damaged together with it, whoever the producer is.
+    """
+    if any((ledger_id, row["producer_name"]) in writers for ledger_id in one.around):
+        return False
+    return row["uuid"] is None or not row["uuid"].endswith(f"-{row['sequence_id']}")

@@ -17,7 +17,7 @@ from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.frames.chunks.damage import damage_of_topics, hurt_ledgers
+from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics, hurt_ledgers
 from pulsar_backlog.frames.chunks.rows import topic_ends
 
 EDGE_COLUMNS = (
@@ -54,25 +54,21 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
     )
 
 
-def log_edges(
-    rows: DataFrame, facts: DataFrame, state: ClusterState | None, grace_ms: int, entries: DataFrame, rejects: DataFrame
-) -> Mapping[str, LogEdge]:
+def log_edges(rows: DataFrame, tables: LogTables, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        facts: rows of `ledger_facts`; asked only where no list of ledgers says what lies between scanned ones.
+        tables: asked only where no list of ledgers says what lies between scanned ones, and where something is damaged.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
-        entries: rows of `entries`; only ledgers that hold damaged ones are read, and those beside them.
-        rejects: rows of `rejects`; read where something could not be decoded.
     """
     found = [row.asDict() for row in rows.toLocalIterator()]
     lists = _ledger_lists(state)
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
-    unproven = _unproven_seams(facts) if any(unlisted.values()) else {}
+    unproven = _unproven_seams(tables.ledger_facts) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
-    damage = damage_of_topics(found, entries, rejects)
+    damage = damage_of_topics(found, tables)
     return {
         row["topic"]: _edge(
             row,

@@ -9,15 +9,15 @@ az://CONTAINER[/PREFIX]    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net[/PREFI
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.buckets.azure import Azure
-from pulsar_backlog.ledgers.buckets.bucket import Bucket
-from pulsar_backlog.ledgers.buckets.cloud import Cloud
-from pulsar_backlog.ledgers.buckets.gcs import Gcs
-from pulsar_backlog.ledgers.buckets.s3 import S3
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket
+    from pulsar_backlog.ledgers.buckets.cloud import Cloud
 
 FORMS = "s3://BUCKET, gs://BUCKET, az://CONTAINER or abfss://CONTAINER@ACCOUNT.dfs.core.windows.net"
 """How a bucket is written; each may be followed by /PREFIX."""
@@ -37,6 +37,12 @@ def bucket_of(source: str, endpoint: str | None, access: Access) -> Bucket:
     Raises:
         UsageError: it names none, or the endpoint is no address.
     """
+    # Who reads folders does without clients of stores.
+    from pulsar_backlog.ledgers.buckets.azure import Azure  # noqa: PLC0415
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket  # noqa: PLC0415
+    from pulsar_backlog.ledgers.buckets.gcs import Gcs  # noqa: PLC0415
+    from pulsar_backlog.ledgers.buckets.s3 import S3  # noqa: PLC0415
+
     scheme, _, rest = source.partition("://")
     name, _, prefix = rest.partition("/")
     name, at, host = name.partition("@")

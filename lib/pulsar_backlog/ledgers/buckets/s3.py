@@ -72,6 +72,21 @@ class S3:
             credential_provider=self._frozen_credentials,
         )  # fmt: skip
 
+    def delta_options(self) -> dict[str, str]:
+        """What delta-rs is told to reach tables in this bucket as the ledgers in it are reached."""
+        endpoint, region = self._place
+        found = self._credentials.get_frozen_credentials()
+        options = {
+            "AWS_ACCESS_KEY_ID": found.access_key,
+            "AWS_SECRET_ACCESS_KEY": found.secret_key,
+            "AWS_SESSION_TOKEN": found.token,
+            "AWS_REGION": region,
+            "AWS_ENDPOINT_URL": self._base if self._is_virtual else endpoint,
+            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(self._is_virtual).lower(),
+            "AWS_ALLOW_HTTP": str(endpoint.startswith("http://")).lower(),
+        }
+        return {name: value for name, value in options.items() if value}
+
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and signed headers of `ListObjectsV2`."""
         from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without

@@ -131,12 +131,12 @@ class _Opener:
         keys = self._keys()
         lengths = self._value_lengths()
         if lengths is None:
-            values = self._inflated("values", MAX_BLOCK_BYTES, None)
+            values = self._inflated("values", MAX_BLOCK_BYTES)
             lengths = np.empty(self._parts.records, dtype=np.int64)
             lengths = lengths[: int(kernel.walk_values(values, lengths))]
         else:
             total = int(lengths.sum())
-            values = self._inflated("values", total, total)
+            values = self._inflated("values", total, is_exact=True)
         ends = np.cumsum(lengths)
         readable = int(np.searchsorted(ends, values.size, side="right"))
         starts, lengths = (ends - lengths)[:readable], lengths[:readable]
@@ -151,12 +151,12 @@ class _Opener:
 
     def _keys(self) -> Int64s | None:
         count = self._parts.records
-        key_lengths = self._inflated("key_lengths", count, count)
+        key_lengths = self._inflated("key_lengths", count, is_exact=True)
         odd = np.flatnonzero(key_lengths != kernel.KEY_BYTES)
         if odd.size:
             found = f"{odd.size} others, the first {int(key_lengths[odd[0]])} at record {int(odd[0])}"
             self._fault("block_bad_key", "key_lengths", f"{kernel.KEY_BYTES} for each record", found)
-        raw = self._inflated("keys", kernel.KEY_BYTES * count, kernel.KEY_BYTES * count)
+        raw = self._inflated("keys", kernel.KEY_BYTES * count, is_exact=True)
         if raw.size < kernel.KEY_BYTES * count:
             return None
         keys = np.empty(count, dtype=np.int64)
@@ -164,13 +164,15 @@ class _Opener:
         return keys
 
     def _value_lengths(self) -> Int64s | None:
-        raw = self._inflated("value_lengths", MAX_LENGTH_BYTES * self._parts.records, None)
+        """The lengths, or None where any of them may be wrong."""
+        before = len(self._faults)
+        raw = self._inflated("value_lengths", MAX_LENGTH_BYTES * self._parts.records)
         lengths = np.empty(self._parts.records, dtype=np.int64)
         end = int(kernel.read_vints(raw, lengths))
         if end != raw.size:
             found = f"{raw.size} bytes, and they end at {end}" if end >= 0 else f"{raw.size} bytes"
             self._fault("section_damaged", "value_lengths", f"{self._parts.records} vints", found)
-        if end < 0:
+        if len(self._faults) > before:
             return None
         if lengths.min() < kernel.LENGTH_BYTES or lengths.max() > MAX_BLOCK_BYTES or lengths.sum() > MAX_BLOCK_BYTES:
             expected = f"{kernel.LENGTH_BYTES} bytes or more each, {MAX_BLOCK_BYTES} at most together"
@@ -190,17 +192,17 @@ class _Opener:
             found = f"{int(counts[first])}, and {odd.size - 1} more records that differ"
             self._fault("record_bad_length", "values", expected, found)
 
-    def _inflated(self, name: str, limit: int, expected: int | None) -> Bytes:
-        """A section decompressed, with a fault where it is not whole, or is not `expected` bytes long."""
+    def _inflated(self, name: str, limit: int, is_exact: bool = False) -> Bytes:
+        """A section decompressed, with a fault where it is not whole, or has not the `limit` bytes it must have."""
         start, end = self._parts.sections[SECTIONS.index(name)]
-        inflated = inflate(self._codec, self._block[start:end], limit)
+        inflated = inflate(self._codec, self._block[start:end], limit, limit if limit < MAX_BLOCK_BYTES else 0)
         fault = inflated.fault
         if end > len(self._block):
             fault = f"it is cut off after {max(len(self._block) - start, 0)} bytes"
-        if not fault and expected is not None and inflated.data.size != expected:
+        if not fault and is_exact and inflated.data.size != limit:
             fault = f"{inflated.data.size} bytes"
         if fault:
-            size = "" if expected is None else f" of {expected} bytes"
+            size = f" of {limit} bytes" if is_exact else ""
             self._fault("section_damaged", name, f"a section{size}", fault)
         return inflated.data
 

@@ -9,8 +9,8 @@
 | `SnappyCodec`, `Lz4Codec` | pieces of `[ bytes i32 ]` and, until that many are there, `[ length i32 ][ raw block ]` |
 
 Nothing here raises: what was decompressed before the fault is given out with it, because the entries in it carry their
-own checksums. No length in the data is believed: memory is bounded by `limit` and what one raw block says it holds,
-which its own size bounds in turn.
+own checksums. No length in the data is believed: memory is bounded by `limit`, and by `MAX_RAW_BYTES` besides where
+there are raw blocks.
 
 Source: https://github.com/apache/hadoop/blob/f25328373d6b64fee1bcb45231794899f59fa604/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/io/compress/BlockCompressorStream.java
 and `BlockDecompressorStream.java`, `DefaultCodec.java`, `GzipCodec.java`, `BZip2Codec.java`, `ZStandardCodec.java`,
@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import cramjam
 import numpy as np
 
 from pulsar_backlog.errors import DecodeError
@@ -32,6 +33,9 @@ from pulsar_backlog.wire.codecs import decompress, decompressed_pieces
 
 SALVAGE_BYTES = 4096
 """Compressed bytes given at once to a codec that met damage: the piece with the damage gives nothing."""
+
+MAX_RAW_BYTES = 64 * 1024 * 1024
+"""Most bytes that one raw block of Snappy or LZ4 may hold; Hadoop's writers give it 256 KiB."""
 
 _PACKAGE = "org.apache.hadoop.io.compress."
 _ZLIB, _GZIP = 15, 31
@@ -55,12 +59,24 @@ def is_known(codec: str) -> bool:
     return codec in _CODECS
 
 
-def inflate(codec: str, data: memoryview, limit: int) -> Inflated:
-    """Decompress all of `data`, which is to hold `limit` bytes at most.
+def inflate(codec: str, data: memoryview, limit: int, room: int = 0) -> Inflated:
+    """Decompress `data`, which is to hold `limit` bytes at most; bytes after its end are not looked at, as in Hadoop.
+
+    Args:
+        codec: Java class of the codec.
+        data: a section or value.
+        limit: the largest result that is wanted.
+        room: what the result probably takes at most, which saves copies; 0 when unknown.
 
     Raises:
         KeyError: the codec is not known (a fault of the caller).
     """
+    if room and codec in _ZLIB_CODECS:
+        out = np.empty(min(room, limit), dtype=np.uint8)
+        try:
+            return Inflated(out[: cramjam.zlib.decompress_into(data, out)], "")
+        except cramjam.DecompressionError:
+            pass  # damaged, or larger: the other way finds out
     return _CODECS[codec](data, limit)
 
 
@@ -89,9 +105,7 @@ def _end_of(stream: Any, too_large: bool, limit: int) -> str:
     """What is wrong with the end of a stream that decompressed."""
     if too_large:
         return f"more than the {limit} bytes it may hold"
-    if not stream.eof:
-        return "it is cut off"
-    return f"{len(stream.unused_data)} bytes after its end" if stream.unused_data else ""
+    return "" if stream.eof else "it is cut off"
 
 
 def _salvaged(stream: Any, data: memoryview, limit: int, errors: Any) -> Bytes:
@@ -135,17 +149,17 @@ def _raw_blocks(data: memoryview, limit: int, raw: str) -> Iterator[bytes]:
     at, produced = 0, 0
     while at < len(data):
         stated, at = _length(data, at), at + 4
-        if stated > limit - produced:
-            raise _damaged(f"more than the {limit} bytes it may hold")
         while stated:
             length, at = _length(data, at), at + 4
             if length > len(data) - at:
                 raise _damaged("it is cut off")
-            block = decompress(raw, data[at : at + length], stated, stated)
+            block = decompress(raw, data[at : at + length], stated, min(stated, MAX_RAW_BYTES))
             if not block:
                 raise _damaged("an empty block before its end")
-            yield block
+            yield block[: limit - produced]
             at, stated, produced = at + length, stated - len(block), produced + len(block)
+            if produced > limit:
+                raise _damaged(f"more than the {limit} bytes it may hold")
 
 
 def _length(data: memoryview, at: int) -> int:
@@ -163,6 +177,7 @@ def _array(data: bytes) -> Bytes:
     return np.frombuffer(data, dtype=np.uint8)
 
 
+_ZLIB_CODECS = frozenset((f"{_PACKAGE}DefaultCodec", f"{_PACKAGE}DeflateCodec"))
 _CODECS: dict[str, Callable[[memoryview, int], Inflated]] = {
     f"{_PACKAGE}DefaultCodec": lambda data, limit: _zlib(data, limit, _ZLIB),
     f"{_PACKAGE}DeflateCodec": lambda data, limit: _zlib(data, limit, _ZLIB),

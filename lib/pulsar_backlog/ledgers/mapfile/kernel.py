@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pulsar_backlog.wire.jit import compiled
+from pulsar_backlog.wire.loops import Loop
 
 END, NEED_MORE, OVERRUN, BAD_LENGTH, BAD_KEY, BAD_SYNC = range(6)
 """Why a chain of records stopped: at the end of its part; at the window's end; at a record longer than the part; at a
@@ -33,7 +33,7 @@ _SYNC_BYTES = 16
 _RECORD, _ESCAPE = -1, -2
 
 
-@compiled
+@Loop
 def _i32(buffer: Any, at: int) -> int:
     word = (
         (np.uint32(buffer[at]) << np.uint32(24))
@@ -44,7 +44,7 @@ def _i32(buffer: Any, at: int) -> int:
     return int(np.int32(word))
 
 
-@compiled
+@Loop
 def _i64(buffer: Any, at: int) -> int:
     word = np.uint64(0)
     for i in range(8):
@@ -52,7 +52,7 @@ def _i64(buffer: Any, at: int) -> int:
     return int(np.int64(word))
 
 
-@compiled
+@Loop
 def _is_sync(buffer: Any, at: int, sync: Any) -> bool:
     same = True
     for i in range(_SYNC_BYTES):
@@ -60,7 +60,7 @@ def _is_sync(buffer: Any, at: int, sync: Any) -> bool:
     return same
 
 
-@compiled
+@Loop
 def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> Any:
     """Why no whole record can be taken at `position`, or `_RECORD` or `_ESCAPE`; and the bytes that are needed."""
     left, there = end - position, buffer.size - position
@@ -84,7 +84,7 @@ def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> A
     return _RECORD, needed
 
 
-@compiled
+@Loop
 def walk_records(
     buffer: Any, end: int, sync: Any, largest: int, state: Any, places: Any, keys: Any, starts: Any, lengths: Any
 ) -> None:
@@ -120,7 +120,7 @@ def walk_records(
     state[POSITION], state[RECORDS], state[REASON], state[NEEDED] = position, records, reason, needed
 
 
-@compiled
+@Loop
 def read_vints(buffer: Any, values: Any) -> int:
     """Read as many vints from the start of `buffer` as `values` has room for; where they end, or -1 if too few."""
     at = 0
@@ -143,21 +143,21 @@ def read_vints(buffer: Any, values: Any) -> int:
     return at
 
 
-@compiled
+@Loop
 def read_keys(buffer: Any, keys: Any) -> None:
     """Read keys that follow each other from the start of `buffer` on; it holds all that there is room for."""
     for i in range(keys.size):
         keys[i] = _i64(buffer, KEY_BYTES * i)
 
 
-@compiled
+@Loop
 def read_counts(buffer: Any, starts: Any, counts: Any) -> None:
     """The number before each value, `[ n i32 ]`; every one of `starts` has four bytes behind it."""
     for i in range(starts.size):
         counts[i] = _i32(buffer, starts[i])
 
 
-@compiled
+@Loop
 def walk_values(buffer: Any, lengths: Any) -> int:
     """Lengths of values `[ n i32 ][ n bytes ]` that follow each other, by their own numbers; how many there are.
 
@@ -177,7 +177,7 @@ def walk_values(buffer: Any, lengths: Any) -> int:
 _KEEP, _RESYNC, _SKIP = range(3)
 
 
-@compiled
+@Loop
 def _judge(keys: Any, at: int, expected: int, limit: int, trusted: bool) -> int:
     """What a key that is not `expected` is: damaged, the first one after a gap, or one that was there before."""
     key = keys[at]
@@ -193,7 +193,7 @@ def _judge(keys: Any, at: int, expected: int, limit: int, trusted: bool) -> int:
     return _KEEP
 
 
-@compiled
+@Loop
 def assign_ids(keys: Any, limit: int, trusted: bool, state: Any, ids: Any, strays: Any) -> None:
     """Give each record the id that its key, and the keys around it, make certain; ids only ascend.
 

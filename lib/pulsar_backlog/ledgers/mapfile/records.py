@@ -23,6 +23,8 @@ from pulsar_backlog.ledgers.mapfile.header import Header
 from pulsar_backlog.ledgers.mapfile.reading import Window
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, Bytes, Fault, Int64s
 
+ROOM, ROOM_BYTES = 4, 1024
+"""A value has usually no more bytes than so many times its compressed ones, and so many more."""
 MAX_RUN_RECORDS = 1 << 16
 """Records looked at together at most."""
 
@@ -63,9 +65,25 @@ def read_run(header: Header, window: Window, position: int) -> Run:
     return Run(keys[:n], places[:n] + base, starts[:n] + base, lengths[:n], reason, base + stop, needed)
 
 
+def settled(run: Run) -> Run:
+    """The run without its last records, where those that follow them in the next window say what their keys mean."""
+    if run.reason != kernel.NEED_MORE or len(run.keys) < 2:
+        return run
+    tail = max(len(run.keys) - kernel.LOOK_AHEAD, 1)
+    breaks = np.flatnonzero(run.keys[tail:] != run.keys[tail - 1 : -1] + 1)
+    if not breaks.size:
+        return run
+    n = tail + int(breaks[0])
+    end = int(run.places[n])
+    needed = run.end + run.needed - end  # with what did not find room
+    return Run(run.keys[:n], run.places[:n], run.starts[:n], run.lengths[:n], run.reason, end, needed)
+
+
 def open_run(header: Header, window: Window, run: Run) -> Iterator[tuple[slice, Records]]:
     """The records of a run, decompressed, with the part of the run that they are; about `WINDOW_BYTES` at once."""
     starts = run.starts - window.base
+    if not len(run.keys):
+        return
     if header.codec is None:
         yield slice(0, len(run.keys)), _records(run.keys, window.buffer, starts, run.lengths, run.places, {})
         return
@@ -77,7 +95,7 @@ def open_run(header: Header, window: Window, run: Run) -> Iterator[tuple[slice, 
         damaged: dict[int, str] = {}
         size = 0
         for start, end in bounds[first:]:
-            value, fault = inflate(header.codec, view[start:end], MAX_BLOCK_BYTES)
+            value, fault = inflate(header.codec, view[start:end], MAX_BLOCK_BYTES, ROOM * (end - start) + ROOM_BYTES)
             if fault:
                 damaged[len(values)] = fault
             values.append(value)

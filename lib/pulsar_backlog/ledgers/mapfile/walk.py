@@ -19,7 +19,7 @@ from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Parts, Record
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
 from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, ESCAPE_BYTES, SYNC_ESCAPE, Header
 from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
-from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run
+from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run, settled
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Compressed, Fault, FrameBatch, Int64s, ScanUnit, fault_of
 
@@ -122,7 +122,7 @@ class _Walk:
     def _records(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
         while position < window.end:
             window.load(position, kernel.LENGTH_BYTES)
-            run = read_run(header, window, position)
+            run = settled(read_run(header, window, position))
             for chosen, records in open_run(header, window, run):
                 stored = (
                     None if header.codec is None else kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES + run.lengths[chosen]

@@ -1,0 +1,66 @@
+"""Hadoop's own MapFile writer and reader, from the jars that PySpark brings, in one JVM for all that is asked of it."""
+
+from __future__ import annotations
+
+import os
+import struct
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+
+JARS = Path(pyspark.__file__).parent / "jars"
+SOURCE = Path(__file__).with_name("HadoopMapFiles.java")
+OPENED = ("java.base/java.lang", "java.base/java.nio", "java.base/java.util", "java.base/java.net")
+
+Record = tuple[int, bytes]
+
+
+@dataclass(frozen=True)
+class Written:
+    """What Hadoop is to write: compression, codec, size of its blocks, interval of its index."""
+
+    folder: Path
+    records: Sequence[Record]
+    compression: str = "BLOCK"
+    codec: str = "DefaultCodec"
+    block_bytes: int = 1_000_000
+    index_interval: int = 128
+
+
+def write(files: Sequence[Written], scratch: Path) -> list[str]:
+    """Have them written; for each `done`, or Hadoop's error."""
+    lines = []
+    for number, file in enumerate(files):
+        records = scratch / f"{number}.records"
+        records.write_bytes(b"".join(struct.pack(">qi", key, len(body)) + body for key, body in file.records))
+        words = (file.folder, records, file.compression, file.codec, file.block_bytes, file.index_interval)
+        lines.append("\t".join(map(str, ("write", *words))))
+    return _run(lines)
+
+
+def read(folders: Sequence[Path], scratch: Path) -> list[list[Record] | str]:
+    """What Hadoop reads of each, or its error."""
+    places = [scratch / f"{number}.read" for number in range(len(folders))]
+    said = _run([f"read\t{folder}\t{place}" for folder, place in zip(folders, places, strict=True)])
+    return [_records(place) if word == "done" else word for place, word in zip(places, said, strict=True)]
+
+
+def _records(path: Path) -> list[Record]:
+    data, at, found = path.read_bytes(), 0, []
+    while at < len(data):
+        key, length = struct.unpack_from(">qi", data, at)
+        found.append((key, data[at + 12 : at + 12 + length]))
+        at += 12 + length
+    return found
+
+
+def _run(lines: Sequence[str]) -> list[str]:
+    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
+    opened = [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
+    command = [str(java), *opened, "-cp", f"{JARS}/*", str(SOURCE)]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
