@@ -67,7 +67,7 @@ def test_a_failure_lets_go(tmp_path: Path) -> None:
         pass
 
 
-def test_whoever_cannot_be_read_is_anheld_elsewhere(tmp_path: Path) -> None:
+def test_whoever_cannot_be_read_is_another_process(tmp_path: Path) -> None:
     with held_elsewhere(tmp_path), pytest.raises(UsageError, match="by another run: wait until it ends"):
         (tmp_path / LOCK_NAME).write_text("[1]")
         hold(tmp_path)

@@ -6,9 +6,11 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -109,7 +111,7 @@ def _new_session(app: str) -> SparkSession:
     # Under spark-submit the terminal is all that Java writes to. What goes wrong reaches Python as an exception; the
     # JVM's own stack traces would bury the message.
     session.sparkContext.setLogLevel("FATAL" if "PYSPARK_GATEWAY_PORT" in os.environ else "WARN")
-    _end_java_on_interrupt()
+    _end_java_on_interrupt(SparkContext._gateway)  # Spark has set its own by now
     return session
 
 
@@ -132,20 +134,47 @@ def _start_java(conf: SparkConf) -> None:
     check_java()
     log_messages()  # Py4J logs what it lets through as an exception anyway
     try:
-        with log_stream() as stream:
+        with log_stream() as stream, _interrupts_noted() as noted:
             to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
             gateway = launch_gateway(conf, to_log)  # type: ignore[no-untyped-call]
     except (PySparkRuntimeError, OSError) as error:
         raise UsageError(f"Java could not be started ({headline(error)}): {keep_trace(error)}") from error
+    _end_java_on_interrupt(gateway)
+    if noted:
+        gateway.proc.terminate()
+        raise KeyboardInterrupt
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
-def _end_java_on_interrupt() -> None:
+@contextmanager
+def _interrupts_noted() -> Iterator[list[int]]:
+    """Let the first Ctrl-C in the block wait for its end; a second one does not.
+
+    A JVM that is left alone while it starts finds nobody to report to, and never ends.
+    """
+    noted: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield noted
+        return
+
+    def note(number: int, _: object) -> None:
+        if noted:
+            raise KeyboardInterrupt
+        noted.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_java_on_interrupt(gateway: Any) -> None:
     """Let Ctrl-C end the JVM at once, and then the program.
 
     Spark's own handler asks the JVM to cancel its jobs, on the very connection on which an answer is awaited.
     """
-    process = getattr(SparkContext._gateway, "proc", None)
+    process = getattr(gateway, "proc", None)
     if process is None or threading.current_thread() is not threading.main_thread():
         return
 
