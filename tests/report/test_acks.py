@@ -161,7 +161,7 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
     section = section_of("billing")
     text = text_of(section)
     for words in (
-        "Stands still at 13:3: nothing behind it is delivered.",
+        "Is stalled at 13:3: nothing behind it is delivered.",
         "5 entries, 5 messages, 8.8 KiB not acknowledged, in 1 hole and after the last acknowledged entry.",
         "What to do about 1 chunk set, and the numbers",
         "Export, verify, then acknowledge",

@@ -79,26 +79,24 @@ def test_table_of_clients_has_a_row_for_each_model() -> None:
 @pytest.mark.parametrize(
     ("sureness", "words"),
     [
-        ("certain", "Subscription billing of topic {} stands still at 13:3"),
-        ("likely", "Subscription billing of topic {} most likely stands still at 13:3"),
-        ("cannot_tell", "Subscription billing of topic {} may stand still at 13:3"),
-        ("of a newer version", "Subscription billing of topic {} may stand still at 13:3"),
+        ("certain", "Subscription billing of topic {} is stalled at 13:3"),
+        ("likely", "Subscription billing of topic {} is most likely stalled at 13:3"),
+        ("cannot_tell", "Subscription billing of topic {} may be stalled at 13:3"),
+        ("of a newer version", "Subscription billing of topic {} may be stalled at 13:3"),
     ],
 )
 def test_verdict_names_the_blocked_subscription_as_surely_as_it_is(sureness: str, words: str) -> None:
     row = replace(all_acks(TOPIC).rows[0], sureness=sureness)
     verdict = judge(replace(clean(), acks=Acks(4, 1, 1, (row,))))
     assert verdict.grade == "broken"
-    assert verdict.headline == (f"{words.format(TOPIC)}: nothing behind it is delivered, 5 entries (8.8 KiB) wait.")
+    assert verdict.headline == f"{words.format(TOPIC)}."
+    assert ": nothing behind it is delivered, 5 entries (8.8 KiB) wait" in verdict.facts[0].what
     assert verdict.facts[0].kind == "blocked"
 
 
 def test_blocked_comes_before_lost_messages_and_counts_the_others() -> None:
     model = replace(clean(), acks=all_acks(TOPIC), groups=(group("gap", 2),))
-    assert judge(model).headline == (
-        f"Subscription billing of topic {TOPIC} stands still at 13:3: nothing behind it is delivered, "
-        "5 entries (8.8 KiB) wait; likewise 1 more subscription. 2 messages are lost."
-    )
+    assert judge(model).headline == (f"Subscription billing of topic {TOPIC} is stalled at 13:3; 1 more most likely.")
 
 
 def test_clients_that_stop_or_mislead_are_told_instead_of_their_codes() -> None:
@@ -122,7 +120,7 @@ def test_line_of_a_topic() -> None:
     section = replace(clean().topics[0], acks=blocked_acks(), clients=topic_clients())
     assert topic_line(section) == (
         "broken",
-        "subscription billing stands still at 13:3: nothing behind it is delivered. Java reconnects for ever at 13:3, "
+        "subscription billing is stalled at 13:3: nothing behind it is delivered. Java reconnects for ever at 13:3, "
         "clients never deliver up to 1 whole message, without an error",
     )
 
@@ -150,3 +148,16 @@ def test_fields_of_subscriptions_and_clients_are_documented() -> None:
     assert set(result["subscriptions"]) <= documented  # type: ignore[call-overload]
     assert set(result["subscriptions"]["rows"][0]) <= documented  # type: ignore[index]
     assert set(result["clients"][0]) - set(OUTCOMES) <= documented  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("how_sure", "more"),
+    [
+        pytest.param((1, 0, 0), "", id="it is the only one"),
+        pytest.param((3, 0, 0), "; 2 more for certain", id="all are certain"),
+        pytest.param((1, 4, 2), "; 4 more most likely, 2 more may be", id="nobody is told more than is known"),
+    ],
+)
+def test_other_stalled_subscriptions_are_counted_by_how_sure_that_is(how_sure: tuple[int, int, int], more: str) -> None:
+    model = replace(clean(), acks=replace(all_acks(TOPIC), blocked=sum(how_sure), how_sure=how_sure))
+    assert judge(model).headline == f"Subscription billing of topic {TOPIC} is stalled at 13:3{more}."

@@ -126,12 +126,11 @@ def headline_of_blocked(acks: Acks) -> str | None:
 
 def _others(acks: Acks) -> str:
     """How many more there are, by how sure that is of each."""
-    left = list(acks.how_sure)
-    if acks.rows and acks.rows[0].sureness in DOUBT:
-        left[DOUBT[acks.rows[0].sureness]] -= 1
-    doubtful = acks.blocked - 1 - sum(left[:2])  # words of a newer version are doubtful too
-    parts = [f"{left[0]:,} more for certain"] if left[0] > 0 else []
-    parts += [f"{left[1]:,} more most likely"] if left[1] > 0 else []
+    first = DOUBT.get(acks.rows[0].sureness) if acks.rows else None
+    certain, likely = (max(acks.how_sure[doubt] - (doubt == first), 0) for doubt in (0, 1))
+    doubtful = acks.blocked - 1 - certain - likely  # words of a newer version are doubtful too
+    parts = [f"{certain:,} more for certain"] if certain else []
+    parts += [f"{likely:,} more most likely"] if likely else []
     parts += [f"{doubtful:,} more may be"] if doubtful > 0 else []
     return f"; {', '.join(parts)}" if parts else ""
 

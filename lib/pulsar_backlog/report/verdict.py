@@ -17,6 +17,7 @@ from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
 
 MAX_STEPS = 5
 MAX_REMEDIES = 6
+MAX_IN_HEADLINE = 3
 MAX_HEADLINE = 1000
 """Characters of a headline that are shown: a sentence with long names."""
 
@@ -140,7 +141,8 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
     if grade == "nothing":
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
-        text = headline_of_blocked(model.acks) or _first_broken(found, unread)
+        stalled = headline_of_blocked(model.acks)
+        text = ", ".join(filter(None, [stalled, unread])) if stalled else _first_broken(found, unread)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
     elif grade == "odd":
@@ -154,10 +156,15 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
 
 
 def _first_broken(found: Sequence[Fact], unread: str) -> str:
-    """The worst fact, and how much more there is; the facts below tell it all."""
-    errors = [f for f in found if f.kind in ERRORS]
-    others = len(errors) - 1 + bool(unread)
-    return errors[0].what + (f", and {counted(others, 'other fault')}" if others else "")
+    """The first facts, always with what was not decoded or not read, and a count of what is left out."""
+    broken = [f for f in found if f.kind == "broken"]
+    parts = [f.what for f in broken[:MAX_IN_HEADLINE]]
+    parts += [f.what for f in found if f.kind == "undecoded"]
+    parts += [unread] if unread else []
+    rest = len(broken) - MAX_IN_HEADLINE
+    if rest > 0:
+        parts.append(f"and {counted(rest, 'other kind')} of error")
+    return ", ".join(parts)
 
 
 def _joined(found: Sequence[Fact]) -> str:

@@ -128,7 +128,10 @@ def test_a_time_after_everything(before: dict[str, int] | None, words: str) -> N
 
 def test_a_terminal_gets_sentences_and_nothing_that_steers_it() -> None:
     out = io.StringIO()
-    print_located([located_entry("22:3", row(topic="a\x1b[2Jb"))], Console(file=out, force_terminal=True, width=200))
+    print_located(
+        [located_entry("22:3", row(topic="a\x1b[2Jb"))],
+        Console(file=out, force_terminal=True, width=200, highlight=False),
+    )
     assert "22:3 is a message" in out.getvalue()
     assert "\x1b[2J" not in out.getvalue()
 

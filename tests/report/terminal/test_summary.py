@@ -27,7 +27,7 @@ DOCS = Path(__file__).parents[3] / "docs/result.md"
 def printed(model: ReportModel, width: int = 100, terminal: bool = False) -> str:
     out = io.StringIO()
     colours = "standard" if terminal else None
-    print_summary(model, Console(file=out, width=width, force_terminal=terminal, color_system=colours))
+    print_summary(model, Console(file=out, width=width, force_terminal=terminal, color_system=colours, highlight=False))
     return out.getvalue()
 
 
@@ -37,9 +37,7 @@ def test_summary_of_the_lab() -> None:
     assert lines[1].startswith("How sure, of broken messages: certain for 7")
     text = "\n".join(lines)
     assert lines[3] == "Blocked subscriptions: 2 of 40"
-    assert lines[4].strip() == (
-        "billing stands still at 13:3: nothing behind it is delivered, 5 entries (8.8 KiB) wait"
-    )
+    assert lines[4].strip() == ("billing is stalled at 13:3: nothing behind it is delivered, 5 entries (8.8 KiB) wait")
     assert lines[5].strip() == "[persistent://lab/s3/brk2-bad-zstd] Export, verify, then acknowledge"
     for words in (
         "5 messages are lost (certain for 4, likely for 1)",
@@ -91,7 +89,7 @@ def test_terminal_gets_colours_of_ours_only() -> None:
         "\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[0m",
     }  # fmt: skip
     assert "pulsar-backlog sql '[bold red]markup[/bold red]'" in text
-    assert "[red]name[/red] (Z99)" in text.splitlines()[0]
+    assert "[red]name[/red] (Z99)" in text
 
 
 def test_result_counts_everything_and_lists_a_part() -> None:
