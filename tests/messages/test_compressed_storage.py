@@ -6,7 +6,6 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -31,13 +30,12 @@ from tests.ledgers import encoding as jcloud
 from tests.ledgers.mapfile.encoding import Style, map_file, put_map_file
 from tests.ledgers.sources import put, see
 from tests.scanning.arrow_types import schema_of
-from tests.scanning.test_kinds_agree import scanned
+from tests.scanning.scans import Row, scanned
 from tests.wire.encode import entry
 
 DATA = Path(__file__).parents[1] / "data"
 SOURCE = DATA / "mapfiles" / "source"
 KEYS = KeySource(str(DATA / "export" / "keys"))
-Row = dict[str, Any]
 
 
 @pytest.fixture(scope="module")

@@ -3,42 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.places import BlockOpener
-from pulsar_backlog.ledgers.store import Source, open_source
-from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.values import Place
-from pulsar_backlog.scanning.accounts import UnitAccount
-from pulsar_backlog.scanning.unit import scan_unit
-from pulsar_backlog.tables import TABLES
 from tests.ledgers import encoding as jcloud
 from tests.ledgers.mapfile.encoding import CODECS, MapFile, Style, map_file, put_map_file
 from tests.ledgers.sources import put, see
-from tests.scanning.arrow_types import schema_of
+from tests.scanning.scans import Row, scanned
 from tests.wire.encode import REQUIRED, entry
 
 SOURCE = Path(__file__).parents[1] / "data" / "mapfiles" / "source"
 LOCATION = ("uri", "offset", "inner_offset", "block_length")
-Row = dict[str, Any]
-
-
-def scanned(source: Source) -> tuple[dict[int, list[Row]], list[Row], UnitAccount]:
-    """Rows of `entries` by ledger, rows of `rejects`, and the account of all."""
-    found: dict[int, list[Row]] = {}
-    rejects: list[Row] = []
-    account = UnitAccount()
-    for copy in take_inventory(source).copies:
-        for unit in units_of(copy):
-            for piece in scan_unit(source, unit, "lab", schema_of(TABLES["entries"])):
-                rows = [row for batch in piece.batches for row in batch.to_pylist()]
-                found.setdefault(copy.ledger_id, []).extend(rows)
-                rejects += piece.rejects
-                account += piece.account
-    return found, rejects, account
 
 
 def without_location(rows: list[Row]) -> list[Row]:
