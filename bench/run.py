@@ -16,12 +16,15 @@ from bench import baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
+from bench.mapfiles import MAP_FILES, measure_map_files
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio, warm_up
 from bench.models import measure_models
 from bench.rebuild import COPY, FOLD, REBUILD, measure_copy, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
+from pulsar_backlog.frames.schemas import arrow_schema
 from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables.entries import TABLE
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "bench-data"
@@ -43,6 +46,7 @@ class Size:
     rebuild: Spec
     copy: Spec
     fold: Spec
+    map_files: Spec
 
 
 FULL = Size(
@@ -56,6 +60,7 @@ FULL = Size(
     rebuild=REBUILD,
     copy=COPY,
     fold=FOLD,
+    map_files=MAP_FILES,
 )
 QUICK = Size(
     repetitions=2,
@@ -68,6 +73,7 @@ QUICK = Size(
     rebuild=replace(REBUILD, entries=REBUILD.entries // 10),
     copy=replace(COPY, entries=COPY.entries // 10),
     fold=replace(FOLD, entries=FOLD.entries // 10),
+    map_files=replace(MAP_FILES, entries=MAP_FILES.entries // 10),
 )
 
 
@@ -228,6 +234,8 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_copy(spark, backlog, size.repetitions, card)
     with generated("chunk rows", size.fold) as backlog:
         measure_fold(spark, backlog, size.repetitions, card)
+    with generated("MapFiles", size.map_files) as backlog:
+        measure_map_files(backlog, arrow_schema(TABLE), size.repetitions, card)
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)

@@ -74,7 +74,7 @@ def scan(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
-    with progress("scan", total) as show:
+    with progress("scan", sum(copy.scan_bytes for copy in pending)) as show:
         for group in groups_of(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}

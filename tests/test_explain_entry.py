@@ -164,3 +164,28 @@ def test_an_index_without_data_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         explain("22:0", tmp_path)
     assert "nothing of it can be read" in str(caught.value)
+
+
+MAP_FILES = Path(__file__).parent / "data" / "mapfiles" / "source"
+
+
+@pytest.mark.parametrize("position", ["72:1", "261:0", "261:142", "261:143", "261:309", "194:2"])
+def test_an_entry_in_a_block_of_a_map_file(position: str) -> None:
+    model = explain(position, MAP_FILES)
+    assert model.checksum.startswith("its checksum agrees")
+    assert model.place.path.endswith("/data")
+    said = printed(model).replace("\n", " ")
+    assert (
+        f"at byte {model.place.offset:,}, in a block of {model.place.block_length:,} bytes; decompressed, at byte"
+        in said
+    )
+
+
+def test_a_chunk_in_a_map_file_names_its_message() -> None:
+    found = facts(explain("186:2", MAP_FILES))
+    assert (found["state in these ledgers"], found["copies stored"], found["to"]) == ("whole", "2", "186:3")
+
+
+def test_an_entry_that_a_map_file_does_not_hold() -> None:
+    with pytest.raises(UsageError, match=r"ledger 261 holds no readable entry 310; the last one it holds is 309"):
+        explain("261:310", MAP_FILES)

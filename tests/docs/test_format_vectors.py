@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import google_crc32c
+import numpy as np
 import pytest
 
 from pulsar_backlog.ledgers.jcloud import decode_block_header, decode_index
+from pulsar_backlog.ledgers.mapfile import kernel
+from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, decode_header, read_vint
 from pulsar_backlog.wire.batch import read_batch
 from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.entry import Entry, decode_entry
@@ -71,6 +74,28 @@ def test_index(vectors: dict[str, bytes]) -> None:
 
 def test_java_zlib(vectors: dict[str, bytes]) -> None:
     assert decompress("ZLIB", vectors["java-zlib"], 23, 100) == b"hello hello hello hello"
+
+
+def test_sequence_header(vectors: dict[str, bytes]) -> None:
+    found = decode_header(vectors["sequence-header"], BYTES_WRITABLE)
+    assert (found.compression, found.length, found.sync.hex()) == ("BLOCK", 138, "00112233445566778899aabbccddeeff")
+    assert found.codec == "org.apache.hadoop.io.compress.DefaultCodec"
+
+
+def test_sequence_record(vectors: dict[str, bytes]) -> None:
+    data = np.frombuffer(vectors["sequence-record"], dtype=np.uint8)
+    places, keys, starts, lengths = (np.zeros(2, dtype=np.int64) for _ in range(4))
+    state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+    sync = np.zeros(16, dtype=np.uint8)
+    kernel.walk_records(data, len(data), sync, 1000, state, places, keys, starts, lengths)
+    assert (state[kernel.RECORDS], state[kernel.REASON]) == (1, kernel.END)
+    assert (keys[0], data[starts[0] : starts[0] + lengths[0]].tobytes()) == (7, b"\0\0\0\2hi")
+
+
+@pytest.mark.parametrize(("stored", "number"), [("90", -112), ("8f80", 128), ("8770", -113)])
+def test_vints(stored: str, number: int) -> None:
+    assert f"{stored} is {number}" in PAGE
+    assert read_vint(bytes.fromhex(stored), 0, "") == (number, len(stored) // 2)
 
 
 def test_checksum() -> None:

@@ -331,6 +331,12 @@ class PlannedCopy:
     expected_bytes: int | None
     blocks: tuple[Block, ...]
 
+    @property
+    def scan_bytes(self) -> int:
+        """About how many bytes of entries a scan goes through; for showing how far it is."""
+        promised = self.expected_bytes or 0 if self.kind == "filesystem" else 0
+        return promised if promised > 0 else self.data_bytes or 0
+
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> PlannedCopy:
         """The plan in a row of `ledgers`."""

@@ -172,8 +172,8 @@ def map_file(
 ) -> MapFile:
     """What the offloader stores of a ledger; other keys than it would choose only where they are given."""
     style = style or Style()
-    first = metadata(sum(map(len, bodies)), len(bodies) - 1, managed_ledger)
     ids = list(keys) if keys is not None else list(range(len(bodies)))
+    first = metadata(sum(map(len, bodies)), max(ids, default=-1), managed_ledger)
     records = [(-1, value(first)), *((key, value(body)) for key, body in zip(ids, bodies, strict=True))]
     data, places, begins = sequence_file(records, style)
     return MapFile(data, index_of([key for key, _ in records], places, style), tuple(bodies), tuple(places), begins)

@@ -178,13 +178,13 @@ _KEEP, _RESYNC, _SKIP = range(3)
 
 
 @Loop
-def _judge(keys: Any, at: int, expected: int, limit: int, trusted: bool) -> int:
+def _judge(keys: Any, at: int, expected: int, bound: int, trusted: bool) -> int:
     """What a key that is not `expected` is: damaged, the first one after a gap, or one that was there before."""
     key = keys[at]
-    forward = key > expected and (limit < 0 or key < limit)
+    forward = key > expected and (bound < 0 or key < bound)
     for step in range(1, LOOK_AHEAD + 1):
         if at + step == keys.size:
-            return _RESYNC if forward and (trusted or key + step == limit) else _KEEP
+            return _RESYNC if forward and (trusted or key + step == bound) else _KEEP
         following = keys[at + step]
         if following == expected + step:
             return _KEEP
@@ -194,12 +194,12 @@ def _judge(keys: Any, at: int, expected: int, limit: int, trusted: bool) -> int:
 
 
 @Loop
-def assign_ids(keys: Any, limit: int, trusted: bool, state: Any, ids: Any, strays: Any) -> None:
+def assign_ids(keys: Any, bound: int, trusted: bool, state: Any, ids: Any, strays: Any) -> None:
     """Give each record the id that its key, and the keys around it, make certain; ids only ascend.
 
     Args:
         keys: as stored, in order.
-        limit: first id that is not of this part any more, or -1 when unknown.
+        bound: first id that is not of this part any more by what is promised, or -1 when unknown: no gap leads there.
         trusted: whether a key that nothing speaks against is believed.
         state: int64, expected id in; what comes next and the number of strays out.
         ids: out, or -2 where the record was there before.
@@ -213,7 +213,7 @@ def assign_ids(keys: Any, limit: int, trusted: bool, state: Any, ids: Any, stray
                 strays[count, 0] = at
                 strays[count, 1] = expected
             count += 1
-            verdict = _judge(keys, at, expected, limit, trusted)
+            verdict = _judge(keys, at, expected, bound, trusted)
             if verdict == _SKIP:
                 ids[at] = -2
                 continue

@@ -44,7 +44,7 @@ class _Walk:
         self._source, self._unit, self._window_bytes = source, unit, window_bytes
         self._faults = FaultLog()
         self._ids = np.zeros(2, dtype=np.int64)
-        self._limit = -1
+        self._bound = self._limit = -1
         self._in_blocks = self._gap_is_known = False
         self._count = 0
 
@@ -68,7 +68,8 @@ class _Walk:
         window.load(block.offset, header.length if is_first else ESCAPE_BYTES)
         self._ids[kernel.EXPECTED] = METADATA_ID if is_first else block.first_entry_id
         promised = block.entry_count
-        self._limit = -1 if promised is None or block.is_last else block.first_entry_id + promised
+        self._bound = -1 if promised is None else block.first_entry_id + promised
+        self._limit = -1 if block.is_last else self._bound
         self._in_blocks, self._gap_is_known, self._count = header.compression == "BLOCK", False, 0
         position = header.length if is_first else block.offset
         yield from (self._blocks if header.compression == "BLOCK" else self._records)(header, window, position)
@@ -189,7 +190,7 @@ class _Walk:
         ids = np.empty(count, dtype=np.int64)
         strays = np.empty((MAX_FAULTS + 1, 2), dtype=np.int64)
         trusted = self._in_blocks or self._gap_is_known  # keys in blocks decompressed; after damage none is expected
-        kernel.assign_ids(records.keys, self._limit, trusted, self._ids, ids, strays)
+        kernel.assign_ids(records.keys, self._bound, trusted, self._ids, ids, strays)
         told = strays[: int(self._ids[kernel.STRAYS])]
         self._faults.add_unlisted(max(0, int(self._ids[kernel.STRAYS]) - len(told)))
         if self._gap_is_known and len(told) and told[0, 0] == 0 and ids[0] == records.keys[0]:
