@@ -81,7 +81,8 @@ def test_a_mistake_waits_for_nothing(tmp_path: Path, argv: tuple[str, ...], name
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    entries = [{"topic": "t", "ledger_id": 24, "entry_id": n, "index": n, "publish_time": NOON} for n in range(3)]
+    shared = {"cluster": "c", "topic": "t", "ledger_id": 24, "publish_time": NOON}
+    entries = [{**shared, "entry_id": n, "index": n, "uuid": f"u{n}"} for n in range(3)]
     return write_tables(tmp_path_factory.mktemp("out"), entries=entries, runs=[{"cluster": "c"}])
 
 
@@ -90,6 +91,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("locate", "--id", "24:2"),
         ("locate", "--index", "2"),
+        ("locate", "--uuid", "u2", "--cluster", "c"),
         ("locate", "--time", "2026-11-21T11:00:00Z", "--topic", "t"),
         ("sql", "SELECT entry_id FROM seek_positions WHERE entry_id = 2"),
     ],
