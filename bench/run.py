@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bench import baseline_crc, subjects
+from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
@@ -43,6 +43,7 @@ class Size:
     rebuild: Spec
     copy: Spec
     fold: Spec
+    answers: Spec
 
 
 FULL = Size(
@@ -56,6 +57,7 @@ FULL = Size(
     rebuild=REBUILD,
     copy=COPY,
     fold=FOLD,
+    answers=answers.LARGE,
 )
 QUICK = Size(
     repetitions=2,
@@ -68,6 +70,7 @@ QUICK = Size(
     rebuild=replace(REBUILD, entries=REBUILD.entries // 10),
     copy=replace(COPY, entries=COPY.entries // 10),
     fold=replace(FOLD, entries=FOLD.entries // 10),
+    answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
 )
 
 
@@ -209,6 +212,17 @@ def measure_audit(backlog: Backlog, repetitions: int, card: Scorecard) -> None:
     ]
 
 
+def measure_answers(size: Size, card: Scorecard) -> None:
+    """What a person waits for who asks one thing."""
+    folder = DATA / "answers"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        small, many = answers.make_audits(folder, size.answers)
+        answers.measure_answers(small, many, size.repetitions, card)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def measure(size: Size, card: Scorecard) -> None:
     """Everything. Memory comes first, while the workers have run nothing but our scan."""
     spark = start_session("bench")
@@ -231,6 +245,7 @@ def measure(size: Size, card: Scorecard) -> None:
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)
+    measure_answers(size, card)
 
 
 def arg_parser() -> argparse.ArgumentParser:
