@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.repair.values import write_plan
 from tests.auditing import ADMIN, OBJECTS
 from tests.processes import fresh_python
+from tests.repair.applying.test_trail import PLAN
 from tests.small_tables import NOON, write_tables
 
 SLOW = ("pyspark", "delta", "great_expectations", "pandas", "scipy", "numba", "pulsar", "boto3", "matplotlib")
@@ -138,3 +140,12 @@ def test_without_tables_there_is_no_plan(tmp_path: Path) -> None:
     code, said, _ = run(tmp_path, "repair", "plan", tmp_path)
     assert code == 2
     assert f"{tmp_path} holds no tables" in said
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--action", "0")])
+def test_a_plan_is_shown_without_a_jvm(tmp_path: Path, options: tuple[str, ...]) -> None:
+    write_plan(tmp_path / "plan", PLAN, {0: b"x"})
+    code, said, loaded = run(tmp_path, "repair", "show", tmp_path / "plan", *options)
+    assert code == 0
+    assert PLAN.actions[0].topic in said
+    assert not loaded & {"pyspark", "delta", "great_expectations", "pandas", "duckdb"}

@@ -87,8 +87,8 @@ def test_every_table_is_the_same_in_both_engines(bundled: Audited, name: str, tm
 
 VALUES = """
 SELECT
-  CAST('NaN' AS double) AS nan, CAST('-Infinity' AS double) AS low, 0.5 AS half, sum(ledger_id) AS total, 1 AS twice,
-  count(*) AS twice, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é" ' || chr(9) AS text,
+  CAST('NaN' AS double) AS nan, CAST('-Infinity' AS double) AS low, 0.5 AS half, sum(ledger_id) AS total,
+  count(*) AS n, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é" ' || chr(9) AS text,
   max(encryption_param) AS bytes, max(producer_name) AS name
 FROM entries
 """
