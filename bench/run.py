@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bench import baseline_crc, subjects
+from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
@@ -47,6 +47,7 @@ class Size:
     copy: Spec
     fold: Spec
     map_files: Spec
+    answers: Spec
 
 
 FULL = Size(
@@ -61,6 +62,7 @@ FULL = Size(
     copy=COPY,
     fold=FOLD,
     map_files=MAP_FILES,
+    answers=answers.LARGE,
 )
 QUICK = Size(
     repetitions=2,
@@ -74,6 +76,7 @@ QUICK = Size(
     copy=replace(COPY, entries=COPY.entries // 10),
     fold=replace(FOLD, entries=FOLD.entries // 10),
     map_files=replace(MAP_FILES, entries=MAP_FILES.entries // 10),
+    answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
 )
 
 
@@ -215,6 +218,17 @@ def measure_audit(backlog: Backlog, repetitions: int, card: Scorecard) -> None:
     ]
 
 
+def measure_answers(size: Size, card: Scorecard) -> None:
+    """What a person waits for who asks one thing."""
+    folder = DATA / "answers"
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        small, many = answers.make_audits(folder, size.answers)
+        answers.measure_answers(small, many, size.repetitions, card)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def measure(size: Size, card: Scorecard) -> None:
     """Everything. Memory comes first, while the workers have run nothing but our scan."""
     spark = start_session("bench")
@@ -239,6 +253,7 @@ def measure(size: Size, card: Scorecard) -> None:
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)
+    measure_answers(size, card)
 
 
 def arg_parser() -> argparse.ArgumentParser:

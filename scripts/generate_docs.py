@@ -70,7 +70,7 @@ def tables_page() -> str:
         "",
         *grid(("table", "one row"), [(f"[`{t.name}`](#{t.name})", t.comment) for t in TABLES.values()]),
         "",
-        "Views, by name in `pulsar-backlog sql` and `make sql`, one file each in `conf/sql/`:",
+        "Views, by name in `pulsar-backlog sql`, one file each in `conf/sql/`. DuckDB and Spark run all:",
         "",
         *grid(("view", "what"), [(f"`{name}`", sentence) for name, sentence in views(ROOT / "conf" / "sql")]),
         "",

@@ -23,7 +23,7 @@ def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:
     """Append rows to tables in `out`, a file each time; columns not given are null, or empty where required."""
     for name, given in rows.items():
         table = TABLES[name]
-        values = [complete_row(table, row) for row in given]
+        values = [_for_duckdb(table, complete_row(table, row)) for row in given]
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             columns = ", ".join(f"{quoted(column.name)} {duck_type(column.type)}" for column in table.columns)
@@ -40,5 +40,18 @@ def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:
 def complete_row(table: Table, row: dict[str, Any]) -> list[Any]:
     """The values of a row in the order of the table's columns."""
     assert set(row) <= set(table.column_names()), "a column that the table does not have"
-    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in table.columns}
+    blank = {c.name: None if c.nullable else _empty(c.type) for c in table.columns}
     return list((blank | row).values())
+
+
+def _empty(kind: str) -> Any:
+    return _EMPTY.get(kind, {} if kind.startswith("map") else [])
+
+
+def _for_duckdb(table: Table, row: list[Any]) -> list[Any]:
+    """The row with maps as DuckDB wants them."""
+    pairs = zip(table.columns, row, strict=True)
+    return [
+        {"key": list(value), "value": list(value.values())} if c.type.startswith("map") and value is not None else value
+        for c, value in pairs
+    ]

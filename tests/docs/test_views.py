@@ -109,7 +109,8 @@ def test_topic_overview(ask: Ask) -> None:
         {"topic": "a", "ledger_id": 1, "length": 20, "producer_name": "p", "num_messages_in_batch": 7},
         {"topic": "a", "ledger_id": 2, "length": 30, "producer_name": "q", "uuid": "u"},  # a chunk is no message
         {"topic": "a", "ledger_id": 2, "length": 40, "producer_name": "q", "marker_type": 21},  # nor is a marker
-        {"topic": None, "ledger_id": 3, "length": 50, "producer_name": "p"},  # nothing names its topic
+        {"topic": "b", "ledger_id": 4, "length": 60, "producer_name": "p"},
+        {"topic": None, "ledger_id": 3, "length": 50, "producer_name": "p"},  # nothing names its topic: before the rest
     ]
     chunked = [
         {"topic": "a", "state": "whole"},
@@ -123,6 +124,7 @@ def test_topic_overview(ask: Ask) -> None:
     assert ask("topic_overview", columns, entries=entries, chunked_messages=chunked) == [
         ("a", 2, 4, 8, 1, 3, 2, 1, 100, 2),
         (None, 1, 1, 1, 0, 0, 0, 0, 50, 1),
+        ("b", 1, 1, 1, 0, 0, 0, 0, 60, 1),
     ]
 
 

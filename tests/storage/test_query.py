@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import get_args
@@ -13,6 +14,8 @@ from pyarrow import parquet
 from rich.console import Console
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.storage import duck
 from pulsar_backlog.storage.query import MAX_ROWS, Engine, run_query, write_query
 from pulsar_backlog.storage.views import views
@@ -20,6 +23,7 @@ from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited, version_of
 from tests.small_tables import NOON, write_tables
 
+ROOT = Path(__file__).parents[2]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 both = pytest.mark.parametrize("engine", ENGINES)
 
@@ -83,8 +87,8 @@ def test_every_table_is_the_same_in_both_engines(bundled: Audited, name: str, tm
 
 VALUES = """
 SELECT
-  CAST('NaN' AS double) AS nan, CAST('-Infinity' AS double) AS low, 0.5 AS half, sum(ledger_id) AS total, 1 AS twice,
-  count(*) AS twice, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é" ' || chr(9) AS text,
+  CAST('NaN' AS double) AS nan, CAST('-Infinity' AS double) AS low, 0.5 AS half, sum(ledger_id) AS total,
+  count(*) AS n, TRUE AS yes, NULL AS nothing, min(publish_time) AS first, 'é" ' || chr(9) AS text,
   max(encryption_param) AS bytes, max(producer_name) AS name
 FROM entries
 """
@@ -276,3 +280,16 @@ def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="delta-rs cannot read this table") as caught:
         ask(tmp_path, "SELECT * FROM findings")
     assert len(str(caught.value).splitlines()) == 1
+
+
+def recommended() -> list[str]:
+    """Every query that findings, the report and the README tell people to ask."""
+    shown = [kind.command for kind in CATALOGUE.values()] + (ROOT / "README.md").read_text().splitlines()
+    found = (re.search(r'(?:backlog sql \S+ |Q=)"(.*?)"', line) for line in shown)
+    queries = [match[1].replace("SUBJECT", "1") for match in found if match]
+    return sorted({*queries, *(query for _, query in SAMPLES)})
+
+
+@pytest.mark.parametrize("query", recommended())
+def test_every_query_that_is_recommended_is_answered(bundled: Audited, query: str) -> None:
+    assert "\t" in ask(bundled.out, query)

@@ -105,9 +105,9 @@ def _told(out: str) -> Iterator[None]:
         raise SourceError(out, "failed", str(said(error)["exception_message"]).partition("\n")[0]) from error
 
 
-def rows_of(connection: duckdb.DuckDBPyConnection, query: str, *values: object) -> list[dict[str, Any]]:
-    """Rows of a query of this program, by column."""
-    asked = connection.execute(query, list(values))
+def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
+    """Rows of a query of this program, by column. Values stand in it as literals: to bind any, DuckDB loads pandas."""
+    asked = connection.execute(query)
     names = [column[0] for column in asked.description or ()]
     return [dict(zip(names, row, strict=True)) for row in asked.fetchall()]
 

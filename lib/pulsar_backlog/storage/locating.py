@@ -11,6 +11,7 @@ import duckdb
 
 from pulsar_backlog.storage.delta_rs import Wanted
 from pulsar_backlog.storage.duck import opened, rows_of
+from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.terms import Position
 
 MAX_ANSWERS = 1000
@@ -55,15 +56,15 @@ class Positions:
 
         One row for each: restarted producers reuse uuids, and clients deliver a message as often as it is stored.
         """
-        begins = "chunk_uuid = ? AND ledger_id = seek_ledger_id AND entry_id = seek_entry_id"
+        begins = f"chunk_uuid = {literal(uuid)} AND ledger_id = seek_ledger_id AND entry_id = seek_entry_id"
         by_uuid = {"chunk_uuid": {uuid}}
         wanted: Mapping[str, Wanted] = {"entries": {"uuid": {uuid}}, "chunks": by_uuid, "chunked_messages": by_uuid}
-        return self._rows(_SEEK, begins, uuid, wanted=wanted)
+        return self._rows(_SEEK, begins, wanted=wanted)
 
     def at_index(self, index: int) -> list[Row]:
         """The entry whose messages have the broker's index (PIP-70) among theirs; one row per topic."""
-        holds = "index >= ? AND CAST(index AS HUGEINT) - coalesce(num_messages_in_batch, 1) < ?"
-        found = self._rows(_ENTRIES, holds, index, index)
+        holds = f"index >= {index:d} AND CAST(index AS HUGEINT) - coalesce(num_messages_in_batch, 1) < {index:d}"
+        found = self._rows(_ENTRIES, holds)
         rows = self.at([(row["ledger_id"], row["entry_id"]) for row in found])
         return [
             row for row in rows if row["first_index"] is not None and row["first_index"] <= index <= row["last_index"]
@@ -82,30 +83,24 @@ class Positions:
             for clock, column in _CLOCKS
         )
         sides = (
-            "SELECT cluster, topic, clock, min(place) FILTER (WHERE ms >= ?) AS after, "  # noqa: S608
-            f"max(place) FILTER (WHERE ms < ?) AS before, count(ms) AS with_clock FROM ({timed})"
+            f"SELECT cluster, topic, clock, min(place) FILTER (WHERE ms >= {time_ms:d}) AS after, "  # noqa: S608
+            f"max(place) FILTER (WHERE ms < {time_ms:d}) AS before, count(ms) AS with_clock FROM ({timed})"
         )
-        return self._rows(
-            sides, "TRUE", time_ms, time_ms, after=f"GROUP BY ALL ORDER BY cluster, topic, clock {_LIMIT}"
-        )
+        return self._rows(sides, "TRUE", after=f"GROUP BY ALL ORDER BY cluster, topic, clock {_LIMIT}")
 
     def _rows(
-        self, select: str, where: str, *values: object, after: str = _LIMIT, wanted: Mapping[str, Wanted] | None = None
+        self, select: str, where: str, after: str = _LIMIT, wanted: Mapping[str, Wanted] | None = None
     ) -> list[Row]:
         with opened(self.out, select, self.endpoint, wanted) as connection:
-            scope, of_scope = self._scope(connection)
-            query = f"{select} WHERE {where}{scope} {after}"
-            return rows_of(connection, query, *values, *of_scope)
+            return rows_of(connection, f"{select} WHERE {where}{self._scope(connection)} {after}")
 
-    def _scope(self, connection: duckdb.DuckDBPyConnection) -> tuple[str, list[object]]:
-        """The topics and the cluster as conditions, and their values."""
+    def _scope(self, connection: duckdb.DuckDBPyConnection) -> str:
+        """The topics and the cluster as conditions."""
         conditions = ""
-        values: list[object] = []
         if self.topic is not None:
             topics = connection.execute("SELECT DISTINCT topic FROM entries WHERE topic IS NOT NULL").fetchall()
-            conditions += " AND topic IN (SELECT unnest(?))"
-            values.append([topic for (topic,) in topics if fnmatch.fnmatchcase(topic, self.topic)])
+            listed = [literal(topic) for (topic,) in topics if fnmatch.fnmatchcase(topic, self.topic)]
+            conditions += f" AND topic IN ({', '.join(listed)})" if listed else " AND FALSE"
         if self.cluster is not None:
-            conditions += " AND cluster = ?"
-            values.append(self.cluster)
-        return conditions, values
+            conditions += f" AND cluster = {literal(self.cluster)}"
+        return conditions

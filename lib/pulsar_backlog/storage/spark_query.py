@@ -18,6 +18,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import SPARK_OPTIONS
 from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.delta import exists, register_tables
+from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
 from pulsar_backlog.storage.views import named_in, views
@@ -67,6 +68,9 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
     Raises:
         UsageError: no tables there, or SQL that Spark does not accept; also while the answer is used.
     """
+    folder = local_out(out)
+    if folder is not None and not (folder / "tables").is_dir():  # told before Spark starts
+        raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     spark = start_session("pulsar-backlog sql", out)
     if not exists(spark, out, TABLES["runs"]) and not any(exists(spark, out, TABLES[t]) for t in named_in(query)[0]):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
