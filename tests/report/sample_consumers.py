@@ -85,7 +85,7 @@ def blocked_acks() -> TopicAcks:
 
 def all_acks(topic: str) -> Acks:
     row = BlockedRow(topic, "billing", "Shared", 13, 3, "certain", ADVICE, "export_then_acknowledge", 5, 9000)
-    return Acks(40, 3, 2, (row, row))
+    return Acks(40, 3, 2, (row, row), {"certain": 2})
 
 
 def topic_clients() -> TopicClients:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks import rows as chunk_rows
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.codes import URGENT, by_code
 from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGroup, ReportModel
@@ -142,7 +143,10 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
     verdict = judge(model)
     unreadable = exit_code == 4 or any(t.incomplete for t in codes)
     error = rejected > 0 or any(t.severity == "error" for t in codes)
-    lost = any(g.state in ("gap", "headless", "orphan_prefix", "malformed") for g in found)
+    lost = any(
+        g.state in ("gap", "headless", "malformed") or (g.state == "orphan_prefix" and NO_LOSS not in g.flags)
+        for g in found
+    )
     if unreadable:
         assert not verdict.complete
         assert "could not be" in verdict.headline
