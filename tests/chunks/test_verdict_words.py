@@ -6,6 +6,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
+import pytest
+
 from pulsar_backlog.chunks.rows import ChunkRole, Flag, Publication
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, STATE_CODES
 from pulsar_backlog.findings import CATALOGUE
@@ -42,3 +44,17 @@ def test_publications_and_roles_carry_the_columns_of_their_tables() -> None:
     derived = {"cluster", "topic", "publish_time"}
     assert {field.name for field in fields(Publication)} == set(chunked_messages.TABLE.column_names()) - derived
     assert {field.name for field in fields(ChunkRole)} == set(chunks.TABLE.column_names()) - derived
+
+
+@pytest.mark.parametrize("code", ["C02", "C03", "C10", "C21"])
+def test_export_is_advised_of_what_an_export_gives(code: str) -> None:
+    """These are told of messages that lack a chunk, or a sound copy of one, too."""
+    assert "Export" in CATALOGUE[code].remedy
+    assert "`rebuildable`" in CATALOGUE[code].remedy
+    assert "The whole message" not in CATALOGUE[code].remedy
+
+
+@pytest.mark.parametrize("code", ["C06", "C08", "C09", "C16"])
+def test_what_a_finding_may_be_unsure_of_is_not_told_as_lost(code: str) -> None:
+    """Whether it is lost says the sureness of each finding."""
+    assert "it is lost" not in CATALOGUE[code].meaning.replace("if so, it is lost", "")

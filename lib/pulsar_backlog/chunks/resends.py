@@ -12,10 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pulsar_backlog.chunks.rows import ChunkRole, ChunkRow, FamilyFold, LogEdge, Publication, codec, position, trusted
-from pulsar_backlog.terms import Position, Sureness
+from pulsar_backlog.terms import Position, Sureness, least_sure, position_text
 
 _UNCLEAR = frozenset({"metadata_conflict", "copies_differ", "sizes_lie"})
-_WEIGHT: dict[Sureness, int] = {"certain": 0, "likely": 1, "cannot_tell": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,17 +134,15 @@ def _told(one: Publication, resend: _Resend | None, is_reused: bool) -> Publicat
     return replace(
         one,
         flags=tuple(sorted(flags)),
-        sureness=max(doubts, key=_WEIGHT.__getitem__),
+        sureness=least_sure(doubts),
         reason=f"{_reason(resend)}; {one.reason}",
     )
 
 
 def _reason(resend: _Resend) -> str:
     whole = resend.whole
-    place = (
-        f"stored whole at {whole.first_ledger_id}:{whole.first_entry_id} to "
-        f"{whole.last_ledger_id}:{whole.last_entry_id}"
-    )
+    first, last = (whole.first_ledger_id, whole.first_entry_id), (whole.last_ledger_id, whole.last_entry_id)
+    place = f"stored whole at {position_text(first)} to {position_text(last)}"
     if not resend.is_told:
         why = "encrypted bytes cannot" if whole.encrypted else "without checksums of both their bytes cannot"
         return f"it may be the message of the same sequence id and sizes that is {place}: {why} be compared"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 CELLS = 96
@@ -146,13 +147,15 @@ class TopicAcks:
         axis: None when no entry is stored.
         subscriptions: the worst first.
         total: how many the topic has; 0 when no saved state names any.
-        blocked: how many of them are blocked.
+        blocked: how many of them are blocked, or may be.
+        sureness: how many of those, by how sure that is.
     """
 
     axis: Axis | None = None
     subscriptions: tuple[SubscriptionFacts, ...] = ()
     total: int = 0
     blocked: int = 0
+    sureness: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,15 +182,15 @@ class Acks:
         total: cursors that saved state names.
         stalled: those with chunk sets that something must be done about.
         blocked: those that are blocked, or may be.
-        how_sure: how many of them by sureness, the surest first; those of a newer version's words are not in it.
         rows: blocked ones, the surest and largest first.
+        sureness: how many of the blocked, by how sure that is.
     """
 
     total: int = 0
     stalled: int = 0
     blocked: int = 0
     rows: tuple[BlockedRow, ...] = ()
-    how_sure: tuple[int, int, int] = (0, 0, 0)
+    sureness: Mapping[str, int] = field(default_factory=dict)
 
 
 NO_ACKS = TopicAcks()

@@ -47,7 +47,7 @@ def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
             _facts(row, stalls.get((topic, row["subscription"]), ()), cells.get((topic, row["subscription"]), ()))
             for row in sorted(own, key=lambda row: row["number"])
         )
-        found[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"])
+        found[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"], _sureness(own[0]))
     return found
 
 
@@ -65,8 +65,12 @@ def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
 def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
     """All subscriptions of the audit."""
     rows = tuple(BlockedRow(**{name: row[name] for name in BlockedRow.__annotations__}) for row in blocked)
-    certain, likely, cannot_tell = (int(counts[f"blocked_{word}"]) for word in SURENESSES)
-    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, (certain, likely, cannot_tell))
+    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, _sureness(counts))
+
+
+def _sureness(counts: Mapping[str, Any]) -> dict[str, int]:
+    """How many are blocked, by how sure that is."""
+    return {word: counts[f"blocked_{word}"] for word in SURENESSES if counts[f"blocked_{word}"]}
 
 
 def model_sum(row: Mapping[str, Any]) -> ModelSum:
@@ -77,7 +81,7 @@ def model_sum(row: Mapping[str, Any]) -> ModelSum:
         return ModelSum(row["model"], counts)
     return ModelSum(
         row["model"], counts, row["stopped"], first["damage"], first["topic"], first["ledger_id"], first["entry_id"],
-        first["sureness"],
+        row["sureness"],
     )  # fmt: skip
 
 

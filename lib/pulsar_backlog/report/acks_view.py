@@ -98,14 +98,15 @@ def backlog_words(row: SubscriptionRow) -> str:
 
 
 STALLED = {"certain": "is stalled", "likely": "is most likely stalled"}
-"""How a stall is told, by its sureness; what is less sure `may be stalled`."""
+"""How a stall is told, by its sureness."""
+MAY_BE_STALLED = "may be stalled"
 
 
 def stands_words(at: Position | None, sureness: str | None) -> str | None:
     """`is stalled at 24:3: nothing behind it is delivered`, as sure as it is; None when it is not blocked."""
     if at is None:
         return None
-    return f"{STALLED.get(sureness or '', 'may be stalled')} at {at[0]}:{at[1]}: nothing behind it is delivered"
+    return f"{STALLED.get(sureness or '', MAY_BE_STALLED)} at {at[0]}:{at[1]}: nothing behind it is delivered"
 
 
 def told(row: SubscriptionRow) -> Iterable[tuple[str, str]]:

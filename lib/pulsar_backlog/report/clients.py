@@ -121,6 +121,7 @@ class ModelSum:
         counts: publications by outcome.
         stopped: topics that stop it for ever, or until it reconnects.
         damage: what does, at the first of these topics; None when none stops it.
+        sureness: how sure the least sure of the stops is.
     """
 
     model: str

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import Acks, BlockedRow
-from pulsar_backlog.report.acks_view import STALLED, stands_words
+from pulsar_backlog.report.acks_view import MAY_BE_STALLED, STALLED, stands_words
 from pulsar_backlog.report.clients import DAMAGE_SHORT, ForecastRow, ModelSum, damage_words
 from pulsar_backlog.report.facts import Fact
 from pulsar_backlog.report.model import TopicSection
+from pulsar_backlog.report.outcomes import known_sureness
 from pulsar_backlog.report.words import SURENESS, byte_size, position
-from pulsar_backlog.terms import DOUBT
 
 MAX_NAME = 120
 
@@ -22,12 +22,12 @@ MISLED_CODES = frozenset({"C21", "C40"})
 """Codes of findings that the sentences about clients tell better."""
 
 _BLOCKED_MEANING = (
-    "Consumers get nothing more, and the backlog grows, however often they are restarted. The section of the topic "
-    "says what to do; acknowledge nothing before the export where it says export."
+    "What lies behind is not delivered, or only a part of it after a restart, and the backlog grows. The section of "
+    "the topic says what to do; acknowledge nothing before the export where it says export."
 )
 _STOPPED_MEANING = (
-    "This is what the clients would do that read these topics from the start. What stops them has to be exported and "
-    "then acknowledged away; a restart does not help."
+    "This is what the clients would do that read these topics from the start. Keep what an export gives of what stops "
+    "them, then acknowledge it; a restart helps only where permits ran out."
 )
 _MISLED_MEANING = (
     "The client reports no error. Compare what was received with an export of these messages, and export before "
@@ -35,6 +35,7 @@ _MISLED_MEANING = (
 )
 
 
+_HOW = {"certain": "for certain", "likely": "most likely", "cannot_tell": "perhaps"}
 _MISLEADS = ("mixed", "wrong_content", "silent_loss", "lost")
 
 
@@ -64,8 +65,8 @@ def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
     if blocked:
         first = blocked[0]
         stands = stands_words(first.blocked_at, first.blocked_sureness)
-        more = f"; {section.acks.blocked - 1:,} more are or may be" if section.acks.blocked > 1 else ""
-        what = f"subscription {_name(first.row['subscription'])} {stands}{more}"
+        what = f"subscription {_name(first.row['subscription'])} {stands}"
+        what += _others(first.blocked_sureness, section.acks.blocked, section.acks.sureness)
         urgent.append(Fact("blocked", what, None, "Whoever waits for it", _BLOCKED_MEANING))
     rows = section.clients.forecasts
     stopped = [row for row in rows if row["damage"]]
@@ -100,8 +101,9 @@ def _blocked(acks: Acks) -> list[Fact]:
         return []
     first = acks.rows[0]
     what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
-    what += _others(acks)
-    return [Fact("blocked", what, SURENESS.get(first.sureness), "Whoever waits for it", _BLOCKED_MEANING)]
+    what += _others(first.sureness, acks.blocked, acks.sureness)
+    sureness = sureness_words(acks.blocked, acks.sureness) if acks.blocked > 1 else SURENESS.get(first.sureness)
+    return [Fact("blocked", what, sureness, "Whoever waits for it", _BLOCKED_MEANING)]
 
 
 def blocked_words(row: BlockedRow) -> str:
@@ -115,23 +117,40 @@ def blocked_words(row: BlockedRow) -> str:
 
 
 def headline_of_blocked(acks: Acks) -> str | None:
-    """The worst stall in a few words, and that there are more; None without one."""
+    """The worst stall in a few words, and how many more there are; None without one."""
     if not acks.blocked or not acks.rows:
         return None
     first = acks.rows[0]
-    stalled = STALLED.get(first.sureness, "may be stalled")
-    where = f"{stalled} at {first.ledger_id}:{first.entry_id}"
-    return f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {where}{_others(acks)}"
+    where = f"{STALLED.get(first.sureness, MAY_BE_STALLED)} at {first.ledger_id}:{first.entry_id}"
+    more = _others(first.sureness, acks.blocked, acks.sureness)
+    return f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {where}{more}"
 
 
-def _others(acks: Acks) -> str:
-    """How many more there are, by how sure that is of each."""
-    first = DOUBT.get(acks.rows[0].sureness) if acks.rows else None
-    certain, likely = (max(acks.how_sure[doubt] - (doubt == first), 0) for doubt in (0, 1))
-    doubtful = acks.blocked - 1 - certain - likely  # words of a newer version are doubtful too
-    parts = [f"{certain:,} more for certain"] if certain else []
-    parts += [f"{likely:,} more most likely"] if likely else []
-    parts += [f"{doubtful:,} more may be"] if doubtful > 0 else []
+def sureness_words(blocked: int, by: Mapping[str, int]) -> str:
+    """How sure it is of how many: `likely for 3, cannot tell for 2`."""
+    found = _by_sureness(blocked, by)
+    listed = [word for word in SURENESS if found[word]]
+    if len(listed) == 1:
+        return SURENESS[listed[0]]
+    return ", ".join(f"{SURENESS[word]} for {found[word]:,}" for word in listed)
+
+
+def _by_sureness(blocked: int, by: Mapping[str, int]) -> dict[str, int]:
+    """Of as many as are blocked; of what nothing is said it cannot be told."""
+    found = {word: by.get(word, 0) for word in SURENESS}
+    found["cannot_tell"] += blocked - sum(found.values())
+    return found
+
+
+def _others(first: str | None, blocked: int, by: Mapping[str, int]) -> str:
+    """How many more there are, and how sure that is of them."""
+    like = known_sureness(first or "")
+    found = _by_sureness(blocked, by or {like: blocked})
+    found[like] -= 1
+    parts = [f"likewise {counted(found[like], 'more subscription')}"] if found[like] > 0 else []
+    parts += [
+        f"{_HOW[word]} {counted(found[word], 'more subscription')}" for word in SURENESS if word != like and found[word]
+    ]
     return f"; {', '.join(parts)}" if parts else ""
 
 
@@ -164,10 +183,10 @@ def _misled(models: Sequence[ModelSum]) -> list[Fact]:
     lost = max(_lost(one.counts) for one in misled)
     garbled = max(_garbled(one.counts) for one in misled)
     parts = [f"deliver up to {counted(garbled, 'message')} garbled"] if garbled else []
-    parts += [f"never deliver up to {counted(lost, 'whole message')}"] if lost else []
+    parts += [f"fail to deliver up to {counted(lost, 'whole message')}"] if lost else []
     each = [f"{_name(one.model)} {', '.join(_misled_words(one.counts))}" for one in misled]
     meaning = f"Of what is stored, {'; '.join(each)}. {_MISLED_MEANING}"
-    what = f"clients {' and '.join(parts)}, without an error"
+    what = f"clients would {' and '.join(parts)}, without an error"
     return [Fact("broken", what, None, "Whoever relies on what was received", meaning)]
 
 

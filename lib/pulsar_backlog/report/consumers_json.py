@@ -14,6 +14,7 @@ def acks_json(acks: Acks) -> dict[str, object]:
         "total": acks.total,
         "stalled": acks.stalled,
         "blocked": acks.blocked,
+        "blocked_by_sureness": dict(acks.sureness),
         "listed": len(acks.rows),
         "rows": [asdict(row) for row in acks.rows],
     }
@@ -24,6 +25,7 @@ def topic_acks_json(acks: TopicAcks) -> dict[str, object]:
     return {
         "total": acks.total,
         "blocked": acks.blocked,
+        "blocked_by_sureness": dict(acks.sureness),
         "listed": len(acks.subscriptions),
         "rows": [_subscription_json(one) for one in acks.subscriptions],
     }

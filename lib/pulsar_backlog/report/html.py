@@ -15,6 +15,7 @@ from pulsar_backlog.foreign_text import MAX_TEXT, shell_word, visible
 from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import ACTIONS, where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
+from pulsar_backlog.report.consumers import sureness_words
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, page, span_words, topic_name
@@ -62,6 +63,7 @@ def _environment() -> Environment:
         "axis": lambda time_ms: words.utc_time(time_ms)[:19],
         "duration": words.duration,
         "counted": counted,
+        "blocked_sureness": lambda acks: sureness_words(acks.blocked, acks.sureness),
         "number": lambda value: "unknown" if value is None else f"{value:,}",
         "spaced": words.spaced,
         "flag_words": words.flag_words,

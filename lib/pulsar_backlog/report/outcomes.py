@@ -32,7 +32,7 @@ def outcome(state: str, flags: Iterable[str], rebuildable: bool, sureness: str) 
     rebuildable may be lost.
     """
     flag_set = set(flags)
-    if NO_LOSS in flag_set:
+    if state == "orphan_prefix" and NO_LOSS in flag_set:
         return "odd"
     if state in ("in_flight", "malformed"):
         return "in_flight" if state == "in_flight" else "malformed"

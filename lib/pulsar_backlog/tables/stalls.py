@@ -27,7 +27,7 @@ TABLE = Table(
         required("unacked_bytes", "bigint", "Payload bytes of those copies."),
         required("acked_entries", "bigint", "How many of its copies are acknowledged."),
         required("acked_chunk_zero", "boolean", "Whether every copy of chunk 0 is acknowledged; false when none is stored."),
-        required("can_complete", "boolean", "Whether a client of this subscription can still be delivered the message, from what is unacknowledged or still to come; sureness and reason say how sure that is."),
+        required("can_complete", "boolean", "Whether some client can still be given the whole message in order, from what is unacknowledged or still to come; `advice` names the clients that drop it all the same."),
         required("rebuildable", "boolean", "Whether the whole message can be put together from what is stored."),
         required("blocks_dispatch", "boolean", "Whether it keeps other messages of the subscription from being delivered."),
         required("action", "string", "The one thing to do: `wait`, `export_then_acknowledge`, `acknowledge`, `skip`, `reset_to_first_chunk`, or `none`. `acknowledge` and `skip` are safe now: nothing that can be rebuilt or may still complete is lost by them. `export_then_acknowledge`: acknowledge only when the export is verified."),

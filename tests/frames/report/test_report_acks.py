@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.report.acks_build import ConsumerRows, acks_by_topic
 from pulsar_backlog.report.strips import strip
+from pulsar_backlog.terms import SURENESSES
 from tests.frames.rows import table_frame
 
 CELLS = 24
@@ -169,14 +170,17 @@ def stalled(spark: SparkSession) -> dict[str, DataFrame]:
 def test_blocked_ones_come_first_and_are_counted_in_full(stalled: dict[str, DataFrame]) -> None:
     standing = report_acks.standing(stalled["subscriptions"], stalled["stalls"])
     drawn = rows(report_acks.chosen_subscriptions(standing, 4, 99))
-    assert [row["subscription"] for row in drawn] == ["blocked-small", "blocked-sure", "large", "small"]
+    assert [row["subscription"] for row in drawn] == ["blocked-sure", "blocked-small", "large", "small"]
     assert {(row["total"], row["blocked"]) for row in drawn} == {(5, 2)}
-    assert [row["stall_total"] for row in drawn] == [4, 1, 1, 1]
-    assert drawn[0]["blocked_by"] == {
+    assert {tuple(row[f"blocked_{word}"] for word in SURENESSES) for row in drawn} == {(1, 1, 0)}
+    assert [row["stall_total"] for row in drawn] == [1, 4, 1, 1]
+    assert drawn[1]["blocked_by"] == {
         "ledger_id": 4, "entry_id": 8, "sureness": "likely", "advice": "a", "action": "skip",
     }  # fmt: skip
     assert len(rows(report_acks.chosen_subscriptions(standing, 4, 3))) == 3
-    assert rows(report_acks.acks_counts(standing)) == [{"total": 5, "stalled": 4, "blocked": 2}]
+    assert rows(report_acks.acks_counts(standing)) == [
+        {"total": 5, "stalled": 4, "blocked": 2, "blocked_certain": 1, "blocked_likely": 1, "blocked_cannot_tell": 0}
+    ]
 
 
 def test_the_surest_block_is_named_first(stalled: dict[str, DataFrame]) -> None:
@@ -218,13 +222,15 @@ def test_models_are_summed_with_the_first_topic_that_stops_them(spark: SparkSess
     stopped = {"damage": "panic", "damage_ledger_id": 3, "damage_entry_id": 1, "sureness": "likely"}
     forecasts = table_frame(spark, "client_forecasts", [
         {"topic": "b", "model": "go", "delivered": 2, **stopped},
-        {"topic": "a", "model": "go", "delivered": 3, "mixed": 1, **stopped},
+        {"topic": "a", "model": "go", "delivered": 3, "mixed": 1, **stopped, "sureness": "certain"},
         {"topic": "c", "model": "go", "delivered": 4},
         {"topic": "c", "model": "java", "delivered": 5},
     ])  # fmt: skip
     go, java = rows(report_acks.model_sums(forecasts, ("delivered", "mixed"), 9))
     assert (go["delivered"], go["mixed"], go["stopped"], go["first"]["topic"]) == (9, 1, 2, "a")
+    assert go["sureness"] == "likely"  # of both stops, not of the first alone
     assert (java["delivered"], java["stopped"], java["first"]) == (5, 0, None)
+    assert java["sureness"] is None
 
 
 def test_the_first_message_of_a_dangerous_outcome_is_its_example(spark: SparkSession) -> None:

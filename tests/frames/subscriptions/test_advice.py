@@ -21,7 +21,7 @@ from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import by_topic, state_of
 from pulsar_backlog.tables import TABLES
 from tests.chunks.build import edge, row
-from tests.frames.rows import NOON_MS, entry, table_frame
+from tests.frames.rows import NOON_MS, table_frame
 
 CLUSTER = {"cluster": "c"}
 LATER_MS, EARLIER_MS = NOON_MS, NOON_MS - 5000
@@ -47,12 +47,14 @@ class Log:
         folds = [fold_family([r for r in rows if r.chunk_uuid == uuid], at) for uuid in {r.chunk_uuid for r in rows}]
         self.publications = [self._in_table(asdict(one)) for fold in folds for one in fold.publications]
         self.chunks = [self._in_table(asdict(one)) for fold in folds for one in fold.roles]
-        self.entries = [
-            entry(
-                topic, r.ledger_id, r.entry_id, uuid=r.chunk_uuid, chunk_id=r.chunk_id, num_chunks_from_msg=3,
-                total_chunk_msg_size=r.total_bytes, payload_length=r.payload_length, publish_time_ms=r.publish_time_ms,
-                uncompressed_size=r.uncompressed_size,
-            )
+        self.noted = [
+            CLUSTER
+            | {
+                "topic": topic, "ledger_id": r.ledger_id, "entry_id": r.entry_id, "uuid": r.chunk_uuid,
+                "chunk_id": r.chunk_id, "num_chunks_from_msg": 3, "total_chunk_msg_size": r.total_bytes,
+                "payload_length": r.payload_length, "publish_time_ms": r.publish_time_ms,
+                "uncompressed_size": r.uncompressed_size, "checksum_state": "valid",
+            }
             for r in rows
         ]  # fmt: skip
 
@@ -82,7 +84,7 @@ def advised(spark: SparkSession, text: str, acked: str = "", type_: str | None =
         join_stalls, publications, table_frame(spark, "chunks", log.chunks), log_ends={log.topic: log.end},
         cluster="c", partitions=2,
     )  # fmt: skip
-    rows = model_rows(table_frame(spark, "entries", log.entries), publications)
+    rows = model_rows(table_frame(spark, "noted_entries", log.noted), publications)
     found = advised_stalls(judged, states, rows, models_to_ask(()), 2, DataFrame.cache)
     return {
         r["chunk_uuid"] if r["publish_time_ms"] == LATER_MS else r["chunk_uuid"].lower(): r

@@ -36,8 +36,8 @@ def test_summary_of_the_lab() -> None:
     assert lines[0] == judge(lab()).headline
     assert lines[1].startswith("How sure, of broken messages: certain for 7")
     text = "\n".join(lines)
-    assert lines[3] == "Blocked subscriptions: 2 of 40"
-    assert lines[4].strip() == ("billing is stalled at 13:3: nothing behind it is delivered, 5 entries (8.8 KiB) wait")
+    assert lines[3] == "Blocked subscriptions: 2 of 40 (certain)"
+    assert lines[4].strip() == "billing is stalled at 13:3: nothing behind it is delivered, 5 entries (8.8 KiB) wait"
     assert lines[5].strip() == "[persistent://lab/s3/brk2-bad-zstd] Export, verify, then acknowledge"
     for words in (
         "5 messages are lost (certain for 4, likely for 1)",

@@ -35,7 +35,7 @@ def standing(subscriptions: DataFrame, stalls: DataFrame) -> DataFrame:
 def chosen_subscriptions(standing: DataFrame, per_topic: int, limit: int) -> DataFrame:
     """The subscriptions that are drawn, worst first, with all and the blocked ones of their topic counted."""
     worst_first = (
-        f.col("blocked_by").isNull(), f.col("stalls").desc(),
+        f.col("blocked_by").isNull(), _rank(f.col("blocked_by.sureness")), f.col("stalls").desc(),
         f.coalesce("backlog_entries", f.lit(0)).desc(), f.col("subscription"),
     )  # fmt: skip
     of_topic = Window.partitionBy("topic")
@@ -44,14 +44,15 @@ def chosen_subscriptions(standing: DataFrame, per_topic: int, limit: int) -> Dat
         f.row_number().over(of_topic.orderBy(*worst_first)).alias("number"),
         f.count("*").over(of_topic).alias("total"),
         f.count("blocked_by").over(of_topic).alias("blocked"),
+        *(count.over(of_topic).alias(name) for name, count in _blocked_by_sureness().items()),
     )
     return numbered.filter(f.col("number") <= per_topic).orderBy("number", *worst_first, "topic").limit(limit)
 
 
 def blocked_rows(standing: DataFrame, limit: int) -> DataFrame:
     """The blocked subscriptions of all topics, the surest and then the largest first."""
-    sureness = f.array_position(f.array(*map(f.lit, SURENESSES)), f.col("blocked_by.sureness"))
     blocked = standing.filter(f.col("blocked_by").isNotNull())
+    sureness = _rank(f.col("blocked_by.sureness"))
     ordered = blocked.orderBy(sureness, f.coalesce("backlog_entries", f.lit(0)).desc(), "topic", "subscription")
     return ordered.limit(limit).select(
         "topic", "subscription", "subscription_type", "blocked_by.*", "backlog_entries", "backlog_bytes"
@@ -64,8 +65,19 @@ def acks_counts(standing: DataFrame) -> DataFrame:
         f.count("*").alias("total"),
         f.count(f.when(f.col("stalls") > 0, 1)).alias("stalled"),
         f.count("blocked_by").alias("blocked"),
-        *(f.count_if(f.col("blocked_by.sureness") == word).alias(f"blocked_{word}") for word in SURENESSES),
+        *(count.alias(name) for name, count in _blocked_by_sureness().items()),
     )
+
+
+def _blocked_by_sureness() -> dict[str, Column]:
+    """How many are blocked, by how sure that is."""
+    sureness = f.col("blocked_by.sureness")
+    return {f"blocked_{word}": f.count(f.when(sureness == word, 1)) for word in SURENESSES}
+
+
+def _rank(sureness: Column) -> Column:
+    """The surest first."""
+    return f.array_position(f.array(*map(f.lit, SURENESSES)), sureness)
 
 
 def stall_rows(stalls: DataFrame, chosen: DataFrame, limit: int) -> DataFrame:
@@ -195,7 +207,7 @@ def example_rows(outcomes: DataFrame, wanted: tuple[str, ...]) -> DataFrame:
 
 
 def model_sums(forecasts: DataFrame, outcomes: tuple[str, ...], limit: int) -> DataFrame:
-    """One row per model: publications by outcome over all topics, and what stops it first."""
+    """One row per model: publications by outcome over all topics, what stops it first, and how sure all stops are."""
     place = f.struct(
         "topic",
         f.col("damage_ledger_id").alias("ledger_id"),
@@ -207,5 +219,9 @@ def model_sums(forecasts: DataFrame, outcomes: tuple[str, ...], limit: int) -> D
         *(f.sum(name).alias(name) for name in outcomes),
         f.count("damage").alias("stopped"),
         f.min(f.when(f.col("damage").isNotNull(), place)).alias("first"),
+        f.get(
+            f.array(*map(f.lit, SURENESSES)),
+            f.max(f.when(f.col("damage").isNotNull(), _rank(f.col("sureness")))).cast("int") - 1,
+        ).alias("sureness"),
     )
     return sums.orderBy("model").limit(limit)

@@ -60,7 +60,7 @@ def waits_because(family: Sequence[Publication]) -> str:
     """Why a message that can still be delivered is left alone."""
     if any(one.state == "in_flight" for one in family):
         return "it may still be arriving"
-    return "a client can still be delivered it: a reconnect brings it again"
+    return "clients can still receive it: reconnecting redelivers it, but for what its advice in `stalls` names"
 
 
 def after_reset(others: int) -> str:

@@ -10,7 +10,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks_view import ACTIONS
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.consumers import blocked_words
+from pulsar_backlog.report.consumers import blocked_words, sureness_words
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Verdict, judge
 from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
@@ -67,7 +67,8 @@ def _print_blocked(model: ReportModel, console: Console) -> None:
     if not acks.rows:
         return
     console.print()
-    _line(console, Text(f"Blocked subscriptions: {acks.blocked:,} of {acks.total:,}", style="bold red"))
+    sure = sureness_words(acks.blocked, acks.sureness)
+    _line(console, Text(f"Blocked subscriptions: {acks.blocked:,} of {acks.total:,} ({sure})", style="bold red"))
     for row in acks.rows[:MAX_BLOCKED_LINES]:
         name = Text(visible(row.subscription, MAX_EXAMPLE), style="bold")
         _indented(console, name.append(f" {blocked_words(row)}", style="not bold"))
