@@ -204,8 +204,9 @@ def test_a_codec_that_is_not_read(tmp_path: Path) -> None:
 
 
 def test_which_of_several_copies_is_scanned(tmp_path: Path) -> None:
-    put_map_file(tmp_path, BLOCK, uuid=OTHER_UUID)
-    put(tmp_path, jcloud.offload(BODIES))
+    put_map_file(tmp_path, STORED["NONE"], uuid=OTHER_UUID)
+    data, _ = put(tmp_path, jcloud.offload(BODIES))
+    assert data.stat().st_size < len(STORED["NONE"].data)  # lengths of two kinds say nothing
     assert _chosen(tmp_path) == "jcloud"  # both are sound
     assert _chosen(tmp_path, OTHER_UUID) == "filesystem"  # the broker knows that one
     put(tmp_path, jcloud.offload(BODIES))[1].unlink()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import struct
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,7 +96,8 @@ def _entries(batch: object) -> list[tuple[int, bytes]]:
 def test_an_escape_in_an_entry_is_no_cut(tmp_path: Path) -> None:
     """What looks like a part but begins with no entry of the ledger is none."""
     trap = b"\xff" * 4 + Style().sync
-    bodies = [trap * 40 + bytes([n]) for n in range(60)]
+    records = [trap + struct.pack(">iiqi", 16, 8, key, 4) + b"fake" for key in (0, 5000)]
+    bodies = [(trap * 5 + b"".join(records)) * 10 + bytes([n]) for n in range(60)]
     put_map_file(tmp_path, map_file(bodies, Style("NONE", sync_interval=5000)))
     source = open_source(str(tmp_path))
     (pair,) = take_listing(source).pairs
