@@ -79,8 +79,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-browser bench
-check: lint test-airflow test-broker test ## Everything CI runs, in the same order
+.PHONY: check lint test test-airflow test-broker test-stores test-browser bench
+check: lint test-airflow test-broker test-stores test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check
@@ -99,6 +99,10 @@ test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (
 test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (240 MB) and started on loopback
 	$(PY) -m tests.broker.distribution
 	PULSAR_BACKLOG_TEST_BROKER=1 $(PY) -m pytest tests/broker $(ARGS)
+
+test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob, fetched once into .cache/ (needs Node and Go)
+	$(PY) -m tests.stores.installed
+	PULSAR_BACKLOG_TEST_STORES=1 $(PY) -m pytest tests/stores $(ARGS)
 
 test-browser: setup ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
 	$(PY) -m pytest tests/browser/check_report.py

@@ -30,8 +30,9 @@ class FaultyProxy:
         faults: how often each fault was played.
     """
 
-    def __init__(self, store: str) -> None:
+    def __init__(self, store: str, keeps_host: bool = True) -> None:
         self.store = urlsplit(store)
+        self.keeps_host = keeps_host
         self.asked: list[str] = []
         self.faults: Counter[str] = Counter()
         self.closing = threading.Event()
@@ -69,9 +70,9 @@ class FaultyProxy:
 
 
 @contextmanager
-def faulty(store: str) -> Iterator[FaultyProxy]:
-    """A proxy before the store at this address."""
-    proxy = FaultyProxy(store)
+def faulty(store: str, keeps_host: bool = True) -> Iterator[FaultyProxy]:
+    """A proxy before the store at this address; the host that was asked for is kept where it is signed."""
+    proxy = FaultyProxy(store, keeps_host)
     try:
         yield proxy
     finally:
@@ -121,8 +122,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self._upstream is None:
             self._upstream = http.client.HTTPConnection(self.proxy.store.hostname or "", self.proxy.store.port)
         self._upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
-        for name, value in self.headers.items():  # the host too: it is signed
-            self._upstream.putheader(name, value)
+        for name, value in self.headers.items():
+            is_own = name.lower() == "host" and not self.proxy.keeps_host
+            self._upstream.putheader(name, self.proxy.store.netloc if is_own else value)
         self._upstream.endheaders()
         answer = self._upstream.getresponse()
         body = answer.read()

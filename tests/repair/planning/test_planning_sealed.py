@@ -197,7 +197,9 @@ def test_a_named_message_that_was_exported_is_published_opened() -> None:
 
 
 ROW = {
-    "parts": [{"ledger_id": 1, "entry_id": 3, "uri": "u", "offset": 5, "length": 6, "checksum": 7}], "bytes": 4,
+    "parts": [{"ledger_id": 1, "entry_id": 3, "uri": "u", "offset": 5, "length": 6, "checksum": 7, "inner_offset": None,
+               "block_length": None}],
+    "bytes": 4,
     "keys": 1, "batch_size": None, "has_schema": False, "transaction": None, "republished": "no", "sound": True,
     "encrypted": True, "known": True, "agreed": True, "first": True,
 }  # fmt: skip

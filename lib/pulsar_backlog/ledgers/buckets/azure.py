@@ -29,6 +29,7 @@ from pulsar_backlog.ledgers.buckets.patience import StoreError
 
 VERSION = "2023-11-03"
 PAGE_OBJECTS = 5000
+"""As many as a page may hold."""
 SCOPE = "https://storage.azure.com/.default"
 SUFFIX = "core.windows.net"
 

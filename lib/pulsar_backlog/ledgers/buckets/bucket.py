@@ -118,7 +118,7 @@ class Bucket:
             try:
                 answer = obstore.get(self._store, self.prefix + path, options={"range": (start, end)})
             except GenericError as error:
-                if "416 " in str(error) and (head := self._head(path)).meta["size"] <= start:
+                if is_beyond_end(error) and (head := self._head(path)).meta["size"] <= start:
                     return memoryview(b""), head.attributes
                 raise
             data, (first, after) = memoryview(answer.bytes()), answer.range
@@ -190,6 +190,11 @@ class Bucket:
         detail = str(error).splitlines()[0][:300]
         sentence = _SENTENCES.get(error.kind, "reading failed" if path else "listing failed")
         return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
+
+
+def is_beyond_end(error: Exception) -> bool:
+    """Whether a range may lie behind the object's end: refused, or (Azurite) answered with the object's size."""
+    return any(sign in str(error).splitlines()[0] for sign in ("416 Range Not Satisfiable", "but object was only"))
 
 
 def error_of(error: Exception) -> StoreError:

@@ -20,6 +20,8 @@ from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Quest
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import web_pool
 
+PAGE_OBJECTS = 1000
+"""As many as a page may hold."""
 SERVICE = "https://storage.googleapis.com"
 EMULATOR_VARIABLE = "STORAGE_EMULATOR_HOST"
 """Where Google's own libraries look for an emulator."""
@@ -66,6 +68,7 @@ class Gcs:
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and headers of `objects.list`."""
         query = {
+            "maxResults": str(PAGE_OBJECTS),
             "prefix": question.prefix,
             "startOffset": question.after,  # that key too, which the caller leaves out
             "pageToken": question.token,

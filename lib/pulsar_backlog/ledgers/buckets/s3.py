@@ -22,6 +22,8 @@ from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import web_pool
 
 DEFAULT_REGION = "us-east-1"
+PAGE_OBJECTS = 1000
+"""As many as a page may hold."""
 CREDENTIALS_LAST = timedelta(minutes=10)
 """How long obstore may use credentials before it asks again; botocore renews them 10 to 15 minutes before their end."""
 
@@ -95,6 +97,7 @@ class S3:
         query = {
             "list-type": "2",
             "encoding-type": "url",  # keys may hold what XML cannot
+            "max-keys": str(PAGE_OBJECTS),
             "prefix": question.prefix,
             "start-after": question.after if question.token is None else None,
             "continuation-token": question.token,
@@ -109,8 +112,11 @@ class S3:
         parsed = xml_of(body, "ListBucketResult")
         read = unquote_plus if parsed.findtext("{*}EncodingType") == "url" else str
 
-        def listed(item: Xml.Element) -> Listed:
-            return Listed(read(text_of(item, "{*}Key")), int(text_of(item, "{*}Size")), item.findtext("{*}ETag"))
+        def listed(item: Xml.Element) -> Listed | None:
+            key = read(text_of(item, "{*}Key"))
+            if key.endswith("/"):
+                return None  # a folder that a console made; some services give it no size
+            return Listed(key, int(text_of(item, "{*}Size")), item.findtext("{*}ETag"))
 
         objects = listed_of(parsed.iterfind("{*}Contents"), listed)
         folders = [read(found.text or "") for found in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]
