@@ -18,7 +18,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import job_parser, source_of
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -34,7 +34,6 @@ from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
-from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -91,7 +90,7 @@ def _folded(
         cluster=context.cluster,
         edges=edges,
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
-        source=open_source(context.options.source or "", context.options.endpoint),
+        source=source_of(context.options),
     )
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)

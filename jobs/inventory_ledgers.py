@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser, scope_of
+from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -24,7 +24,7 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
 from pulsar_backlog.ledgers.listing import Listing, take_listing
-from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.options import Options
@@ -48,13 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def look_first(options: Options) -> None:
     """Whether there is anything to list; before Spark starts."""
-    look_at(open_source(options.source or "", options.endpoint), scope_of(options))
+    look_at(source_of(options), scope_of(options))
 
 
 def take(context: JobContext) -> JobResult:
     """List, examine, write."""
     options = context.options
-    source = open_source(options.source or "", options.endpoint)
+    source = source_of(options)
     listing = take_listing(source)
     inputs: dict[str, object] = {"objects": listing.digest, "admin": folder_digest(options.admin)}
     digest = fingerprint(options, inputs)

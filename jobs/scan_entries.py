@@ -18,7 +18,7 @@ from datetime import UTC
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser, scope_of
+from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.facts.ledger import Facts, ledger_row
 from pulsar_backlog.facts.spans import publish_times_of
 from pulsar_backlog.facts.steps import PublishTimes
@@ -26,7 +26,7 @@ from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.scanning.facts import packed_facts, unpacked_facts
 from pulsar_backlog.frames.scanning.findings import findings_of_changed, findings_of_entries, findings_of_scans
 from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
-from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress, progress
@@ -64,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
-    source = open_source(context.options.source or "", context.options.endpoint)
+    source = source_of(context.options)
     digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
     made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):

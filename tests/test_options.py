@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.arguments import absolute, job_parser, parse_options
+from pulsar_backlog.arguments import absolute, job_parser, parse_options, source_of
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
+from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options
+from pulsar_backlog.storage.runs import fingerprint
 
 PLACES = ["--source", "/s", "--out", "/o"]
 
@@ -84,3 +87,26 @@ def test_a_wrong_value_names_its_option(argv: tuple[str, ...], words: str) -> No
 )
 def test_places_are_absolute(place: str | None, made: str | None) -> None:
     assert absolute("source", place) == made
+
+
+def test_a_container_is_no_user_name() -> None:
+    source = "abfss://box@account.dfs.core.windows.net/pre"
+    assert parse("--source", source, "--out", "/o").source == source
+    with pytest.raises(UsageError, match="must not hold credentials"):
+        parse("--source", "abfss://box:word@account.dfs.core.windows.net", "--out", "/o")
+    with pytest.raises(UsageError, match="must not hold credentials"):
+        parse("--source", "s3://key@bucket", "--out", "/o")
+
+
+def test_how_a_bucket_is_asked() -> None:
+    given = ("--store-attempts", "3", "--store-timeout-seconds", "9", "--store-range-bytes", "65536")
+    source = source_of(parse("--source", "s3://bucket", "--out", "/o", *given, "--store-concurrency", "2"))
+    assert source == Source("s3://bucket", None, Access(3, 9, 65536, 2))
+    assert source_of(parse("--source", "s3://bucket", "--out", "/o")).access == DEFAULT_ACCESS
+    for name in ("attempts", "timeout-seconds", "range-bytes", "concurrency"):
+        with pytest.raises(UsageError, match=f"--store-{name}"):
+            parse(*PLACES, f"--store-{name}", "0")
+
+
+def test_how_a_bucket_is_asked_changes_no_result() -> None:
+    assert fingerprint(parse(*PLACES, "--store-attempts", "3"), {}) == fingerprint(parse(*PLACES), {})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
 from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
 
 
@@ -70,3 +73,19 @@ def scope_of(options: Options) -> Scope:
         parse_instant(options.since) if options.since else None,
         parse_instant(options.until) if options.until else None,
     )
+
+
+def source_of(options: Options) -> Source:
+    """The source that a command line names, and how it is asked.
+
+    Raises:
+        UsageError: it is no folder or bucket.
+    """
+    bounds = {
+        "attempts": options.store_attempts,
+        "timeout_seconds": options.store_timeout_seconds,
+        "range_bytes": options.store_range_bytes,
+        "concurrency": options.store_concurrency,
+    }
+    access = replace(DEFAULT_ACCESS, **{name: value for name, value in bounds.items() if value is not None})
+    return open_source(options.source or "", options.endpoint, access)

@@ -14,7 +14,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pulsar_backlog.errors import UsageError
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
-_WITH_SOURCE = ("source", "endpoint", "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
+_SOURCE = (
+    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+)  # fmt: skip
+_WITH_SOURCE = (*_SOURCE, "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
 
 JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "inventory_ledgers": _WITH_SOURCE,
@@ -23,8 +26,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "model_consumers": ("model", *_EVERY_JOB),
     "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
     "export_messages": (
-        "source",
-        "endpoint",
+        *_SOURCE,
         "topic",
         "since",
         "until",
@@ -69,7 +71,8 @@ def _as_tuple(value: object) -> object:
 
 def _without_credentials(uri: str) -> str:
     parts = urlsplit(uri)
-    if parts.username is not None or parts.password is not None:
+    is_container = parts.scheme == "abfss"  # CONTAINER@ACCOUNT.dfs.core.windows.net
+    if (parts.username is not None and not is_container) or parts.password is not None:
         raise ValueError("must not hold credentials; they come from environment, profile or connection")
     return uri
 
@@ -173,9 +176,23 @@ class Options(Frozen):
 
     source: Annotated[
         Uri | None,
-        Words("folder or s3://bucket[/prefix] that holds the offloaded ledgers", place=True, required=True),
+        Words(
+            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers", place=True, required=True
+        ),
     ] = None
-    endpoint: Annotated[Uri | None, Words("S3 endpoint, where it is not AWS")] = None
+    endpoint: Annotated[Uri | None, Words("address of the bucket's service, where it is not the cloud's own")] = None
+    store_attempts: Annotated[
+        Count | None, Words("tries of one request that a bucket throttles, fails, cuts or delays; default 10")
+    ] = None
+    store_timeout_seconds: Annotated[Count | None, Words("how long one request to a bucket may take; default 120")] = (
+        None
+    )
+    store_range_bytes: Annotated[Count | None, Words("bytes of one request to a bucket at most; default 8388608")] = (
+        None
+    )
+    store_concurrency: Annotated[
+        Count | None, Words("requests of one process to a bucket under way at once; default 16")
+    ] = None
     admin: Annotated[
         str | None,
         Words("folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state", place=True),

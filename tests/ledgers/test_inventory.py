@@ -42,7 +42,19 @@ def test_empty_folder(tmp_path: Path) -> None:
     assert seen.codes() == {"S01": [str(tmp_path)]}
 
 
-@pytest.mark.parametrize("source", ["/no/such/folder", "", "hdfs://bucket/x", "s3://", __file__])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "/no/such/folder",
+        "",
+        "hdfs://host/x",
+        "abfss://box",
+        "abfss://box@account",
+        "s3://key@bucket",
+        "s3://",
+        __file__,
+    ],
+)
 def test_no_source(source: str) -> None:
     with pytest.raises(UsageError, match=r"folder|bucket") as caught:
         take_inventory(open_source(source))

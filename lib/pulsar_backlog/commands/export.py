@@ -20,7 +20,8 @@ PIPELINE = "export"
 
 @job_options(
     "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
-    "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", "endpoint", "fail_on",
+    "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", "endpoint",
+    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "fail_on",
     "exit_zero_when_unchanged",
     words={
         "out": f"{OPTIONS['out'].words.help}; needed with SOURCE",

@@ -11,7 +11,7 @@ KINDS = (
     FindingKind("S02", "source_unreadable", "error",
         "The source, or a part of it, could not be listed or read; what lies there is not in the tables.",
         "Missing permission, wrong credentials, wrong endpoint, or a network fault.",
-        "Check credentials (environment, profile, files), --endpoint and read permission, then run the audit again.",
+        "Check credentials, --endpoint and read permission (conf/permissions/), then run the audit again; where the network is slow, raise --store-timeout-seconds or lower --store-range-bytes.",
         AUDIT, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/security-iam.html"),
     FindingKind("S03", "foreign_object", "info",
         "The source holds objects that are not offloaded ledgers; they were left alone.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.arguments import source_of
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.door import exported_chunked, exported_entries
 from pulsar_backlog.frames.export.findings import COUNTED
@@ -16,7 +17,6 @@ from pulsar_backlog.frames.export.plan import (
     plan_entries,
 )
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
@@ -53,7 +53,7 @@ def exported(
     shared = ExportContext(
         cluster=context.cluster,
         places=places_of(context),
-        source=open_source(context.options.source or "", context.options.endpoint),
+        source=source_of(context.options),
         keys=keys,
         store=store_of(context.options),
     )

@@ -12,7 +12,7 @@ SILENCE_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Access:
-    """Bounds of what is asked of a bucket. The defaults were measured, see `bench/README.md`.
+    """Bounds of what is asked of a bucket.
 
     Attributes:
         attempts: tries of one request that the store throttles, fails, cuts or does not answer in time.
