@@ -67,7 +67,7 @@ def test_a_stalled_shared_subscription_drains(
 
     code, told = repair(broker, "apply", plan)
     assert (code, words(told)[:2]) == (1, ["refused", "refused"])
-    assert "consumers are connected: stop them, or say --allow-consumers" in told[0]["note"]
+    assert "1 consumer is connected: stop them, or say --allow-consumers" in told[0]["note"]
     code, told = repair(broker, "apply", plan, "--allow-consumers")
     assert (code, words(told)) == (0, ["fits", "fits", "advice"])
     assert not (plan / "journal.jsonl").exists()  # a dry run
@@ -418,7 +418,7 @@ def test_someone_else_acts_between_two_actions(
     time.sleep(0.3)
     code, told = repair(broker, "apply", plan, "--yes")
     assert words(told) == ["already", "refused"]
-    assert "someone else acknowledged 1 entries" in told[1]["note"]
+    assert "someone else acknowledged 1 entry" in told[1]["note"]
     _, told = repair(broker, "verify", plan)
     assert words(told) == ["failed", "not yet"]
     assert "acknowledged since, and not by this plan" in told[0]["note"]
