@@ -91,7 +91,7 @@ lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) scripts/generate_proto.py --check
 
 test: setup ## All tests but those of Airflow, in two processes; ARGS="..." goes to pytest, which then runs in one
-	$(PY) -m pytest $(or $(ARGS),-n 2 --dist loadgroup --durations 25)
+	$(PY) -m pytest $(or $(ARGS),-n 2 --dist loadfile --durations 25)
 
 test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
 	.venv-airflow/bin/python -m pytest tests/airflow

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import pytest
 from pulsar_backlog.output import data_files
 from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter
 from pulsar_backlog.tables.contract import Column, Table, required
+from tests.processes import fresh_python
 
 TABLE = Table(
     name="rows",
@@ -120,7 +119,5 @@ DataFileWriter(Path(sys.argv[1]), rows.schema, table).add(rows)
 
 def test_lists_that_spark_leaves_without_offsets_are_not_looked_into(tmp_path: Path) -> None:
     """Java's Arrow gives lists of no items an offsets buffer of no bytes; who reads its first offset crashes."""
-    done = subprocess.run(
-        [sys.executable, "-c", EMPTY_LISTS, str(tmp_path / "f.parquet")], capture_output=True, text=True, check=False
-    )
+    done = fresh_python("-c", EMPTY_LISTS, str(tmp_path / "f.parquet"))
     assert done.returncode == 0, done.stderr
