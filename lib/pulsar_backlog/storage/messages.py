@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -16,8 +15,6 @@ from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
 TABLE = TABLES["messages"]
-_GLOB = re.compile(r"[\\*?\[\]{}]")
-"""What a reader of Spark takes for a pattern in a path; a writer does not."""
 _FOLDERS = {"parquet": "messages.parquet", "files": "messages.jsonl"}
 
 
@@ -52,7 +49,8 @@ def read_messages(context: JobContext) -> DataFrame:
     if form == "delta":
         return read_table(context.spark, _to(context), TABLE).drop("payload")
     schema = schema_of(TABLE)
-    read, folder = context.spark.read.schema(schema), _GLOB.sub(r"\\\g<0>", _folder(context))
+    # The folder is a name, not a pattern: characters of patterns and colons are taken as they are.
+    read, folder = context.spark.read.schema(schema).option("__globPaths__", "false"), _folder(context)
     return (read.parquet(folder) if form == "parquet" else read.json(folder)).drop("payload")
 
 

@@ -71,10 +71,10 @@ def bucket_rows(facts: DataFrame, chosen: DataFrame) -> DataFrame:
 
 
 def _cell_ms() -> Column:
-    """The narrowest power of two with which `CELLS` cells cover a topic's times, as in `facts.sizes`."""
+    """The narrowest power of two with which `CELLS` cells cover a topic's times, as in `facts.sizes`; else null."""
     return f.expr(
-        f"filter(transform(sequence(0, {_WIDEST}), power -> shiftleft(1L, power)), "
-        f"width -> last_ms div width - first_ms div width < {CELLS})[0]"
+        f"get(filter(transform(sequence(0, {_WIDEST}), power -> shiftleft(1L, power)), "
+        f"width -> last_ms div width - first_ms div width < {CELLS}), 0)"
     )
 
 
