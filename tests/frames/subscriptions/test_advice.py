@@ -60,7 +60,7 @@ class Log:
 
     def _in_table(self, made: dict[str, Any]) -> dict[str, Any]:
         lists = {
-            "manifest": ("chunk_id", "ledger_id", "entry_id", "offset", "length"),
+            "manifest": ("chunk_id", "ledger_id", "entry_id", "offset", "length", "inner_offset", "block_length"),
             "missing_bytes": ("start", "end"),
         }
         told = {
