@@ -146,9 +146,8 @@ def test_a_topic_without_damage_is_judged_as_before(
     lost = [row for row in of_topic(audited, "chunked_messages", GAPS) if row["state"] in LOST]
     assert lost
     assert {row["sureness"] for row in lost} == {row["sureness"] for row in sound[GAPS] if row["state"] in LOST}
-    assert {row["sureness"] for row in lost} == {"certain"}
-    if of_topic(audited, "stalls", GAPS):
-        assert acknowledged(plan, GAPS)
+    stalls = of_topic(audited, "stalls", GAPS)
+    assert bool(acknowledged(plan, GAPS)) is any(row["action"] in ("acknowledge", "skip") for row in stalls)
 
 
 def test_a_count_that_is_one_too_large_loses_nothing(audited: Audited, source: tuple[Path, bytes]) -> None:

@@ -203,10 +203,11 @@ def action_for(
     resets = chunks.rebuildable and sturdy and _comes_after_reset(chunks)
     if resets and _reset_costs_nothing(chunks, done, subscription):
         return "reset_to_first_chunk"
-    # Of what rests on a damaged copy an export gives nothing, and its payload may be salvaged.
+    # Of what rests on a damaged copy an export gives nothing, whatever it gives of its uuid: the copy may be a part of
+    # another message, and its payload may be salvaged.
     damaged = "corrupt_copy" in chunks.flags and chunks.sureness != "certain"
-    stored = chunks.state in ("whole", "out_of_order") and not damaged
-    if chunks.family_rebuildable or chunks.rebuildable or stored:
+    exported = chunks.family_rebuildable or chunks.state in ("whole", "out_of_order")
+    if chunks.rebuildable or (exported and not damaged):
         return "export_then_acknowledge"
     # Of chunks that make no sense clients deliver some: whole messages, or each as a message.
     if chunks.sureness != "certain" or chunks.state == "malformed":
