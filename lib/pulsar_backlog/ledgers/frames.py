@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from pulsar_backlog.ledgers.big_endian import i32, i64
 from pulsar_backlog.wire.loops import Loop
 
 END, PADDING, NEED_MORE, OVERRUN, CHAIN_LOST, SURPLUS = range(6)
@@ -40,42 +41,23 @@ _STRETCH_BYTES = 64 * 1024
 
 
 @Loop
-def _i32(buffer: Any, at: int) -> int:
-    word = (
-        (np.uint32(buffer[at]) << np.uint32(24))
-        | (np.uint32(buffer[at + 1]) << np.uint32(16))
-        | (np.uint32(buffer[at + 2]) << np.uint32(8))
-        | np.uint32(buffer[at + 3])
-    )
-    return int(np.int32(word))
-
-
-@Loop
-def _i64(buffer: Any, at: int) -> int:
-    word = np.uint64(0)
-    for i in range(8):
-        word = (word << np.uint64(8)) | np.uint64(buffer[at + i])
-    return int(np.int64(word))
-
-
-@Loop
 def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> int:
     """What a frame with another id than expected is: keep the place's id, go on from the stored one, or give up."""
-    stored = _i64(buffer, at + 4)
+    stored = i64(buffer, at + 4)
     forward = stored > expected and (limit < 0 or stored < limit)
     window_end = min(end, buffer.size)
     position = at
     for step in range(1, LOOK_AHEAD + 1):
-        position += _HEADER + _i32(buffer, position)
-        ends = end - position < _HEADER or (position + 4 <= window_end and _i32(buffer, position) == _PADDING_WORD)
+        position += _HEADER + i32(buffer, position)
+        ends = end - position < _HEADER or (position + 4 <= window_end and i32(buffer, position) == _PADDING_WORD)
         if ends:
             return _RESYNC if forward and stored + step == limit else _KEEP
         if position + _HEADER > window_end:
             return _KEEP
-        length = _i32(buffer, position)
+        length = i32(buffer, position)
         if length < 0 or length > end - position - _HEADER:
             return _LOST
-        following = _i64(buffer, position + 4)
+        following = i64(buffer, position + 4)
         if following == expected + step:
             return _KEEP
         if following == stored + step:
@@ -90,7 +72,7 @@ def _stop_at(buffer: Any, position: int, end: int) -> int:
         return END if position == end else PADDING
     if buffer.size - position < _HEADER:
         return NEED_MORE
-    length = _i32(buffer, position)
+    length = i32(buffer, position)
     if length == _PADDING_WORD:
         return PADDING
     if length < 0 or length > end - position - _HEADER:
@@ -123,8 +105,8 @@ def walk_frames(
         reason = _stop_at(buffer, position, end)
         if reason != _FRAME:
             break
-        length = _i32(buffer, position)
-        stored = _i64(buffer, position + 4)
+        length = i32(buffer, position)
+        stored = i64(buffer, position + 4)
         if stored != expected:
             verdict = _judge_stray(buffer, position, end, expected, limit)
             if stray_count < strays.shape[0]:
@@ -148,7 +130,7 @@ def walk_frames(
         position += _HEADER + length
     needed = _HEADER
     if reason == NEED_MORE and buffer.size - position >= _HEADER:
-        needed += _i32(buffer, position)
+        needed += i32(buffer, position)
     state[POSITION], state[EXPECTED_ID], state[FRAMES] = position, expected, frames
     state[STRAYS], state[REASON], state[NEEDED], state[STORED_ID] = stray_count, reason, needed, stored
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pulsar_backlog.ledgers.big_endian import i32, i64
 from pulsar_backlog.wire.loops import Loop
 
 END, NEED_MORE, OVERRUN, BAD_LENGTH, BAD_KEY, BAD_SYNC = range(6)
@@ -34,25 +35,6 @@ _RECORD, _ESCAPE = -1, -2
 
 
 @Loop
-def _i32(buffer: Any, at: int) -> int:
-    word = (
-        (np.uint32(buffer[at]) << np.uint32(24))
-        | (np.uint32(buffer[at + 1]) << np.uint32(16))
-        | (np.uint32(buffer[at + 2]) << np.uint32(8))
-        | np.uint32(buffer[at + 3])
-    )
-    return int(np.int32(word))
-
-
-@Loop
-def _i64(buffer: Any, at: int) -> int:
-    word = np.uint64(0)
-    for i in range(8):
-        word = (word << np.uint64(8)) | np.uint64(buffer[at + i])
-    return int(np.int64(word))
-
-
-@Loop
 def _is_sync(buffer: Any, at: int, sync: Any) -> bool:
     same = True
     for i in range(_SYNC_BYTES):
@@ -68,7 +50,7 @@ def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> A
         return END, 0
     if left < LENGTH_BYTES or there < LENGTH_BYTES:
         return (OVERRUN if left < LENGTH_BYTES else NEED_MORE), LENGTH_BYTES
-    length = _i32(buffer, position)
+    length = i32(buffer, position)
     if length == -1:
         needed = LENGTH_BYTES + _SYNC_BYTES
         if needed > left or needed > there:
@@ -77,7 +59,7 @@ def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> A
     needed = RECORD_HEAD_BYTES + length
     if length < KEY_BYTES or length > largest:
         return BAD_LENGTH, needed
-    if there >= RECORD_HEAD_BYTES and _i32(buffer, position + LENGTH_BYTES) != KEY_BYTES:
+    if there >= RECORD_HEAD_BYTES and i32(buffer, position + LENGTH_BYTES) != KEY_BYTES:
         return BAD_KEY, needed
     if needed > left or needed > there:
         return (OVERRUN if needed > left else NEED_MORE), needed
@@ -112,7 +94,7 @@ def walk_records(
         if reason != _RECORD:
             break
         places[records] = position
-        keys[records] = _i64(buffer, position + RECORD_HEAD_BYTES)
+        keys[records] = i64(buffer, position + RECORD_HEAD_BYTES)
         starts[records] = position + RECORD_HEAD_BYTES + KEY_BYTES
         lengths[records] = needed - RECORD_HEAD_BYTES - KEY_BYTES
         records += 1
@@ -147,14 +129,14 @@ def read_vints(buffer: Any, values: Any) -> int:
 def read_keys(buffer: Any, keys: Any) -> None:
     """Read keys that follow each other from the start of `buffer` on; it holds all that there is room for."""
     for i in range(keys.size):
-        keys[i] = _i64(buffer, KEY_BYTES * i)
+        keys[i] = i64(buffer, KEY_BYTES * i)
 
 
 @Loop
 def read_counts(buffer: Any, starts: Any, counts: Any) -> None:
     """The number before each value, `[ n i32 ]`; every one of `starts` has four bytes behind it."""
     for i in range(starts.size):
-        counts[i] = _i32(buffer, starts[i])
+        counts[i] = i32(buffer, starts[i])
 
 
 @Loop
@@ -165,7 +147,7 @@ def walk_values(buffer: Any, lengths: Any) -> int:
     """
     at = count = 0
     while count < lengths.size and buffer.size - at >= LENGTH_BYTES:
-        size = _i32(buffer, at)
+        size = i32(buffer, at)
         if size < 0 or size > buffer.size - at - LENGTH_BYTES:
             break
         lengths[count] = LENGTH_BYTES + size
