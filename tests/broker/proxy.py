@@ -47,7 +47,6 @@ class Proxy:
         """Take no connection any more, and break those that are open."""
         self.stays_broken = True
         self._break()
-        socket.create_connection(self._listener.getsockname()).close()  # wakes who waits for the next
         self._listener.close()
 
     def _listening(self) -> socket.socket:
@@ -58,10 +57,10 @@ class Proxy:
             listener.close()
 
     def _accept(self) -> None:
-        while not (self.stays_broken and self.cuts):
-            client, _ = self._listener.accept()
-            if self.stays_broken and self.cuts:
-                client.close()
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:  # it stays broken: whoever comes now is refused
                 return
             broker = socket.create_connection((self._broker.hostname, self._broker.port))
             with self._lock:
@@ -93,6 +92,9 @@ class Proxy:
         _end(client, broker)
 
     def _break(self) -> None:
+        if self.stays_broken:
+            with suppress(OSError):  # it was ended before
+                self._listener.shutdown(socket.SHUT_RDWR)
         with self._lock:
             broken, self._open = self._open, set()
             self.cuts += 1
