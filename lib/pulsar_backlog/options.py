@@ -318,7 +318,7 @@ class Options(Frozen):
     ] = None
     message: Annotated[
         Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None,
-        Words("publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated"),
+        Words("republish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored); may be repeated"),
     ] = None
 
     def over(self, below: Options) -> Options:
