@@ -164,7 +164,7 @@ def test_facts_say_how_sure_and_for_whom() -> None:
     assert by_what["2 more can be rebuilt though clients lose them"].who == "Whoever waits for it"
     assert judge(lab()).sureness == (
         "How sure, of broken messages: certain for 7, likely for 1, cannot tell for 1. "
-        "What could not be read may hold more. The broker knows ledgers that are not in this audit."
+        "What was not read may hold more. The broker knows ledgers that are not in this audit."
     )
 
 

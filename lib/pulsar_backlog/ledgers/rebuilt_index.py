@@ -25,6 +25,9 @@ from pulsar_backlog.wire.ledger_metadata import MANAGED_LEDGER_KEY, LedgerMetada
 _OF_EVERY_LEDGER = (("component", b"managed-ledger"), ("application", b"pulsar"))
 """Custom metadata that brokers give all their ledgers."""
 
+_HTTP = frozenset(("content-type", "content-encoding", "content-language", "content-disposition", "cache-control"))
+"""What stores keep beside user metadata."""
+
 
 @dataclass(frozen=True)
 class RebuiltIndex:
@@ -74,7 +77,8 @@ def rebuild_index(source: Source, pair: Pair, managed_ledger: str | None, broker
 def object_metadata(of_data: Mapping[str, str], managed_ledger: str | None) -> dict[str, str]:
     """User metadata that the index object must carry in a bucket: a broker refuses one without the format version."""
     named = {"managedledgername": managed_ledger} if managed_ledger is not None else {}
-    return {"s3managedledgeroffloaderformatversion": "1"} | named | dict(of_data) | {"role": "index"}
+    own = {name: value for name, value in of_data.items() if name not in _HTTP}
+    return {"s3managedledgeroffloaderformatversion": "1"} | named | own | {"role": "index"}
 
 
 def _blocks(source: Source, data: StoredObject) -> tuple[Block, ...]:
