@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +25,31 @@ def plain(sequence_id: int) -> bytes:
     return entry(run(1, b"p") + number(2, sequence_id) + number(3, LATER_MS), b"later")
 
 
+def save_admin(folder: Path, bodies: dict[int, list[bytes]]) -> None:
+    """A subscription that has acknowledged nothing."""
+    folder.mkdir()
+    cursor = {
+        "markDeletePosition": "7:-1", "readPosition": "7:0", "individuallyDeletedMessages": "[]", "cursorLedger": -1,
+        "cursorLedgerLastEntry": -1, "state": "NoLedger", "properties": {},
+    }  # fmt: skip
+    ledgers = [
+        {"ledgerId": ledger_id, "entries": len(entries), "size": sum(map(len, entries)), "offloaded": True}
+        for ledger_id, entries in bodies.items()
+    ]
+    stats = {"ledgers": ledgers, "lastConfirmedEntry": "11:0", "state": "LedgerOpened", "cursors": {"sub": cursor}}
+    (folder / "tenant__space__topic.internalStats.json").write_text(json.dumps(stats))
+
+
 def said(audited: Audited, code: str) -> list[dict[str, Any]]:
     return [row for row in audited.rows("findings") if row["code"] == code]
 
 
 def test_what_was_left_unread(spark: SparkSession, tmp_path: Path) -> None:
-    source, out = tmp_path / "objects", tmp_path / "out"
-    put(source, offload([chunk(0)]), 7)
-    put(source, offload([chunk(1), chunk(2), plain(1)]), 9)
-    put(source, offload([plain(2)]), 11)
+    source, out, admin = tmp_path / "objects", tmp_path / "out", tmp_path / "admin"
+    bodies = {7: [chunk(0)], 9: [chunk(1), chunk(2), plain(1)], 11: [plain(2)]}
+    for ledger_id, entries in bodies.items():
+        put(source, offload(entries), ledger_id)
+    save_admin(admin, bodies)
 
     first = run_scan(source, out, limit=2)
     assert first.exit_code == 4
@@ -43,10 +60,17 @@ def test_what_was_left_unread(spark: SparkSession, tmp_path: Path) -> None:
     assert "--limit 2" in left["message"]
     partial = run_one("assemble_chunks", source, out)
     ((state, sureness, reason),) = [
-        tuple(row.values()) for row in partial.rows("chunked_messages", "state", "sureness", "sureness_reason")
+        tuple(row.values()) for row in partial.rows("chunked_messages", "state", "sureness", "reason")
     ]
     assert (state, sureness) == ("headless", "cannot_tell")
     assert "was not scanned" in reason
+    ((backlog, unstored),) = [
+        tuple(row.values())
+        for row in run_one("analyze_subscriptions", source, out, admin=admin).rows(
+            "subscriptions", "backlog_entries", "unstored_entries"
+        )
+    ]
+    assert (backlog, unstored) == (4, 1)  # nothing of ledger 7 is acknowledged, and nobody looked at it
     assert run_one("check_quality", source, out).exit_code == 0  # the tables are sound, as far as they go
 
     assert run_scan(source, out, sample="1%").exit_code == 4  # so much is read already
