@@ -113,7 +113,7 @@ def test_a_lost_index(
         run_cli()
     assert not ended.value.code
     said = json.loads(capsys.readouterr().out)
-    assert (said["blocks"], said["entries"]) == (2, len(PAYLOADS))
+    assert (said["places"], said["entries"]) == (2, len(PAYLOADS))
     assert "how many entries" not in " ".join(said["unknown"])
     made = Path(said["file"]).read_bytes()
     assert said["object_metadata"] == metadata

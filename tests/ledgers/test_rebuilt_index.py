@@ -61,7 +61,7 @@ def test_the_bytes_of_a_broker(path: Path) -> None:
 
 def test_several_blocks(tmp_path: Path) -> None:
     made = rebuilt(tmp_path, MANY.data)
-    assert (made.blocks, made.entries, made.entry_bytes) == (len(MANY.offsets), 30, sum(map(len, BODIES)))
+    assert (made.places, made.entries, made.entry_bytes) == (len(MANY.offsets), 30, sum(map(len, BODIES)))
     assert len(MANY.offsets) > 3
     index, _ = decode_index(made.body)
     assert index is not None

@@ -1,4 +1,4 @@
-"""`rebuild-index`: a new index object for a ledger whose data object lost its own."""
+"""`rebuild-index`: a new index for a ledger whose data object or MapFile lost its own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pulsar_backlog.terminal import terminal
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.copies import Pair
+    from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex
     from pulsar_backlog.ledgers.store import Source
     from pulsar_backlog.ledgers.values import BrokerCopy
 
@@ -33,8 +34,8 @@ def rebuild_index(
     given: Given,
     copy: Annotated[str | None, typer.Option(help="UUID of the offload attempt, where there are several")] = None,
 ) -> None:
-    """Make an index object for a data object that lost its own, and read the ledger through it; no broker needed."""
-    from pulsar_backlog.ledgers.rebuilt_index import object_metadata, rebuild_index
+    """Make an index for a data object or MapFile that lost its own, and read the ledger through it; needs no broker."""
+    from pulsar_backlog.ledgers.rebuilt_index import object_metadata
     from pulsar_backlog.report.terminal.rebuilt import Rebuilt, print_rebuilt, upload_command
 
     options = given_options({**given, "source": absolute("source", source)})
@@ -43,20 +44,37 @@ def rebuild_index(
     broker = _broker(options.admin, ledger)
     pair = _chosen(opened, ledger, copy, broker)
     data = pair.data.path if pair.data else ""
-    file = folder / f"{data.rsplit('/', 1)[-1]}-index"
+    file = folder / _name(pair)
     if file.exists():
         raise UsageError(f"{file} is there already, and is not overwritten: choose another --to")
-    of_data = opened.user_metadata(data)
+    of_data = opened.user_metadata(data) if pair.kind == "jcloud" else {}
     managed_ledger = _managed_ledger(of_data.get("managedledgername"), broker)
-    made = rebuild_index(opened, pair, managed_ledger, broker)
+    made = _rebuilt(opened, pair, managed_ledger, broker)
     _write_new(file, made.body)
-    metadata = object_metadata(of_data, managed_ledger)
+    metadata = object_metadata(of_data, managed_ledger) if pair.kind == "jcloud" else {}
     said = {name: value for name, value in asdict(made).items() if name != "body"}
-    upload = upload_command(opened.uri(data), file, metadata, options.endpoint)
+    upload = upload_command(opened.uri(data), file, metadata, options.endpoint) if pair.kind == "jcloud" else None
     print_rebuilt(
-        Rebuilt(ledger, pair.copy, opened.uri(data), str(file), object_metadata=metadata, upload=upload, **said),
+        Rebuilt(
+            ledger, pair.copy, pair.kind, opened.uri(data), str(file), object_metadata=metadata, upload=upload, **said
+        ),
         terminal(),
     )
+
+
+def _name(pair: Pair) -> str:
+    """Where the index goes within the folder that was asked for."""
+    data = (pair.data.path if pair.data else "").rsplit("/", 2)
+    return f"{data[-1]}-index" if pair.kind == "jcloud" else f"{pair.ledger_id}-{pair.copy.partition('#')[0]}/index"
+
+
+def _rebuilt(source: Source, pair: Pair, managed_ledger: str | None, broker: BrokerCopy | None) -> RebuiltIndex:
+    from pulsar_backlog.ledgers import rebuilt_index
+    from pulsar_backlog.ledgers.mapfile import rebuilt_index as of_mapfile
+
+    if pair.kind == "filesystem":
+        return of_mapfile.rebuild_index(source, pair, broker)
+    return rebuilt_index.rebuild_index(source, pair, managed_ledger, broker)
 
 
 def _folder(place: str) -> Path:
@@ -104,13 +122,8 @@ def _chosen(source: Source, ledger_id: int, copy: str | None, broker: BrokerCopy
         uuids = ", ".join(pair.copy for pair in pairs)
         raise UsageError(f"ledger {ledger_id} is stored as {uuids}: name one with --copy")
     pair = chosen[0]
-    if pair.kind != "jcloud":
-        raise UsageError(
-            f"ledger {ledger_id} is a MapFile: an audit reads it without its index; for the broker, let Hadoop's "
-            "MapFile.fix write one on a copy"
-        )
     found = examine(source, pair)
-    if found.has_index and not any(problem.code in ("S08", "S09") for problem in found.problems):
+    if found.has_index and not any(problem.code in ("S08", "S09", "S23") for problem in found.problems):
         codes = ", ".join(sorted({problem.code for problem in found.problems}))
         rest = f"; what is wrong with the data ({codes}) a new one would not mend" if codes else ""
         raise UsageError(f"ledger {ledger_id} has an index that does not contradict itself or its data{rest}")
@@ -136,6 +149,7 @@ def _write_new(file: Path, body: bytes) -> None:
         UsageError: it is there by now, or cannot be written.
     """
     try:
+        file.parent.mkdir(exist_ok=True)
         with file.open("xb") as out:
             try:
                 out.write(body)

@@ -35,14 +35,14 @@ class RebuiltIndex:
 
     Attributes:
         body: bytes of the index object.
-        blocks: blocks it names.
-        entries: entries of the ledger, as the data object holds them.
+        places: blocks it names, or pairs of a MapFile's.
+        entries: entries of the ledger, as the data hold them.
         entry_bytes: sum of their bytes.
         unknown: what nothing told, one clause each.
     """
 
     body: bytes
-    blocks: int
+    places: int
     entries: int
     entry_bytes: int
     unknown: tuple[str, ...]
@@ -68,7 +68,7 @@ def rebuild_index(source: Source, pair: Pair, managed_ledger: str | None, broker
     _hold_against(source, data, broker, entries, entry_bytes)
     body = encode_index(encode_ledger_metadata(_metadata(entries, entry_bytes, managed_ledger)), data.size, blocks)
     if len(body) > MAX_INDEX_BYTES:
-        raise _refused(source, data, f"an index of {len(blocks):,} blocks would be larger than any that is read")
+        raise refused(source, data, f"an index of {len(blocks):,} blocks would be larger than any that is read")
     _check(source, pair, data, body, (entries, entry_bytes))
     unknown = tuple(_unknown(managed_ledger, broker))
     return RebuiltIndex(body, len(blocks), entries, entry_bytes, unknown)
@@ -85,12 +85,12 @@ def _blocks(source: Source, data: StoredObject) -> tuple[Block, ...]:
     chain = read_chain(source, data)
     if chain.faults:
         fault = chain.faults[0]
-        raise _refused(
+        raise refused(
             source, data,
             f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}",
         )  # fmt: skip
     if not chain.is_whole:
-        raise _refused(source, data, "it is empty")
+        raise refused(source, data, "it is empty")
     blocks = []
     for number, block in enumerate(chain.blocks):
         following = chain.blocks[number + 1] if number + 1 < len(chain.blocks) else None
@@ -114,14 +114,14 @@ def _read_whole(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Bl
             if batch.faults:
                 fault = batch.faults[0]
                 said = f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}"
-                raise _refused(source, data, said)
+                raise refused(source, data, said)
             if len(batch.entry_id):
                 if (int(batch.entry_id[0]), int(batch.entry_id[-1])) != (entries, entries + len(batch.entry_id) - 1):
-                    raise _refused(source, data, f"entry {entries} is not where it should be")
+                    raise refused(source, data, f"entry {entries} is not where it should be")
                 entries += len(batch.entry_id)
                 entry_bytes += int(batch.length.sum())
     if not entries:
-        raise _refused(source, data, "it holds no entry")
+        raise refused(source, data, "it holds no entry")
     return entries, entry_bytes
 
 
@@ -131,7 +131,7 @@ def _hold_against(
     pairs = (("entries", broker.entries, entries), ("bytes", broker.size_bytes, entry_bytes)) if broker else ()
     for what, theirs, ours in pairs:
         if theirs is not None and theirs != ours:
-            raise _refused(source, data, f"the broker records {theirs:,} {what} of this ledger, it holds {ours:,}")
+            raise refused(source, data, f"the broker records {theirs:,} {what} of this ledger, it holds {ours:,}")
 
 
 def _metadata(entries: int, entry_bytes: int, managed_ledger: str | None) -> LedgerMetadata:
@@ -164,7 +164,7 @@ def _check(source: Source, pair: Pair, data: StoredObject, body: bytes, read: tu
         for entry, end, following in named
     )
     if _read_whole(source, pair, data, blocks) != read or index.metadata.length_bytes != read[1]:
-        raise _refused(source, data, "it changed while its index was made")
+        raise refused(source, data, "it changed while its index was made")
 
 
 def _unknown(managed_ledger: str | None, broker: BrokerCopy | None) -> list[str]:
@@ -184,5 +184,6 @@ def _unknown(managed_ledger: str | None, broker: BrokerCopy | None) -> list[str]
     return said
 
 
-def _refused(source: Source, data: StoredObject, words: str) -> SourceError:
+def refused(source: Source, data: StoredObject, words: str) -> SourceError:
+    """Why no index can be made of an object."""
     return SourceError(source.uri(data.path), "failed", f"no index can be made of it: {words}")

@@ -23,21 +23,23 @@ class Rebuilt:
     Attributes:
         ledger_id: ledger.
         copy: offload attempt's UUID.
+        kind: how it is stored, `jcloud` or `filesystem`.
         data: where the data object lies.
         file: the new index object.
-        blocks: blocks it names.
+        places: blocks it names, or pairs of a MapFile's.
         entries: entries that were read through it.
         entry_bytes: sum of their bytes.
         unknown: what nothing told, one clause each.
-        object_metadata: user metadata that it must carry in a bucket.
+        object_metadata: user metadata that it must carry in a bucket; none of a MapFile.
         upload: command that puts it beside the data object, or None for a folder.
     """
 
     ledger_id: int
     copy: str
+    kind: str
     data: str
     file: str
-    blocks: int
+    places: int
     entries: int
     entry_bytes: int
     unknown: tuple[str, ...]
@@ -70,13 +72,19 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
     if not console.is_terminal:
         console.file.write(to_json(asdict(made)) + "\n")
         return
-    what = f"{counted(made.entries, 'entry')} in {counted(made.blocks, 'block')}, {made.entry_bytes:,} bytes"
+    places = counted(made.places, "block" if made.kind == "jcloud" else "pair")
+    what = f"{counted(made.entries, 'entry')}, {places}, {made.entry_bytes:,} bytes"
     verdict = f"Made an index of ledger {made.ledger_id}, and read the whole ledger through it"
     console.print(Text.assemble((verdict, "bold"), f": {what}."))
     console.print(f"It is {visible(made.file, MAX_SENTENCE)}. Nothing else was written.", soft_wrap=True)
     for words in made.unknown:
         console.print(f"Not known: {visible(words, MAX_SENTENCE)}.")
-    if made.upload is None:
+    if made.kind == "filesystem":
+        console.print(
+            "It belongs beside the file data of the ledger, as index; remove an older .index.crc there, which would "
+            "not fit it."
+        )
+    elif made.upload is None:
         pairs = " ".join(f"{name}={value}" for name, value in sorted(made.object_metadata.items()))
         console.print(
             "In a bucket it belongs beside the data object, under this name and with this user metadata, without which "
