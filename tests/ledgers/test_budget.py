@@ -42,5 +42,11 @@ def test_what_is_read(budget: Budget, ledgers: list[int]) -> None:
     assert [copy.ledger_id for copy in within(budget, PENDING, TOPICS)] == ledgers
 
 
+def test_one_piece() -> None:
+    """Ledger 1 has room, but what is seen would have a hole."""
+    pending = [Copy("a", 1, 5), Copy("b", 2, 5), Copy("a", 3, 30), Copy("a", 4, 20)]
+    assert [copy.ledger_id for copy in within(Budget(data_bytes=40), pending, {})] == [2, 4]
+
+
 def test_words() -> None:
     assert str(Budget(100, 3, 12.5)) == "--budget-bytes 100, --limit 3, --sample 12.5%"
