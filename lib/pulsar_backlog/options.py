@@ -250,7 +250,7 @@ class Options(Frozen):
         Count | None, Words("bytes of data objects that this run reads at most, the newest ledgers first")
     ] = None
     sample: Annotated[
-        Percent | None, Words("percentage of each topic's bytes that is read, such as 10%, the newest ledgers first")
+        Percent | None, Words("percentage of each topic's bytes that is read, such as 10; the newest ledgers first")
     ] = None
     limit: Annotated[Count | None, Words("ledgers that this run reads at most, the newest first")] = None
     max_ack_ranges: Annotated[
