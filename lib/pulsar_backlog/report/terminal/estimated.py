@@ -102,7 +102,7 @@ def _lines(found: Estimate) -> list[Text | str]:
         said.append(f"{counted(found.unreadable, 'part')} of it could not be listed, and may hold more.")
     extra = found.copies - found.ledgers
     if extra > 0:
-        said.append(f"{counted(extra, 'further copy', 'further copies')} of ledgers is looked at, and not scanned.")
+        said.append(f"{counted(extra, 'further copy', 'further copies')} of ledgers: looked at, not scanned.")
     return [*said, _rests_on(found)]
 
 
