@@ -37,6 +37,7 @@ MAX_RAW_BYTES = 64 * 1024 * 1024
 """Most bytes that one raw block of Snappy or LZ4 may hold; Hadoop's writers give it 256 KiB."""
 
 _PACKAGE = "org.apache.hadoop.io.compress."
+_ZLIB_ERROR: type[Exception] = zlib_ng.error  # type: ignore[assignment]  # its stub says that it is an instance
 _ZLIB, _GZIP = 15, 31
 """Window bits that tell zlib which of the two it is."""
 
@@ -77,8 +78,8 @@ def _zlib(data: memoryview, limit: int, window_bits: int) -> Inflated:
     try:
         found = stream.decompress(data, max(limit, 1))
         more = b"" if stream.eof else stream.decompress(stream.unconsumed_tail, 1)
-    except zlib_ng.error as error:
-        salvaged = _salvaged(zlib_ng.decompressobj(window_bits), data, limit, zlib_ng.error)
+    except _ZLIB_ERROR as error:
+        salvaged = _salvaged(zlib_ng.decompressobj(window_bits), data, limit, _ZLIB_ERROR)
         return Inflated(salvaged, str(error))
     return Inflated(_array(found[:limit]), _end_of(stream, len(found) + len(more) > limit, limit))
 

@@ -79,8 +79,8 @@ def print_estimate(found: Estimate, source: str, console: Console) -> None:
     for line in _lines(found):
         console.print(line, highlight=False)
     command = f"pulsar-backlog audit {shell_word(source)} --out DIR"
-    console.print(f"Next: {command}", soft_wrap=True)
-    console.print(f"Less: {command} --sample 10%   (or --budget-bytes N, --limit N)", soft_wrap=True)
+    console.print(f"Next: {command}", soft_wrap=True, highlight=False)
+    console.print(f"Less: {command} --sample 10%   (or --budget-bytes N, --limit N)", soft_wrap=True, highlight=False)
 
 
 def _lines(found: Estimate) -> list[Text | str]:

@@ -76,7 +76,9 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
     what = f"{counted(made.entries, 'entry')}, {places}, {made.entry_bytes:,} bytes"
     verdict = f"Made an index of ledger {made.ledger_id}, and read the whole ledger through it"
     console.print(Text.assemble((verdict, "bold"), f": {what}."))
-    console.print(f"It is {visible(made.file, MAX_SENTENCE)}. Nothing else was written.", soft_wrap=True)
+    console.print(
+        f"It is {visible(made.file, MAX_SENTENCE)}. Nothing else was written.", soft_wrap=True, highlight=False
+    )
     for words in made.unknown:
         console.print(f"Not known: {visible(words, MAX_SENTENCE)}.")
     if made.kind == "filesystem":
@@ -92,5 +94,5 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
             soft_wrap=True,
         )
     else:
-        console.print(f"Next: {visible(made.upload, MAX_LINE)}", soft_wrap=True)
+        console.print(f"Next: {visible(made.upload, MAX_LINE)}", soft_wrap=True, highlight=False)
     console.print("Then unload the topic: pulsar-admin topics unload TOPIC")
