@@ -80,7 +80,8 @@ def analyze(context: JobContext) -> JobResult:
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
-    return _write(context, digest, state, views, tables, frozenset(stored), models)
+    read = frozenset(row["ledger_id"] for row in tables["ledger_facts"].select("ledger_id").toLocalIterator())
+    return _write(context, digest, state, views, tables, read & stored.keys(), models)
 
 
 def _write(

@@ -2,6 +2,9 @@
 
 from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_REJECTS, FindingKind
 
+LEFT_UNREAD = "S40"
+"""Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
+
 KINDS = (
     FindingKind("S01", "nothing_to_audit", "error",
         "No offloaded ledger was found in the source, so nothing can be said about any topic.",
@@ -26,7 +29,7 @@ KINDS = (
     FindingKind("S05", "data_without_index", "warning",
         "A data object has no index object: the broker cannot read this copy. It was scanned without one.",
         "An offload attempt that failed before the index was written, or a partial copy.",
-        "If another complete copy exists this one is a leftover; otherwise copy the index, or rely on the scan.",
+        "If another complete copy exists this one is a leftover; otherwise copy the index, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or rely on the scan.",
         SQL_COPIES, f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
     FindingKind("S06", "several_copies", "info",
         "The ledger was offloaded more than once; one copy was scanned, the others are leftovers.",
@@ -41,7 +44,7 @@ KINDS = (
     FindingKind("S08", "bad_index", "error",
         "The index object cannot be decoded: the broker cannot read this ledger. It was scanned without it where data exists.",
         "A truncated or overwritten object.",
-        "Fetch the index again from the bucket; if it is damaged there, export what the scan could read.",
+        "Fetch the index again from the bucket; if it is damaged there, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or export what the scan could read.",
         SQL_COPIES, f"{OFFLOADER}/OffloadIndexBlockImpl.java"),
     FindingKind("S09", "index_disagrees", "error",
         "The index contradicts itself, the data or the ledger metadata, so a broker may not find all entries.",
@@ -123,4 +126,9 @@ KINDS = (
         "A partial copy, or a file that was written to after its checksums.",
         "Copy it again. A broker fails where a sum is missing; where the original is damaged too, remove it, and the broker does without.",
         SQL_COPIES, "https://github.com/apache/hadoop/blob/020ef7f5bb194e5979e1526b3451c926baec430b/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/fs/ChecksumFileSystem.java"),
+    FindingKind(LEFT_UNREAD, "left_unread", "warning",
+        "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
+        "--budget-bytes, --sample or --limit of this run.",
+        "Run the audit again without that option, or again with it: what is read stays read, and the next older ledgers follow.",
+        AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/proto/MLDataFormats.proto"),
 )

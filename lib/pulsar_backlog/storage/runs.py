@@ -1,7 +1,7 @@
 """How a job runs: options in, exit code out, and a row in `runs` for what it did.
 
 Exit codes: 0 clean; 1 findings at or above `--fail-on`; 2 usage, configuration or environment; 3 runtime error; 4
-something was unreadable; 99 nothing new to do; 130 Ctrl-C.
+something was unreadable or left unread as asked; 99 nothing new to do; 130 Ctrl-C.
 """
 
 from __future__ import annotations
