@@ -28,7 +28,7 @@ TABLE = Table(
         Column("offload_complete", "boolean", "Whether saved admin JSON calls this attempt complete; null when it does not say."),
         required("selected", "boolean", "Whether this copy is the one that is scanned."),
         required("status", "string", "`ok`, `damaged` (readable in part), `unreadable` (nothing can be scanned), `spare` (another copy is scanned)."),
-        required("blocks", "array<struct<offset:bigint,length:bigint,first_entry_id:bigint,entry_count:bigint>>", "Data blocks, or parts of a MapFile, to scan: place in the data object, first entry id, and how many entries each must hold (null when unknown)."),
+        required("blocks", "array<struct<offset:bigint,length:bigint,first_entry_id:bigint,entry_count:bigint,uri:string,last_entry_id:bigint>>", "Data blocks, or parts of a MapFile, to scan: place in the data object, first entry id, and how many entries each must hold (null when unknown)."),
         required("faults", "array<string>", "Codes of the findings about this copy, sorted; empty when there are none."),
     ),
     key=("cluster", "ledger_id", "copy"),
