@@ -99,13 +99,8 @@ def take_listing(source: Source) -> Listing:
             pairs.setdefault((ledger_id, uuid, folder, "jcloud"), {})[role] = stored
         elif (key := _map_file(folder, name)) is not None:
             pairs.setdefault(key, {})[name] = stored
-        elif kind := kind_of(folder, name):
-            listing.others.append((kind, stored))
-        elif role := role_of(folder, name):
-            if role != "other":
-                listing.logs.append(Log(stored, role))
         else:
-            listing.foreign.add(stored.path)
+            _add_other(listing, folder, name, stored)
     if listing.unreadable and not (pairs or listing.logs or listing.others or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.pairs = _numbered(pairs)
@@ -116,6 +111,16 @@ def take_listing(source: Source) -> Listing:
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"
     return listing
+
+
+def _add_other(listing: Listing, folder: str, name: str, stored: StoredObject) -> None:
+    """Take what is no offloaded ledger by its name."""
+    if kind := kind_of(folder, name):
+        listing.others.append((kind, stored))
+    elif (role := role_of(folder, name)) is None:
+        listing.foreign.add(stored.path)
+    elif role != "other":
+        listing.logs.append(Log(stored, role))
 
 
 def _digest(text: str) -> int:

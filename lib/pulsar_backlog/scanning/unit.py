@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -115,8 +115,7 @@ class _Places:
         names = ("entry_id", "offset") if self.inner_offset is None else _PLACE_COLUMNS
         columns = {name: pa.array(getattr(self, name)[chosen]) for name in names}
         if self.path is not None:
-            numbers = pa.array(self.path[chosen])
-            columns["uri"] = pa.DictionaryArray.from_arrays(numbers, pa.array(self.paths, pa.string())).cast(pa.string())
+            columns["uri"] = pa.array(self.paths, pa.string()).take(pa.array(self.path[chosen]))
         return columns
 
     def row(self, at: int) -> dict[str, Any]:
@@ -144,7 +143,7 @@ def _joined(places: list[_Places]) -> _Places:
     """All of one unit, which is compressed as a whole or not at all, and from the same files."""
     columns = ([getattr(part, field.name) for part in places] for field in fields(_Places) if field.name != "paths")
     joined: list[Any] = [None if parts[0] is None else np.concatenate(parts) for parts in columns]
-    return _Places(*joined, places[0].paths)
+    return replace(_Places(*joined), paths=places[0].paths)
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:

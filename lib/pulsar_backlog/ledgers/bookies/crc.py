@@ -25,7 +25,7 @@ def _joined(crc: int, second: int, length: int, zeros: Any) -> int:
             register = product
         length >>= 1
         bit += 1
-    return np.int64(np.uint32(register ^ np.uint32(second)))
+    return int(np.uint32(register ^ np.uint32(second)))
 
 
 def _zero_operators() -> np.ndarray[Any, np.dtype[np.uint32]]:

@@ -83,8 +83,8 @@ def digest_of(buffer: Bytes, places: Int64s, sizes: Int64s, password: bytes = b"
     chosen = np.unique(np.linspace(0, len(places) - 1, min(SAMPLES, len(places))).astype(np.int64))
     some, their_sizes = places[chosen], sizes[chosen]
     for digest in ("CRC32C", "CRC32", "HMAC"):
-        if verified(buffer, some, their_sizes, digest, password).any():  # type: ignore[arg-type]
-            return digest, True  # type: ignore[return-value]
+        if verified(buffer, some, their_sizes, digest, password).any():
+            return digest, True
     for digest, width in DIGEST_BYTES.items():
         begins = (some + HEAD_BYTES + width).tolist()
         if any(buffer[at : at + 2].tobytes() in _FRAME_MAGICS for at in begins):

@@ -7,8 +7,8 @@ journal    [ BKLG ][ version i32 ][ zeros to 512 from version 5 on ]
              0       4
 ```
 Version 0 of an entry log has no ledgers map, version 1 has one at its end, or 0 for its offset where it was not closed.
-What is written by direct I/O has a record of no ledger from 1024 to 4096, so that all readers begin at 1024. A journal of
-version 1 has no header at all; versions 2 to 4 have the first 8 bytes of it.
+What is written by direct I/O has a record of no ledger from 1024 to 4096, so that all readers begin at 1024. A journal
+of version 1 has no header at all; versions 2 to 4 have the first 8 bytes of it.
 
 The map, whose records look like all others, says which ledgers the file holds, and how many bytes of each:
 `[ size i32 ][ -1 i64 ][ -2 i64 ][ n i32 ]`, n times `[ ledger id i64 ][ bytes i64 ]`.
@@ -87,7 +87,8 @@ def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> froz
         if ledger == -1 and entry != -2:  # a filler
             at += 4 + max(length, 0)
             continue
-        if (ledger, entry) != (-1, -2) or count < 0 or length != _MAP.size - 4 + 16 * count or at + 4 + length > len(data):
+        is_map = (ledger, entry) == (-1, -2) and count >= 0 and length == _MAP.size - 4 + 16 * count
+        if not is_map or at + 4 + length > len(data):
             return None
         found.update(np.frombuffer(data, dtype=">i8", count=2 * count, offset=at + _MAP.size)[::2].tolist())
         at += 4 + length

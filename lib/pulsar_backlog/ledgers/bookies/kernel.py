@@ -64,7 +64,7 @@ def _is_record(buffer: Any, at: int, end: int, journal: bool) -> int:
     if ledger < 0:
         return _NONE
     if entry < 0:
-        control = entry == MASTER_KEY or entry == FENCE or entry == FORCE or entry == EXPLICIT_LAC
+        control = entry in (MASTER_KEY, FENCE, FORCE, EXPLICIT_LAC)
         return _RECORD if journal and control else _NONE
     if size < META_BYTES or entry >= _MAX_ENTRY_ID:
         return _NONE
@@ -78,8 +78,8 @@ def _is_record(buffer: Any, at: int, end: int, journal: bool) -> int:
 def _begins_again(buffer: Any, at: int, end: int, journal: bool) -> int:
     """Whether records go on here after a gap: a record, and behind it another one, padding or the end."""
     found = _is_record(buffer, at, end, journal)
-    if found == _WAIT or found == _NONE:
-        return found
+    if found in (_WAIT, _NONE):
+        return int(found)
     if found == _SKIP:
         is_map = i64(buffer, at + 12) == -2 and i32(buffer, at) >= _MAP_HEAD_BYTES
         return _SKIP if is_map else _NONE
@@ -129,7 +129,7 @@ def _step(buffer: Any, base: int, end: int, journal: bool, state: Any, gaps: Any
             if not in_gap:
                 state[GAP_START] = base + position
             byte = buffer[position]
-            if byte != 0 and byte != _PADDING_BYTE:
+            if byte not in (0, _PADDING_BYTE):
                 state[GAP_DIRTY] = 1
             position += 1
             continue

@@ -1,7 +1,7 @@
 """Entry ids that no file has: lost, or on bookies whose files are not here.
 
-With an ensemble larger than the write quorum entry `e` lies on the bookies `e mod E` and those after it, so a part of the
-bookies has ids by a pattern. Source:
+With an ensemble larger than the write quorum entry `e` lies on the bookies `e mod E` and those after it, so a part of
+the bookies has ids by a pattern. Source:
 https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/client/RoundRobinDistributionSchedule.java
 """
 
@@ -60,5 +60,5 @@ def _pattern(entries: Int64s) -> str | None:
             expected = np.isin(np.arange(int(entries[0]), int(entries[-1]) + 1) % ensemble, here)
             if int(expected.sum()) == len(entries):
                 rests = ", ".join(map(str, here.tolist()))
-                return f"those whose number leaves {rests} divided by {ensemble}: an ensemble's other bookies have the rest"
+                return f"those whose rest by {ensemble} is {rests}: an ensemble's other bookies have the others"
     return None

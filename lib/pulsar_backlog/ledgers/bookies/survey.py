@@ -51,8 +51,8 @@ class LogFound:
 
     Attributes:
         log: which.
-        extents: a row for each, columns as `_COLUMNS`: ledger, first byte, bytes, least and greatest entry id, number of
-            entries, greatest last-confirmed entry that one of them names.
+        extents: a row for each, columns as `_COLUMNS`: ledger, first byte, bytes, least and greatest entry id, how many
+            entries at least, greatest last-confirmed entry that one of them names.
         messages: for each ledger of the file, how many of the entries looked at are messages, and how many are not.
         fenced: ledgers that a journal says are fenced.
         gaps: first byte and end of stretches that are neither record nor padding, and how many there are.
@@ -246,10 +246,8 @@ def _ledger(ledger_id: int, rows: Int64s, found: list[LogFound]) -> LedgerFound:
     stored = StoredObject(blocks[0].uri or "", sum(block.length for block in blocks), etag)
     looked = [one.messages[ledger_id] for one in found if ledger_id in one.messages]
     is_of_messages = any(messages for messages, _ in looked) or not looked
-    pair = Pair(ledger_id, COPY, stored, None, COPY)
-    return LedgerFound(
-        Examined(pair, blocks=blocks), int(rows[:, 6].max()), int(rows[:, 4].max()), is_of_messages
-    )
+    pair = Pair(ledger_id, COPY, stored, None, "bookies")
+    return LedgerFound(Examined(pair, blocks=blocks), int(rows[:, 6].max()), int(rows[:, 4].max()), is_of_messages)
 
 
 def _covered(logs: Int64s, rows: Int64s) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
