@@ -50,7 +50,8 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
     attempts = list(_examined(source, pairs))
-    logs = list(read_logs(source, listing.logs, ledgers))
+    wanted = listing.logs if ledgers is None or ledgers else []
+    logs = list(read_logs(source, wanted, ledgers))
     of_bookies = list(ledgers_found(logs, ledgers))
     attempts += [found.examined for found in of_bookies if found.is_of_messages]
     attempts.sort(key=lambda found: found.pair.ledger_id)

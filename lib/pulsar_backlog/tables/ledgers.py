@@ -22,7 +22,7 @@ TABLE = Table(
         Column("expected_entries", "bigint", "Entries the ledger metadata promises (last entry id + 1); of `bookies` what saved admin JSON says of the closed ledger; null when unknown."),
         Column("expected_bytes", "bigint", "Sum of entry bytes the ledger metadata promises; of `bookies` as `expected_entries`; null when unknown."),
         Column("expected_data_bytes", "bigint", "Length of the data object that the index promises; null without an index, and of a MapFile, whose index promises none."),
-        Column("ledger_state", "string", "State in the ledger metadata: `OPEN`, `IN_RECOVERY`, `CLOSED`; null when unknown."),
+        Column("ledger_state", "string", "State in the ledger metadata: `OPEN`, `IN_RECOVERY`, `CLOSED`; null when unknown. Of `bookies` `CLOSED` where saved admin JSON says where it ends, else `OPEN`: entries may lie elsewhere."),
         Column("created_time", "timestamp", "When the ledger was created, by its metadata; null when not recorded."),
         Column("closed_time", "timestamp", "When the broker closed the ledger, by saved admin JSON; null when unknown."),
         Column("offload_complete", "boolean", "Whether saved admin JSON calls this attempt complete; null when it does not say."),

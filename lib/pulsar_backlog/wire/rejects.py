@@ -53,7 +53,7 @@ STRUCTURE_CODES: dict[str, str] = {
     "log_bad_header": "An entry log or journal of a bookie does not begin as one, or is of a version that is not read.",
     "log_record_cut": "A file of a bookie ends inside a record that was there when it was listed.",
     "digest_mismatch": "The digest that the bookie stored with an entry does not agree with its bytes.",
-    "digest_unverified": "No entry agrees with a digest that can be computed: all are damaged, or the ledger has a password.",
+    "digest_unverified": "No entry agrees with a digest that can be computed: all are damaged, or the ledgers have another password than PULSAR_BACKLOG_LEDGER_PASSWORD says.",
     "copies_differ": "Two stored copies of one entry hold different bytes, and the digests of both agree.",
     "entries_absent": "No file of a bookie that was read holds these entries: lost, damaged, or on a bookie that is not here.",
     "entries_elsewhere": "These entries lie on other bookies of the ensemble, by the pattern of those that are here.",

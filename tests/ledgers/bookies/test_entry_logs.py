@@ -69,11 +69,15 @@ def test_both_ways_to_compute_the_digest_agree() -> None:
     assert compiled.tolist() == plain == [i != 5 for i in range(40)]
 
 
-def test_a_ledger_with_a_password_is_read_and_told(tmp_path: Path) -> None:
+def test_a_ledger_with_a_password_is_read_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = seen_of(tmp_path, entry_log(records(digest="HMAC", password=b"secret")))
     assert seen.entries == {7: WHOLE}
     (fault,) = seen.faults[7]
     assert (fault.code, fault.path) == ("digest_unverified", "current/0.log")
+    monkeypatch.setenv("PULSAR_BACKLOG_LEDGER_PASSWORD", "secret")
+    assert see(tmp_path).faults[7] == []
+    monkeypatch.setenv("PULSAR_BACKLOG_LEDGER_PASSWORD", "secret2")
+    assert see(tmp_path).fault_codes() == ["digest_unverified"]
 
 
 def test_the_password_of_a_ledger(tmp_path: Path) -> None:

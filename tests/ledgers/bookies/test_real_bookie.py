@@ -46,7 +46,7 @@ def test_every_entry_is_the_one_that_bookkeeper_gave(seen: Seen) -> None:
 def test_all_ledgers_of_topics_and_no_others(seen: Seen) -> None:
     assert {ledger: len(entries) for ledger, entries in seen.entries.items()} == OF_TOPICS
     assert {fault.code for faults in seen.faults.values() for fault in faults} == set()
-    assert {copy.kind for copy in seen.inventory.copies} == {"bookies"}
+    assert {(copy.kind, copy.ledger_state) for copy in seen.inventory.copies} == {("bookies", "OPEN")}
     codes = seen.codes()
     assert {code for code in codes if code != "S18"} == {"S26", "S27"}
     (others,) = (finding for finding in seen.inventory.findings if finding.code == "S26")
@@ -111,6 +111,7 @@ def test_what_the_broker_says_of_a_closed_ledger_is_its_promise() -> None:
     inventory = settle(survey(source, take_listing(source)), Known({}, broker))
     (copy,) = (copy for copy in inventory.copies if copy.ledger_id == 5)
     assert (copy.topic, copy.expected_entries, copy.expected_bytes) == (broker[5].topic, 61, 9000)
+    assert copy.ledger_state == "CLOSED"
 
 
 def test_explain_finds_an_entry(seen: Seen) -> None:

@@ -7,7 +7,8 @@
 | HMAC | 20 | HMAC-SHA1, whose key is SHA1 of `mac` and the ledger's password |
 | DUMMY | 0 | none |
 
-Only the ledger's metadata names it; without them it is the one that agrees.
+Only the ledger's metadata names it; without them it is the one that agrees. The password is `managedLedgerPassword` of
+the brokers, empty unless somebody set it; then the environment must have it, as it has the credentials of a store.
 
 Source: https://github.com/apache/bookkeeper/tree/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/proto/checksum
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import sys
 import zlib
 from typing import Any, Literal
@@ -30,6 +32,9 @@ from pulsar_backlog.ledgers.values import Bytes, Int64s
 Digest = Literal["CRC32C", "CRC32", "HMAC", "DUMMY"]
 DIGEST_BYTES: dict[Digest, int] = {"CRC32C": 4, "CRC32": 8, "HMAC": 20, "DUMMY": 0}
 
+PASSWORD_VARIABLE = "PULSAR_BACKLOG_LEDGER_PASSWORD"  # noqa: S105 - the name of a variable
+"""Where the environment has the ledgers' password."""
+
 SAMPLES = 16
 """Entries that are looked at to know which digest a ledger has."""
 _FEW = 2000
@@ -39,8 +44,16 @@ _FRAME_MAGICS = (b"\x0e\x01", b"\x0e\x02")
 Mask = npt.NDArray[np.bool_]
 
 
-def verified(buffer: Bytes, places: Int64s, sizes: Int64s, digest: Digest, password: bytes = b"") -> Mask:
-    """Which records of a buffer, from their size on, carry the digest that their bytes have."""
+def ledger_password() -> bytes:
+    """The password of the ledgers; empty unless the environment has one."""
+    return os.fsencode(os.environ.get(PASSWORD_VARIABLE, ""))
+
+
+def verified(buffer: Bytes, places: Int64s, sizes: Int64s, digest: Digest, password: bytes | None = None) -> Mask:
+    """Which records of a buffer, from their size on, carry the digest that their bytes have.
+
+    The password is that of the environment unless one is given.
+    """
     if digest == "DUMMY":
         return np.ones(len(places), dtype=np.bool_)
     if digest == "CRC32C" and (len(places) > _FEW or "numba" in sys.modules):
@@ -49,7 +62,8 @@ def verified(buffer: Bytes, places: Int64s, sizes: Int64s, digest: Digest, passw
         found: Mask = np.zeros(len(places), dtype=np.bool_)
         agreeing(buffer, places, sizes, found)
         return found
-    key = hashlib.sha1(b"mac" + password).digest() if digest == "HMAC" else b""  # noqa: S324 - the format's
+    secret = ledger_password() if password is None else password
+    key = hashlib.sha1(b"mac" + secret).digest() if digest == "HMAC" else b""  # noqa: S324 - the format's
     view = buffer.data
     checks = (
         _agrees(view[at + SIZE_BYTES : at + SIZE_BYTES + size], digest, key)
@@ -75,7 +89,9 @@ def _agrees(record: Any, digest: Digest, key: bytes) -> bool:
     return int.from_bytes(stored, "big") == number
 
 
-def digest_of(buffer: Bytes, places: Int64s, sizes: Int64s, password: bytes = b"") -> tuple[Digest, bool] | None:
+def digest_of(
+    buffer: Bytes, places: Int64s, sizes: Int64s, password: bytes | None = None
+) -> tuple[Digest, bool] | None:
     """The digest that some of these records of one ledger have, and whether any was verified; None where none fits.
 
     Where nothing agrees, the place of what every message begins with tells how long the digest is.

@@ -15,7 +15,7 @@ import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
 from pulsar_backlog.ledgers.bookies import kernel
-from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, Digest, Mask, digest_of, verified
+from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, PASSWORD_VARIABLE, Digest, Mask, digest_of, verified
 from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.store import Source
@@ -152,7 +152,7 @@ class _Walk:
         self._digest, self._is_verified = found or ("CRC32C", True)
         if not self._is_verified:
             expected = f"a digest of {DIGEST_BYTES[self._digest]} bytes that agrees with the bytes of some entry"
-            found_words = "none: all are damaged, or the ledger has a password"
+            found_words = f"none: all are damaged, or of another password than {PASSWORD_VARIABLE} has"
             self._faults.add(self._fault_of(held, 0, "digest_unverified", expected, found_words))
 
     def _tell_damaged(self, held: _Held, valid: Mask, fits: Mask) -> None:
