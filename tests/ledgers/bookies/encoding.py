@@ -73,7 +73,7 @@ def journal(records: Iterable[bytes], version: int = 6, tail: int = 4096) -> byt
         if version >= 5:
             left = -len(out) % 512
             left += 512 if left < 8 else 0
-            out += struct.pack(">ii", -0x100, left - 8) + bytes(left - 8)
+            out += struct.pack(">ii", -0x100, left - 8) + b"\xab" * (left - 8)
     return out + bytes(tail)
 
 

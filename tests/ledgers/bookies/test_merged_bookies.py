@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.bookies import walk
+from pulsar_backlog.ledgers.bookies import survey, walk
 from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.kinds import walk_unit
@@ -48,6 +48,20 @@ def test_members_of_an_ensemble_are_merged(tmp_path: Path) -> None:
         stored = (tmp_path / row["uri"]).read_bytes()[row["offset"] : row["offset"] + row["length"]]
         assert stored == BODIES[row["entry_id"]]
     assert len({row["uri"] for row in rows[7]}) > 1
+
+
+def test_units_whose_extents_overlap_give_each_entry_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(survey, "WINDOW_BYTES", 3000)
+    for member in range(3):
+        put(tmp_path / f"bookie-{member}", striped(member))
+    source = open_source(str(tmp_path))
+    (copy,) = take_inventory(source).copies
+    units = list(units_of(copy, 10_000))
+    assert len(units) > 5
+    assert sum(len(unit.blocks) for unit in units) > len(copy.blocks)  # those on borders are read by both neighbours
+    batches = [batch for unit in units for batch in walk_unit(source, unit)]
+    assert [i for batch in batches for i in batch.entry_id.tolist()] == list(range(400))
+    assert [fault for batch in batches for fault in batch.faults] == []
 
 
 def test_two_of_three_members_have_all_and_one_has_a_part(tmp_path: Path) -> None:
