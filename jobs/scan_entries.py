@@ -154,9 +154,9 @@ def _with_zones(row: Row) -> Row:
 
 
 def _changed(row: Row) -> bool:
-    """Whether it is the same copy as was scanned, of another size or tag."""
+    """Whether it is the same copy as was scanned, of another size or tag; files of bookies grow."""
     object_changed = row["data_bytes"] != row["scanned_bytes"] or row["data_etag"] != row["scanned_etag"]
-    return bool(row["scanned_copy"] == row["copy"] and object_changed)
+    return bool(row["scanned_copy"] == row["copy"] and object_changed and row["kind"] != "bookies")
 
 
 def groups_of(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
