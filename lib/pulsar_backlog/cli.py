@@ -12,6 +12,7 @@ from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
@@ -21,7 +22,7 @@ from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
+COMMANDS = (audit, run, export, explain, sql, locate, inventory, snapshot)
 """In the order in which help lists them."""
 
 app = typer.Typer(

@@ -188,3 +188,16 @@ def test_chunk_manifests_name_the_chunks_in_order(ask: Ask) -> None:
     ]
     got = ask("chunk_manifests", ["chunk_uuid", "positions"], chunked_messages=rows)
     assert got == [("rebuildable", ["5:9", "6:0", "6:1"])]
+
+
+def test_stored_without_need(ask: Ask) -> None:
+    scan = {"copy": "x", "complete": True, "frames": 3, "entry_bytes": 9, "data_bytes": 7}
+    ledger = {"copy": "x", "expected_entries": 3, "expected_bytes": 9, "data_bytes": 7}
+    inventory = [
+        {"copy": "leftover", "leaks": True, "current_copy": "x", "bytes": 5},
+        {"copy": "beside-a-copy-not-scanned", "leaks": True, "current_copy": "other", "bytes": 9},
+        {"copy": "trimmed", "leaks": True, "bytes": 1},
+        {"copy": "needed", "leaks": False, "bytes": 99},
+    ]
+    got = ask("stored_without_need", ["copy", "current_is_whole"], inventory=inventory, ledgers=[ledger], scans=[scan])
+    assert got == [("beside-a-copy-not-scanned", False), ("leftover", True), ("trimmed", True)]
