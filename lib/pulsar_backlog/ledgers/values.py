@@ -20,6 +20,9 @@ WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
+MAX_FAULTS_TOLD = 20
+"""Faults of one copy that its row in `ledgers` tells of."""
+
 Kind = Literal["jcloud", "filesystem"]
 """How a ledger is stored: by the object-store offloader, or as a MapFile by the filesystem offloader."""
 
@@ -338,6 +341,10 @@ class LedgerCopy:
             "selected": self.selected,
             "status": self.status,
             "blocks": [asdict(block) for block in self.blocks],
+            "structure_faults": [
+                {"uri": self.uri_of(fault), "code": fault.code, "offset": fault.offset, "field": fault.field}
+                for fault in self.structure_faults[:MAX_FAULTS_TOLD]
+            ],
             "faults": list(self.faults),
         }
 
