@@ -10,6 +10,7 @@ import typer
 
 from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
+from pulsar_backlog.commands.compacted import compacted
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.inventory import inventory
@@ -22,7 +23,7 @@ from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, export, explain, sql, locate, inventory, snapshot)
+COMMANDS = (audit, run, export, explain, sql, locate, inventory, compacted, snapshot)
 """In the order in which help lists them."""
 
 app = typer.Typer(

@@ -175,3 +175,15 @@ def test_findings_add_up() -> None:
     assert (found["S31"].count, "2,200 bytes" in found["S31"].message) == (2, True)
     assert (found["S32"].subject, found["S32"].evidence) == (TOPIC, ("ledger 6",))
     assert found["S33"].count == 1
+
+
+def test_the_ledger_of_a_compacted_view() -> None:
+    """Named by the topic's cursor of compaction; it is on no topic's list of ledgers, whatever is stored of it."""
+    known = state(record())
+    named = replace(known.topics[TOPIC], compacted_ledger_id=3)
+    compacted = ClusterState({TOPIC: named}, frozenset(), ())
+    absent = look(copy(), known=compacted)["3 "]
+    assert (absent.judged.verdict, absent.topic, absent.kind) == ("compacted", TOPIC, "none")
+    held = look(copy(), copy(3), known=compacted)
+    assert verdict(held[f"3 {OURS}"]) == ("compacted", False, False)
+    assert "3 " not in held

@@ -142,7 +142,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         terminated=None if state is None else state == "Terminated",
         cursors=cursors_of_internal_stats(cursors, path, known_until_ms),
         # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
-        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else None,
+        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else _compacted(body),
     )
 
 
@@ -173,7 +173,17 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         known_until_ms=body.time_ms("modificationDate"),
         terminated=_is_terminated(body.child("terminatedPosition")),
         cursors=cursors_of_internal_info(body, path),
+        compacted_ledger_id=_compacted(body),
     )
+
+
+def _compacted(body: Fields) -> int | None:
+    """The compacted ledger that the cursor of compaction names in its properties."""
+    for name, cursor in body.members("cursors"):
+        properties = cursor.child("properties") if name == "__compaction" else None
+        if properties is not None:
+            return properties.integer("CompactedTopicLedger") or None
+    return None
 
 
 def _stats(body: Fields, topic: str | None) -> Document:

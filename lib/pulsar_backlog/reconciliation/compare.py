@@ -108,6 +108,9 @@ def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
     current = {row.ledger_id for row in rows if row.judged.verdict in ("current", "unfinished")}
     taken = {(row.ledger_id, row.copy) for row in rows}
     for topic in state.topics.values():
+        if topic.compacted_ledger_id and topic.compacted_ledger_id not in held:
+            said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
+            yield Row(topic.compacted_ledger_id, topic.topic, "", "none", Judged("compacted", said))
         for record in topic.ledgers:
             if record.ledger_id in state.disputed or record.ledger_id in current:
                 continue

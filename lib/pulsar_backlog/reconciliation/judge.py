@@ -27,24 +27,30 @@ class Knowledge:
         records: of ledgers that one topic alone claims.
         topics: by full name.
         disputed: ledgers that two topics claim.
+        compacted: topics by the ledger that holds their compacted view.
     """
 
     records: dict[int, LedgerRecord] = field(default_factory=dict)
     topics: dict[str, TopicState] = field(default_factory=dict)
     disputed: frozenset[int] = frozenset()
+    compacted: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: ClusterState) -> Knowledge:
         """What a folder of saved admin JSON says."""
         ledgers = (ledger for topic in state.topics.values() for ledger in topic.ledgers)
         records = {ledger.ledger_id: ledger for ledger in ledgers if ledger.ledger_id not in state.disputed}
-        return cls(records, dict(state.topics), state.disputed)
+        compacted = {one.compacted_ledger_id: one.topic for one in state.topics.values() if one.compacted_ledger_id}
+        return cls(records, dict(state.topics), state.disputed, compacted)
 
 
 def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger."""
     if one.ledger_id in known.disputed:
         return Judged("undecided", "Two topics claim this ledger, so nothing that is said of it can be relied on.")
+    if one.ledger_id in known.compacted:
+        topic = known.compacted[one.ledger_id]
+        return Judged("compacted", f"The compacted view of {topic} has this ledger: brokers do not offload those.")
     record = known.records.get(one.ledger_id)
     if record is None:
         return _without_record(one, known)

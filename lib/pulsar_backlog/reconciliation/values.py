@@ -23,6 +23,7 @@ Verdict = Literal[
     "undecided",
     "missing",
     "not_offloaded",
+    "compacted",
 ]
 
 

@@ -11,7 +11,7 @@ TABLE = Table(
         LEDGER_ID,
         required("copy", "string", "Offload attempt's UUID, numbered where it is stored twice; for an unfinished upload its id follows. Empty where nothing is stored and nothing names an attempt."),
         required("kind", "string", "`jcloud` or `filesystem` as in `ledgers`, `upload` (a multipart upload never finished), `none` (only metadata know it)."),
-        required("verdict", "string", "What it is to the broker, see docs/inventory.md: `current`, `leftover`, `trimmed`, `rescue`, `doubtful`, `unfinished`, `unlisted`, `newer`, `unknown_topic`, `other_cluster`, `undecided`, `missing`, `not_offloaded`."),
+        required("verdict", "string", "What it is to the broker, see docs/inventory.md: `current`, `leftover`, `trimmed`, `rescue`, `doubtful`, `unfinished`, `unlisted`, `newer`, `unknown_topic`, `other_cluster`, `undecided`, `missing`, `not_offloaded`, `compacted`."),
         required("reason", "string", "Why, in one sentence."),
         required("leaks", "boolean", "Whether it is paid for and no broker needs it, as far as metadata tell. True of no row that is unsure."),
         required("needs_sole_owner", "boolean", "Whether that holds only if no other Pulsar cluster stores into this place: nothing in the object names its cluster."),

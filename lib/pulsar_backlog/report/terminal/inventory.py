@@ -28,6 +28,7 @@ _WORDS = {
     "undecided": "nothing tells",
     "missing": "the broker reads these, and they are not here",
     "not_offloaded": "in BookKeeper",
+    "compacted": "compacted views of topics, in BookKeeper",
 }
 _STAYS = {
     "owner": "kept: nothing in them names their cluster (--sole-owner says that no other one stores here)",
