@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.saved_cursors import COMPACTION
 from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.dumps import read_dump
@@ -23,7 +24,6 @@ from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.compacted import decode_compacted
 
 _LEDGER_IN_NAME = re.compile(r"(?:\A|\D)(\d{1,18})(?:\D*)\Z", re.ASCII)
-_COMPACTION = "__compaction"
 
 
 def compare_view(
@@ -108,7 +108,7 @@ def _topic_of(positions: list[Position], copies: list[LedgerCopy]) -> str:
 
 def _horizon(state: TopicState | None, positions: list[Position]) -> tuple[Position, bool]:
     """Up to where the log was compacted, and whether metadata say so: else as far as the view reaches at least."""
-    marks = [one.mark_delete for one in state.cursors if one.name == _COMPACTION] if state else []
+    marks = [one.mark_delete for one in state.cursors if one.name == COMPACTION] if state else []
     known = [mark for mark in marks if mark is not None and mark >= max(positions)]
     return (max(known), True) if known else (max(positions), False)
 
