@@ -106,14 +106,14 @@ def look(
     surveyed = survey(source, listing)
     if admin is None:
         inventory = settle(surveyed, Known({}, {}))
-        return inventory, inventory.findings, reconciled(inventory.copies, uploads)
+        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
     state = read_cluster_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
     known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
     inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
-    held = reconciled(inventory.copies, uploads, state)
+    held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
     of_state = [*state.findings, *findings_of_absent(state, stored), *findings_of_inventory(held)]
     return inventory, [*inventory.findings, *of_state], held
 

@@ -12,8 +12,9 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
-from pulsar_backlog.ledgers.listing import Listing, Tally, look_at_others, printable
+from pulsar_backlog.ledgers.listing import Listing, Others, Tally, look_at_others, printable
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.streaming import Streamed, streamed_ledgers
 
 THREADS = 16
 """Objects looked at together: what bounds this step is the answer time of the store."""
@@ -28,10 +29,12 @@ class Survey:
     Attributes:
         attempts: copies in the order of ledger and UUID.
         findings: about the listing.
+        streamed: ledgers in objects of streaming offload, which are named and not read.
     """
 
     attempts: list[Examined]
     findings: list[Finding]
+    streamed: tuple[Streamed, ...] = ()
 
     def topics(self) -> dict[int, str]:
         """Full topic names of the ledgers whose objects name one."""
@@ -47,7 +50,10 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
         ledgers: only these ledgers are examined; None examines all.
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
-    return Survey(list(_examined(source, pairs)), list(_findings_of_listing(source, listing)))
+    others = look_at_others(source, listing)
+    streamed, faults = streamed_ledgers(source, others.streaming)
+    attempts = list(_examined(source, pairs))
+    return Survey(attempts, [*_findings_of_listing(source, listing, others), *faults], tuple(streamed))
 
 
 def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
@@ -58,9 +64,9 @@ def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
             yield from pool.map(partial(examine, source), batch)
 
 
-def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
-    unsupported, foreign, unreadable = look_at_others(source, listing)
-    for error in [*listing.unreadable, *unreadable]:
+def _findings_of_listing(source: Source, listing: Listing, others: Others) -> Iterator[Finding]:
+    foreign = others.foreign
+    for error in [*listing.unreadable, *others.unreadable]:
         uri = printable([error.uri])[0]
         yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
     if not listing.pairs:
@@ -68,7 +74,7 @@ def _findings_of_listing(source: Source, listing: Listing) -> Iterator[Finding]:
     if foreign.count:
         words = counted(foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")
         yield _counted("S03", "foreign", words, foreign)
-    for kind, tally in sorted(unsupported.items()):
+    for kind, tally in sorted(others.kinds.items()):
         words = counted(tally.count, "object holds a ledger", "objects hold ledgers")
         yield _counted("S21", kind, f"{words} of the kind {kind}, which is not read", tally)
 

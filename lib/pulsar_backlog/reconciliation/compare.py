@@ -8,6 +8,7 @@ from itertools import groupby
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
 from pulsar_backlog.ledgers.listing import offload_name
+from pulsar_backlog.ledgers.streaming import Streamed
 from pulsar_backlog.ledgers.values import LedgerCopy, Upload
 from pulsar_backlog.reconciliation.judge import Knowledge, judge
 from pulsar_backlog.reconciliation.values import Judged, Row, Stored
@@ -54,8 +55,25 @@ def stored_upload(upload: Upload) -> Stored | None:
     )
 
 
+def stored_stream(streamed: Streamed) -> Stored:
+    """A ledger in an object of streaming offload as something stored."""
+    return Stored(
+        ledger_id=streamed.ledger.ledger_id,
+        uuid=streamed.uuid,
+        topic=None,
+        copy=f"{streamed.uuid} from {streamed.ledger.first_entry_id}",
+        kind="streaming",
+        bytes=streamed.bytes,
+        objects=streamed.objects,
+        last_written_ms=streamed.written_ms,
+    )
+
+
 def reconciled(
-    copies: Iterable[LedgerCopy], uploads: Iterable[Upload] = (), state: ClusterState | None = None
+    copies: Iterable[LedgerCopy],
+    uploads: Iterable[Upload] = (),
+    state: ClusterState | None = None,
+    streamed: Iterable[Streamed] = (),
 ) -> list[Row]:
     """What each thing stored is to the broker, and which ledgers of its metadata are not stored.
 
@@ -63,9 +81,11 @@ def reconciled(
         copies: of ledgers, as the inventory of the source has them.
         uploads: multipart uploads that were never finished.
         state: what saved admin JSON says; None compares nothing.
+        streamed: ledgers in objects of streaming offload.
     """
     stored = [stored_copy(copy) for copy in copies]
     stored += [found for upload in uploads if (found := stored_upload(upload)) is not None]
+    stored += map(stored_stream, streamed)
     stored.sort(key=lambda one: (one.ledger_id, one.copy))
     if state is None:
         return [Row(one.ledger_id, one.topic, one.copy, one.kind, _NO_METADATA, one) for one in stored]
@@ -104,7 +124,7 @@ def _owned(judged: list[tuple[Stored, Judged]], known: Knowledge) -> Iterator[Ro
 
 def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
     """Ledgers that metadata know and nobody stores, or of which only other attempts are stored."""
-    held = {row.ledger_id for row in rows if row.kind != "upload"}
+    held = {row.ledger_id for row in rows if row.kind not in ("upload", "streaming")}
     current = {row.ledger_id for row in rows if row.judged.verdict in ("current", "unfinished")}
     taken = {(row.ledger_id, row.copy) for row in rows}
     for topic in state.topics.values():

@@ -46,6 +46,10 @@ class Knowledge:
 
 def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger."""
+    if one.kind == "streaming":
+        return Judged(
+            "undecided", "Streaming offload: metadata name its objects as segments, which no admin JSON shows."
+        )
     if one.ledger_id in known.disputed:
         return Judged("undecided", "Two topics claim this ledger, so nothing that is said of it can be relied on.")
     if one.ledger_id in known.compacted:

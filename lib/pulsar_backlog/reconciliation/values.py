@@ -51,7 +51,7 @@ class Stored:
         uuid: offload attempt.
         topic: full name, or None where nothing names it.
         copy: as in `ledgers`, or of the upload.
-        kind: how it is stored, or `upload`.
+        kind: how it is stored, or `upload`, `streaming`.
         bytes: that are paid for.
         objects: it is made of.
         examined: the copy as the inventory of the source has it; None for an upload.
