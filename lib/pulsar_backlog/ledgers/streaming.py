@@ -9,7 +9,7 @@
 ```
 
 Numbers are big-endian and signed. One object may hold several ledgers, and several objects one ledger: the metadata of
-a managed ledger name them as segments. The offloader has this code, but no released broker calls it, to write or to read.
+a managed ledger name them as segments. The offloader has this code, but no released broker calls it.
 
 Source: https://github.com/apache/pulsar/blob/1d2acb49eff50844d2e6509d1db891dfeb90eecc/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl/OffloadIndexBlockV2Impl.java
 and `StreamingDataBlockHeaderImpl.java`, `BufferedOffloadStream.java` beside it.
