@@ -10,9 +10,11 @@ import typer
 
 from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
+from pulsar_backlog.commands.compacted import compacted
 from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.repair import repair
@@ -23,7 +25,7 @@ from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, estimate, export, explain, sql, locate, snapshot, rebuild_index)
+COMMANDS = (audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index)
 """In the order in which help lists them."""
 
 app = typer.Typer(

@@ -1,6 +1,6 @@
 """`S`: how ledgers lie in their store, and what the broker says of them."""
 
-from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_REJECTS, FindingKind
+from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_INVENTORY, SQL_REJECTS, FindingKind
 
 LEFT_UNREAD = "S40"
 """Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
@@ -146,6 +146,31 @@ KINDS = (
         "A broker that took over the topic, or an auditor after a bookie failed.",
         "Nothing to do by itself; where a topic cannot be loaded, compare the ledger's state in saved admin JSON.",
         SQL_COPIES, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/BookieImpl.java"),
+    FindingKind("S30", "broker_copy_absent", "error",
+        "The broker reads an offload attempt that the source does not hold; the source holds another attempt of the same ledger. Clients cannot read this ledger, unless the source is only a part of the bucket.",
+        "The attempt's objects were deleted or not copied, or saved admin JSON of another cluster was given.",
+        "Look for the objects of the attempt named in the inventory table (column broker_uuid). Do not delete the attempt that is here: it may be the last copy.",
+        SQL_INVENTORY, f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
+    FindingKind("S31", "stored_without_need", "info",
+        "Objects are stored and paid for that no broker needs: leftovers of offload attempts, and ledgers that the broker deleted.",
+        "An offload attempt was retried, or a deletion failed, and nothing deletes such objects later.",
+        "See what they cost, and have a list written for the tools of the store. Nothing is deleted here.",
+        "pulsar-backlog inventory OUT", f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java"),
+    FindingKind("S32", "ledger_not_in_metadata", "warning",
+        "Ledgers are stored that their topic's saved list of ledgers passes over: it has older and newer ones. Brokers do not read them.",
+        "The metadata lost the ledger, or objects of another cluster lie in the same place.",
+        "Do not delete them before it is known whose they are: their messages may be wanted and nowhere else.",
+        SQL_INVENTORY, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java"),
+    FindingKind("S33", "topic_not_in_metadata", "info",
+        "Ledgers are stored of topics that the saved metadata do not know, so nobody can say whether they are needed.",
+        "The topic was deleted, belongs to another cluster that uses the same place, or was not saved.",
+        "Save the metadata of these topics too; see with pulsar-admin whether they still exist.",
+        "pulsar-backlog inventory OUT", f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
+    FindingKind("S34", "uploads_not_listed", "info",
+        "Uploads that were never finished could not be listed; their parts cost as much as objects, and no listing shows them.",
+        "The permission s3:ListBucketMultipartUploads is missing.",
+        "Give the permission (conf/permissions/s3.json) and run the audit again, or set a lifecycle rule that ends such uploads.",
+        AUDIT, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html"),
     FindingKind(LEFT_UNREAD, "left_unread", "warning",
         "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
         "--budget-bytes, --sample or --limit of this run.",
