@@ -113,7 +113,7 @@ bench: setup ## Speed, as ratios measured in one run
 # --- making --------------------------------------------------------------------------------------------
 
 .PHONY: docs proto dist clean
-docs: setup ## Write docs/tables.md, docs/findings.md and docs/jobs.md again
+docs: setup ## Write the generated pages of docs/ and conf/schemas/ again
 	$(PY) scripts/generate_docs.py
 
 proto: setup ## Generate the protobuf classes again

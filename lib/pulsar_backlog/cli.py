@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
@@ -38,13 +37,23 @@ app.add_typer(repair, name="repair")
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"pulsar-backlog {__version__}")
+        from pulsar_backlog.versions import version_lines  # noqa: PLC0415 - only here
+
+        typer.echo("\n".join(version_lines()))
         raise typer.Exit
 
 
 @app.callback()
 def about(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="version")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="versions of the program, its build and what it stands on",
+        ),
+    ] = False,
 ) -> None:
     """Read Apache Pulsar backlogs straight from storage and say exactly what is in them."""
 
