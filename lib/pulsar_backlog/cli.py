@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
 from pulsar_backlog.commands.audit import audit, run
+from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
+from pulsar_backlog.commands.doctor import doctor
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
+from pulsar_backlog.commands.variables import name_variables
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
+COMMANDS = (audit, run, export, explain, sql, locate, snapshot, doctor, completion)
 """In the order in which help lists them."""
 
 app = typer.Typer(
@@ -68,9 +72,18 @@ def run_cli() -> None:
     sys.exit(ending("pulsar-backlog", _run))
 
 
+def program() -> Any:
+    """The whole command line, with the environment variables of its options."""
+    if COMPLETE_VARIABLE in os.environ:
+        from typer.completion import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
+
+        completion_init()
+    return name_variables(get_command(app))
+
+
 def _run() -> int:
     try:
-        app(prog_name="pulsar-backlog")
+        program()(prog_name="pulsar-backlog")
     except SystemExit as ended:
         if is_interrupt(ended):  # typer has made an exit of it, without a word
             raise KeyboardInterrupt from ended

@@ -15,11 +15,12 @@ from pulsar_backlog.wire.rejects import REJECT_CODES
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("tables.md", "findings.md", "jobs.md")
+MAN = "pulsar-backlog.1"
 SCHEMAS = ("result.schema.json", "lines.schema.json")
 
 
 def places(folder: Path) -> list[str]:
-    return ["--docs", str(folder), "--schemas", str(folder)]
+    return ["--docs", str(folder), "--schemas", str(folder), "--man", str(folder)]
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,7 @@ def pages(tmp_path: Path) -> Path:
         shutil.copy(ROOT / "docs" / name, tmp_path)
     for name in SCHEMAS:
         shutil.copy(ROOT / "conf" / "schemas" / name, tmp_path)
+    shutil.copy(ROOT / "docs" / "man" / MAN, tmp_path)
     return tmp_path
 
 
@@ -44,7 +46,7 @@ def test_the_committed_pages_are_fresh(generator: ModuleType, pages: Path) -> No
     assert generator.main(["--check", *places(pages)]) == 0
 
 
-@pytest.mark.parametrize("page", [*PAGES, *SCHEMAS])
+@pytest.mark.parametrize("page", [*PAGES, *SCHEMAS, MAN])
 def test_a_stale_page_is_named(
     generator: ModuleType, pages: Path, capsys: pytest.CaptureFixture[str], page: str
 ) -> None:
