@@ -84,7 +84,7 @@ def source_of(options: Options) -> Source:
     Raises:
         UsageError: it is no folder or bucket.
     """
-    from pulsar_backlog.ledgers.store import open_source  # noqa: PLC0415 - every command waits for this module
+    from pulsar_backlog.ledgers.store import open_source  # noqa: PLC0415 - help and mistakes wait for this module
 
     bounds = {
         "attempts": options.store_attempts,
