@@ -37,7 +37,7 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
-_PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
+_PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
     "fail_on", "exit_zero_when_unchanged", "out",
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
