@@ -28,8 +28,8 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.delta import replace_slice, schema_of
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -68,13 +68,12 @@ def take(context: JobContext) -> JobResult:
     part = f.col("cluster") == context.cluster
     if not scope.is_everything:
         part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
-    ledgers = context.spark.createDataFrame(rows, schema_of(TABLES["ledgers"]))
-    replace_slice(ledgers, context.out, TABLES["ledgers"], part)
+    replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
     kept = [finding for finding in findings if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
         words = "No ledger in the source is within --topic, --ledger, --since and --until."
         kept.append(Finding("S01", "options", words))
-    replace_findings(context, findings_frame(context, kept), left_out)
+    replace_findings(context, kept, left_out)
     return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
 
 

@@ -62,6 +62,19 @@ LOCAL_SETTINGS: dict[str, str] = {
 }
 """Settings for one machine; spark-submit's own take precedence."""
 
+SMALL_WORK_SETTINGS: dict[str, str] = {
+    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Small tables lie in one partition (`storage.delta.frame_of`): nothing has to be moved for a join or a sum, and a
+    # query is one job of one task. A plan that adapts, and a table that is broadcast, are jobs of their own.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.optimizer.disableHints": "true",
+}
+"""Settings while work is small; where it is not, those that the session began with."""
+_SMALL = "spark.pulsar_backlog.smallWork"
+
 SMALL_WORK_BYTES = 8 * 1024 * 1024
 """Size of the table `entries` (about 250,000 entries) up to which queries are interpreted."""
 
@@ -79,12 +92,26 @@ def start_session(app: str, out: str | None = None) -> SparkSession:
         UsageError: Java or the Delta jars cannot be had.
     """
     session = SparkSession.getActiveSession() or _new_session(app)
-    if str(session.conf.get("spark.master")).startswith("local"):
-        # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-        compiled = out is None or not is_small_work(out)
-        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+    if tasks_share_disk():
+        small = out is not None and is_small_work(out)
+        session.conf.set(_SMALL, str(small).lower())
+        for name, value in SMALL_WORK_SETTINGS.items():
+            if small:
+                session.conf.set(name, value)
+            else:
+                session.conf.unset(name)
     return session
+
+
+def is_small(session: SparkSession) -> bool:
+    """Whether the session's work is small, see `SMALL_WORK_SETTINGS`."""
+    return session.conf.get(_SMALL, "false") == "true"
+
+
+def tasks_share_disk() -> bool:
+    """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
+    running = SparkContext._active_spark_context
+    return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
 
 
 def is_small_work(out: str) -> bool:
