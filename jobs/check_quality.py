@@ -54,13 +54,13 @@ def run_rules(context: JobContext) -> JobResult:
     rules = load_rules(home() / "conf" / "quality")
     results = check(rules, summaries(context), folder / "data_docs")
     rows = [{"cluster": context.cluster} | result for result in results]
-    replace_rows(context.spark, rows, out, TABLES["quality_results"], f.col("cluster") == context.cluster)
+    replace_rows(context.spark, rows, out, TABLES["quality_results"], context.mine)
     return JobResult(digest, rows={"quality_results": len(rows)})
 
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     tables = {name: read_table(context.spark, context.out, TABLES[name]).filter(mine) for name in INPUTS}
     present = sum(context.has(name) for name in INPUTS)
     frames = {

@@ -65,7 +65,7 @@ def take(context: JobContext) -> JobResult:
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
-    part = f.col("cluster") == context.cluster
+    part = context.mine
     if not scope.is_everything:
         part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
     replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)

@@ -31,9 +31,10 @@ from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
-from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 from pulsar_backlog.whole_files import replacing
@@ -94,7 +95,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
 
 def model_of(context: JobContext) -> ReportModel:
     """The report's model from the tables."""
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     tables = {name: read_table(context.spark, context.out, table).filter(mine) for name, table in TABLES.items()}
     topics_frame = context.keep(queries.topic_rows(tables))
     topics = rows(topics_frame)

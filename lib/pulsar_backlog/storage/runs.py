@@ -24,12 +24,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
-from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
@@ -43,10 +42,11 @@ from pulsar_backlog.storage.delta import (
     table_version,
 )
 from pulsar_backlog.storage.endings import ending, environment_told
+from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
-from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 _PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
 _NOT_INPUTS = (
@@ -75,6 +75,12 @@ class JobContext:
         """The session, started by who asks first: a job that finds nothing new starts no JVM."""
         return self.begin()
 
+    @property
+    def mine(self) -> Column:
+        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
+        _ = self.spark
+        return f.col("cluster") == self.cluster
+
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
         known = local_version(self.out, TABLES[name])
@@ -94,7 +100,7 @@ class JobContext:
         held = self.held(name)
         if held is not None:
             return int(held.num_rows)
-        return read_table(self.spark, self.out, TABLES[name]).filter(f.col("cluster") == self.cluster).count()
+        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine).count()
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
@@ -239,34 +245,6 @@ def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
     scans = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
     last = scans.orderBy(f.col("started").desc()).select("source").first()
     return None if last is None else str(last["source"])
-
-
-def exit_code(context: JobContext, job: str | None = None, topics: Collection[str] | None = None) -> int:
-    """The exit code that the findings of one job, or of all, ask for; those about some topics, or all."""
-    fail_on = context.options.fail_on
-    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []
-    incomplete, failing = _counted(context, bad, job, topics)
-    if incomplete:
-        return EXIT_INCOMPLETE
-    return EXIT_FINDINGS if failing else EXIT_CLEAN
-
-
-def _counted(
-    context: JobContext, bad: Collection[str], job: str | None, topics: Collection[str] | None
-) -> tuple[int, int]:
-    """How many findings say that something was not read, and how many are of a bad severity."""
-    held = context.held("findings")
-    if held is not None:
-        rows = held.select(["job", "topic", "incomplete", "severity"]).to_pylist()
-        mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
-        return sum(row["incomplete"] for row in mine), sum(row["severity"] in bad for row in mine)
-    findings = read_table(context.spark, context.out, TABLES["findings"]).filter(f.col("cluster") == context.cluster)
-    if job is not None:
-        findings = findings.filter(f.col("job") == job)
-    if topics is not None:
-        findings = findings.filter(f.col("topic").isin(*topics))
-    (counts,) = findings.agg(f.count_if("incomplete"), f.count_if(f.col("severity").isin(*bad))).collect()
-    return counts[0], counts[1]
 
 
 def versions(spark: SparkSession) -> dict[str, str]:
