@@ -148,6 +148,21 @@ def test_spark_reads_and_goes_on_with_what_was_committed(spark: SparkSession, tm
     assert DeltaTable(path).metadata().description == FINDINGS.comment
 
 
+def test_a_table_that_was_changed_so_that_plain_writers_may_not_write_it_is_left_to_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    replace_rows(spark, [finding("C01"), finding("C02")], str(tmp_path), FINDINGS, mine())
+    log = log_of(tmp_path)
+    path = log.folder / "_delta_log" / f"{log.version + 1:020}.json"
+    path.write_text(json.dumps({"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}}) + "\n")
+    assert held_rows(str(tmp_path), FINDINGS) is None
+    replace_rows(spark, [finding("C03", cluster="other")], str(tmp_path), FINDINGS, mine("other"))
+    replace_rows(spark, [finding("C04")], str(tmp_path), FINDINGS, f.col("code").isin("C01", "C04"))
+    last = sorted(path.parent.glob("*.json"))[-1]
+    assert "Delta-Lake" in last.read_text()
+    assert sorted(row["code"] for row in read_table(spark, str(tmp_path), FINDINGS).collect()) == ["C02", "C03", "C04"]
+
+
 def test_a_table_made_anew_at_the_same_place_is_another(spark: SparkSession, tmp_path: Path) -> None:
     import shutil
 

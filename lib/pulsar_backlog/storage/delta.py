@@ -19,7 +19,7 @@ from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
 from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in, table_folder
 from pulsar_backlog.storage.local_log import LocalLog
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.session import is_small, tasks_share_disk
+from pulsar_backlog.storage.session import holds_results, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import column_types, delta_schema
@@ -82,7 +82,7 @@ def logged_rows(out: str, table: Table) -> int | None:
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
     """Rows that the driver holds as a frame; in one partition where the work is small, so that nothing is shuffled."""
     frame = spark.createDataFrame(rows, schema=_loose(schema))
-    return frame.coalesce(1) if is_small(spark) else frame
+    return frame.coalesce(1) if holds_results(spark) else frame
 
 
 def gathered(frame: DataFrame) -> pa.Table | None:
@@ -91,7 +91,7 @@ def gathered(frame: DataFrame) -> pa.Table | None:
     Rows that hold bytes, which may be payloads, are never gathered.
     """
     has_bytes = any(isinstance(field.dataType, BinaryType) for field in frame.schema.fields)
-    if has_bytes or not is_small(frame.sparkSession):
+    if has_bytes or not holds_results(frame.sparkSession):
         return None
     # Arrow takes a struct that is null for one whose values are null, which they must not be where they never are.
     loose = [f.col(field.name).cast(_loose(field.dataType)).alias(field.name) for field in frame.schema.fields]
@@ -219,7 +219,7 @@ def direct_write(spark: SparkSession, out: str, table: Table, part: Column) -> I
         return
     log = LocalLog(folder)
     _check_contract(log, table)
-    if log.files() and not read_table(spark, out, table).filter(part).isEmpty():
+    if not log.is_plain or (log.files() and not read_table(spark, out, table).filter(part).isEmpty()):
         yield None
         return
     with open_direct(log, table) as direct:

@@ -25,6 +25,8 @@ from pulsar_backlog.tables.delta_schema import column_types, delta_schema
 
 Action = Mapping[str, Any]
 
+READER_VERSION, WRITER_VERSION = 1, 2
+"""Of the protocol: what later ones ask of writers is left to Spark."""
 CHECKPOINT_COMMITS = 20
 """Commits after which the log is summed up, so that opening a table stays quick however often it is written."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
@@ -53,8 +55,11 @@ class LocalLog:
 
     @property
     def is_plain(self) -> bool:
-        """Whether its files hold its rows and no others, under the contract's names."""
-        return self._table is None or self._table.protocol().min_reader_version <= 1
+        """Whether its files hold its rows and no others, under the contract's names, and plain commits may follow."""
+        protocol = None if self._table is None else self._table.protocol()
+        return protocol is None or (
+            protocol.min_reader_version <= READER_VERSION and protocol.min_writer_version <= WRITER_VERSION
+        )
 
     def has_columns_of(self, table: Table) -> bool:
         """Whether the table has the contract's columns and types; true when there is none."""
@@ -103,7 +108,7 @@ class LocalLog:
             }
         }  # fmt: skip
         if self.version < 0:
-            yield {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
+            yield {"protocol": {"minReaderVersion": READER_VERSION, "minWriterVersion": WRITER_VERSION}}
             yield metadata_action(table)
         for path in removed:
             yield {"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}}

@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
@@ -225,7 +225,7 @@ def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
 
 
 @lru_cache(maxsize=1)
-def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, Row]:
+def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, dict[str, Any]]:
     """The last recorded run of each job; asked once while nothing is recorded, as in an audit without news.
 
     Args:
@@ -236,7 +236,7 @@ def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dic
     """
     last = f.max_by(f.struct("fingerprint", "exit_code"), "started").alias("last")
     runs = read_table(spark, out, TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
-    return {row["job"]: row["last"] for row in runs.collect()}
+    return {row["job"]: row["last"].asDict() for row in runs.collect()}
 
 
 def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
