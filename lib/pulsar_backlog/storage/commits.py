@@ -25,10 +25,9 @@ from pulsar_backlog.tables import Table
 
 
 class TableLog:
-    """Delta's log of the table in one folder."""
+    """Delta's log of a table that Spark alone reaches; in a local folder it is a `LocalLog`."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark, self._path = spark, path
         self._jvm = cast(Any, spark._jvm)
         self._none = self._jvm.scala.Option.empty()
         self._log = self._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
@@ -52,6 +51,7 @@ class TableLog:
         """
         delta = self._jvm.org.apache.spark.sql.delta
         transaction = self._log.startTransaction(self._none, self._jvm.scala.Option.apply(self._snapshot))
+        transaction.readWholeTable()
         transaction.updateMetadataForNewTable(delta.actions.Action.fromJson(json.dumps(metadata_action(table))))
         append = self._jvm.org.apache.spark.sql.SaveMode.Append
         operation = getattr(delta, "DeltaOperations$Write")(append, *[self._none] * 8)
