@@ -43,11 +43,9 @@ from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_row
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
 from pulsar_backlog.storage.delta import (
     direct_writes,
-    exists,
     read_table,
     replace_rows,
     replace_slice,
-    table_version,
 )
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -73,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
     source = source_of(context.options)
-    digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
-    made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
+    digest = fingerprint(context.options, {"ledgers": context.version("ledgers")})
+    made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     unread, changed = pending_copies(context)

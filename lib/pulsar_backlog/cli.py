@@ -29,7 +29,8 @@ from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
-    audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index, doctor, completion,
+    audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
+    doctor, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 
