@@ -82,7 +82,7 @@ def run_cli() -> None:
 def program() -> Any:
     """The whole command line, with the environment variables of its options."""
     if COMPLETE_VARIABLE in os.environ:
-        from typer.completion import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
+        from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
 
         completion_init()
     return name_variables(get_command(app))
