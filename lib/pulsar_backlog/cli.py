@@ -10,11 +10,15 @@ import typer
 from typer.main import get_command
 
 from pulsar_backlog.commands.audit import audit, run
+from pulsar_backlog.commands.compacted import compacted
 from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
 from pulsar_backlog.commands.doctor import doctor
+from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
+from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
@@ -24,7 +28,10 @@ from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, export, explain, sql, locate, snapshot, doctor, completion)
+COMMANDS = (
+    audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
+    doctor, completion,
+)  # fmt: skip
 """In the order in which help lists them."""
 
 app = typer.Typer(
@@ -75,7 +82,7 @@ def run_cli() -> None:
 def program() -> Any:
     """The whole command line, with the environment variables of its options."""
     if COMPLETE_VARIABLE in os.environ:
-        from typer.completion import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
+        from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
 
         completion_init()
     return name_variables(get_command(app))

@@ -148,7 +148,7 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
     lost = any(g.state in states and "resend_residue" not in g.flags for g in found)
     if unreadable:
         assert not verdict.complete
-        assert "could not be" in verdict.headline
+        assert "could not be" in verdict.headline or "left unread on purpose" in verdict.headline
         assert "may hold more" in verdict.sureness
     if unreadable or error or lost:
         assert verdict.grade in ("broken", "incomplete")
@@ -158,6 +158,22 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
         assert verdict.grade == "broken"
 
 
+def test_what_was_left_unread_on_purpose_is_in_every_verdict() -> None:
+    left = finding("S40", "topic", "3 ledgers are not read yet.", count=3, incomplete=True)
+    told = FindingTotal("S40", "warning", True, 1, 3)
+    healthy = judge(replace(clean(), findings=(left,), finding_totals=(told,), exit_code=4))
+    assert (healthy.grade, healthy.complete) == ("incomplete", False)
+    assert healthy.headline.startswith("3 ledgers left unread on purpose; in the rest (")
+    broken = judge(replace(clean(), groups=(group("gap", 1),), finding_totals=(told,), exit_code=4))
+    assert (broken.grade, broken.label) == ("broken", "Errors found, and not everything was read")
+    assert "3 ledgers left unread on purpose" in broken.headline
+    for verdict in (healthy, broken):
+        assert "What was not read may hold more." in verdict.sureness
+        assert not any("could not be read" in fact.what for fact in verdict.facts)
+    topic = section("topic", 7, 10, 100, findings=[left])
+    assert topic_line(topic) == ("incomplete", "3 ledgers left unread on purpose")
+
+
 def test_facts_say_how_sure_and_for_whom() -> None:
     by_what = {f.what: f for f in judge(lab()).facts}
     assert by_what["5 messages are lost"].sureness == "certain for 4, likely for 1"
@@ -165,7 +181,7 @@ def test_facts_say_how_sure_and_for_whom() -> None:
     assert by_what["2 more can be rebuilt though clients lose them"].who == "Whoever waits for it"
     assert judge(lab()).sureness == (
         "How sure, of broken messages: certain for 7, likely for 1, cannot tell for 1. "
-        "What could not be read may hold more. The broker knows ledgers that are not in this audit."
+        "What was not read may hold more. The broker knows ledgers that are not in this audit."
     )
 
 

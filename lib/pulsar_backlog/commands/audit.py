@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
-    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "grace_seconds", "model",
+    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "budget_bytes", "sample", "limit",
+    "grace_seconds", "model",
     "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
 )  # fmt: skip
 def audit(

@@ -13,6 +13,6 @@ def completion(
     shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="the shell", show_default=False)],
 ) -> None:
     """Print a script that makes a shell complete this command; docs/audit.md says where to put it."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name="pulsar-backlog", complete_var=COMPLETE_VARIABLE, shell=shell))

@@ -190,7 +190,7 @@ def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
     else:
         text = "How sure: certain, for what was read." if complete else "How sure: only what was read can be judged."
     if not complete:
-        text += " What could not be read may hold more."
+        text += " What was not read may hold more."
     if codes & {"S15", "S16"}:
         text += " The broker knows ledgers that are not in this audit."
     return text
