@@ -33,8 +33,8 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.compare import reconciled
 from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
 from pulsar_backlog.reconciliation.values import Row
-from pulsar_backlog.storage.delta import replace_rows, replace_slice, schema_of
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -75,23 +75,22 @@ def take(context: JobContext) -> JobResult:
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
-    part = f.col("cluster") == context.cluster
+    part = context.mine
     if not scope.is_everything:
         part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
-    ledgers = context.spark.createDataFrame(rows, schema_of(TABLES["ledgers"]))
-    replace_slice(ledgers, context.out, TABLES["ledgers"], part)
+    replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
     store_inventory(context, held, scope)
     kept = [finding for finding in [*findings, *unlisted] if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
         words = "No ledger in the source is within --topic, --ledger, --since and --until."
         kept.append(Finding("S01", "options", words))
-    replace_findings(context, findings_frame(context, kept), left_out)
+    replace_findings(context, kept, left_out)
     return JobResult(digest, rows={"ledgers": len(rows), "inventory": len(held), "findings": len(kept)})
 
 
 def store_inventory(context: JobContext, held: list[Row], scope: Scope) -> None:
     """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
-    part = f.col("cluster") == context.cluster
+    part = context.mine
     rows = held
     if not scope.is_everything:
         rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]

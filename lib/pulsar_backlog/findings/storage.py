@@ -2,6 +2,9 @@
 
 from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_INVENTORY, SQL_REJECTS, FindingKind
 
+LEFT_UNREAD = "S40"
+"""Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
+
 KINDS = (
     FindingKind("S01", "nothing_to_audit", "error",
         "No offloaded ledger was found in the source, so nothing can be said about any topic.",
@@ -26,7 +29,7 @@ KINDS = (
     FindingKind("S05", "data_without_index", "warning",
         "A data object has no index object: the broker cannot read this copy. It was scanned without one.",
         "An offload attempt that failed before the index was written, or a partial copy.",
-        "If another complete copy exists this one is a leftover; otherwise copy the index, or rely on the scan.",
+        "If another complete copy exists this one is a leftover; otherwise copy the index, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or rely on the scan.",
         SQL_COPIES, f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
     FindingKind("S06", "several_copies", "info",
         "The ledger was offloaded more than once; one copy was scanned, the others are leftovers.",
@@ -41,7 +44,7 @@ KINDS = (
     FindingKind("S08", "bad_index", "error",
         "The index object cannot be decoded: the broker cannot read this ledger. It was scanned without it where data exists.",
         "A truncated or overwritten object.",
-        "Fetch the index again from the bucket; if it is damaged there, export what the scan could read.",
+        "Fetch the index again from the bucket; if it is damaged there, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or export what the scan could read.",
         SQL_COPIES, f"{OFFLOADER}/OffloadIndexBlockImpl.java"),
     FindingKind("S09", "index_disagrees", "error",
         "The index contradicts itself, the data or the ledger metadata, so a broker may not find all entries.",
@@ -123,6 +126,26 @@ KINDS = (
         "A partial copy, or a file that was written to after its checksums.",
         "Copy it again. A broker fails where a sum is missing; where the original is damaged too, remove it, and the broker does without.",
         SQL_COPIES, "https://github.com/apache/hadoop/blob/020ef7f5bb194e5979e1526b3451c926baec430b/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/fs/ChecksumFileSystem.java"),
+    FindingKind("S25", "log_damaged", "error",
+        "An entry log or journal of a bookie cannot be read, or holds bytes that are neither record nor padding; entries may be missing.",
+        "A damaged disk, a file cut off when the bookie died, or a partial copy.",
+        "Add the files of the other bookies of the ensemble, whose copies are merged; see which entries are missing (S12, S13).",
+        SQL_REJECTS, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/DefaultEntryLogger.java"),
+    FindingKind("S26", "ledgers_without_messages", "info",
+        "The files of bookies also hold ledgers that are not a topic's: cursors, schemas, transaction and function state, compacted topics. They were not scanned.",
+        "A bookie stores all that a cluster keeps in ledgers.",
+        "Nothing to do.",
+        AUDIT, "https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/LedgerMetadataUtils.java"),
+    FindingKind("S27", "entries_not_confirmed", "info",
+        "Ledgers have several entries behind the last confirmed one that their entries name. They are in the tables; a producer may not have been told that they were stored.",
+        "Every entry names the last one confirmed when it was sent, so the newest are always behind; several are when they were in flight together, or when bookies failed.",
+        "Where the cluster lives, compare with the end of the ledger in saved admin JSON; recovery keeps or drops such entries.",
+        SQL_COPIES, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/proto/checksum/DigestManager.java"),
+    FindingKind("S28", "ledger_fenced", "info",
+        "A journal says that ledgers were fenced: their recovery was begun, and nobody writes to them any more.",
+        "A broker that took over the topic, or an auditor after a bookie failed.",
+        "Nothing to do by itself; where a topic cannot be loaded, compare the ledger's state in saved admin JSON.",
+        SQL_COPIES, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/BookieImpl.java"),
     FindingKind("S30", "broker_copy_absent", "error",
         "The broker reads an offload attempt that the source does not hold; the source holds another attempt of the same ledger. Clients cannot read this ledger, unless the source is only a part of the bucket.",
         "The attempt's objects were deleted or not copied, or saved admin JSON of another cluster was given.",
@@ -148,4 +171,9 @@ KINDS = (
         "The permission s3:ListBucketMultipartUploads is missing.",
         "Give the permission (conf/permissions/s3.json) and run the audit again, or set a lifecycle rule that ends such uploads.",
         AUDIT, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html"),
+    FindingKind(LEFT_UNREAD, "left_unread", "warning",
+        "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
+        "--budget-bytes, --sample or --limit of this run.",
+        "Run the audit again without that option, or again with it: what is read stays read, and the next older ledgers follow.",
+        AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/proto/MLDataFormats.proto"),
 )

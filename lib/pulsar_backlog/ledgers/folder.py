@@ -22,9 +22,15 @@ from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder and all below it; links are followed, each folder once."""
+    """A folder and all below it; links are followed, each folder once.
+
+    Attributes:
+        root: what paths are relative to.
+        only: folders in it that are listed; all of it unless given.
+    """
 
     root: Path
+    only: tuple[str, ...] = ("",)
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
@@ -33,7 +39,7 @@ class Folder:
     def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
         """Regular files in a fixed order. Pipes, sockets and devices are left out: reading one may never end."""
         seen: set[tuple[int, int]] = set()
-        waiting = [""]
+        waiting = list(reversed(self.only))
         while waiting:
             folder = waiting.pop()
             try:

@@ -165,10 +165,10 @@ def _copy(
         data_bytes=data.size if data else None,
         index_bytes=index.size if index else None,
         data_etag=data.etag if data else None,
-        expected_entries=found.expected_entries,
-        expected_bytes=found.expected_bytes,
+        expected_entries=_promised(found.expected_entries, broker.entries if broker else None, found),
+        expected_bytes=_promised(found.expected_bytes, broker.size_bytes if broker else None, found),
         expected_data_bytes=found.index.data_length if found.index else None,
-        ledger_state=metadata.state if metadata else None,
+        ledger_state=_state(found, broker),
         created_time_ms=metadata.created_ms if metadata else None,
         closed_time_ms=broker.closed_time_ms if broker else None,
         offload_complete=_is_complete(found, broker, attempts),
@@ -182,6 +182,18 @@ def _copy(
         first_written_ms=min(times, default=None),
         last_written_ms=max(times, default=None),
     )
+
+
+def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:
+    """What the copy promises; entry logs promise nothing, so of those what the broker recorded when it closed it."""
+    return theirs if ours is None and found.pair.kind == "bookies" else ours
+
+
+def _state(found: Examined, broker: BrokerCopy | None) -> str | None:
+    """State of the ledger. One in files of bookies may go on elsewhere until somebody says where it ends."""
+    if found.pair.kind == "bookies":
+        return "OPEN" if broker is None or broker.entries is None else "CLOSED"
+    return found.metadata.state if found.metadata else None
 
 
 def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> bool | None:

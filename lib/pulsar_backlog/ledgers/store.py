@@ -16,6 +16,7 @@ from typing import NoReturn, Protocol
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.bookies.address import FORM, folders_of, is_bookies
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
@@ -51,10 +52,10 @@ class _Place(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A folder or bucket of offloaded ledgers, opened when first read. Make it with `open_source`.
+    """A folder or bucket of ledgers, or folders of bookies, opened when first read. Make it with `open_source`.
 
     Attributes:
-        source: folder, or address of a bucket.
+        source: folder, or address of a bucket or of bookies.
         endpoint: address of the bucket's service, where it is not the cloud's own, or None.
         access: bounds of what is asked of a bucket.
     """
@@ -133,8 +134,10 @@ def open_source(source: str, endpoint: str | None = None, access: Access = DEFAU
     """
     if is_bucket(source):
         bucket_of(source, endpoint, access)
+    elif is_bookies(source):
+        folders_of(source)
     elif "://" in source:
-        raise UsageError(f"{source!r} is neither a folder nor a bucket such as {FORMS}")
+        raise UsageError(f"{source!r} is neither a folder, nor {FORM}, nor a bucket such as {FORMS}")
     elif not source or not _is_folder(source):
         raise UsageError(f"{source!r} is not a folder")
     return Source(source, endpoint, access)
@@ -150,6 +153,8 @@ def _is_folder(source: str) -> bool:
 @lru_cache(maxsize=16)
 def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
     """The place of a source: its connections, credentials and patience serve all tasks of a process."""
+    if is_bookies(source):
+        return folders_of(source)
     return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
 
 

@@ -10,6 +10,8 @@ from itertools import islice
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
+from pulsar_backlog.ledgers.bookies.survey import LogFound, ledgers_found, read_logs
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
 from pulsar_backlog.ledgers.listing import Listing, Others, Tally, look_at_others, printable
@@ -53,7 +55,13 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     others = look_at_others(source, listing)
     streamed, faults = streamed_ledgers(source, others.streaming)
     attempts = list(_examined(source, pairs))
-    return Survey(attempts, [*_findings_of_listing(source, listing, others), *faults], tuple(streamed))
+    wanted = listing.logs if ledgers is None or ledgers else []
+    logs = list(read_logs(source, wanted, ledgers))
+    of_bookies = list(ledgers_found(logs, ledgers))
+    attempts += [found.examined for found in of_bookies if found.is_of_messages]
+    attempts.sort(key=lambda found: found.pair.ledger_id)
+    findings = [*_findings_of_listing(source, listing, others, logs), *faults, *findings_of_logs(logs, of_bookies)]
+    return Survey(attempts, findings, tuple(streamed))
 
 
 def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
@@ -64,12 +72,16 @@ def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
             yield from pool.map(partial(examine, source), batch)
 
 
-def _findings_of_listing(source: Source, listing: Listing, others: Others) -> Iterator[Finding]:
+def _findings_of_listing(source: Source, listing: Listing, others: Others, logs: list[LogFound]) -> Iterator[Finding]:
     foreign = others.foreign
-    for error in [*listing.unreadable, *others.unreadable]:
+    for one in logs:
+        if one.is_foreign:
+            foreign.add(one.log.stored.path)
+    unreadable = [one.unreadable for one in logs if one.unreadable is not None]
+    for error in [*listing.unreadable, *others.unreadable, *unreadable]:
         uri = printable([error.uri])[0]
         yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
-    if not listing.pairs:
+    if not listing.pairs and all(one.is_foreign for one in logs):
         yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
     if foreign.count:
         words = counted(foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")
