@@ -187,3 +187,17 @@ def test_the_ledger_of_a_compacted_view() -> None:
     held = look(copy(), copy(3), known=compacted)
     assert verdict(held[f"3 {OURS}"]) == ("compacted", False, False)
     assert "3 " not in held
+
+
+@pytest.mark.parametrize(("ledger_id", "expected"), [(7, "current"), (3, None), (8, None)])
+def test_files_of_bookies_are_never_on_a_list(ledger_id: int, expected: str | None) -> None:
+    """Whatever the offloaded copies are: an entry log holds other ledgers too."""
+    bookies = copy(ledger_id, "bookies", kind="bookies", managed_ledger="lab/s3/persistent/orders", data_uri="0.log")
+    rows = look(copy(), CONFIRMED, bookies, known=state(record(5), record(), record(8, None, False), record(99)))
+    found = rows[f"{ledger_id} bookies"]
+    assert verdict(found) == ("bookkeeper", False, False)
+    assert (found.row("lab")["objects"], found.row("lab")["bytes"]) == ([], 0)
+    assert [row.judged.verdict for row in rows.values() if row.ledger_id == ledger_id and row.kind == "jcloud"] == (
+        [expected] if expected else []
+    )
+    assert not any(row.judged.verdict == "not_offloaded" for row in rows.values() if row.ledger_id == ledger_id)
