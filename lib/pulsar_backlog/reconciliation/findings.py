@@ -14,11 +14,16 @@ from pulsar_backlog.reconciliation.values import Row
 _SAVED = "listed objects against the saved admin JSON"
 
 
-def findings_of_inventory(rows: Iterable[Row]) -> Iterator[Finding]:
-    """Findings about what is stored, a few for a topic or a place at most."""
+def findings_of_inventory(rows: Iterable[Row], listed_whole: bool = True) -> Iterator[Finding]:
+    """Findings about what is stored, a few for a topic or a place at most.
+
+    Args:
+        rows: of `inventory`.
+        listed_whole: whether all of the source could be listed; else what seems absent may lie in the rest.
+    """
     rows = list(rows)
     stored = {row.ledger_id for row in rows if row.kind in ("jcloud", "filesystem")}
-    yield from _by_topic(rows, stored, "S30", "missing", "The broker reads attempts that are not here of")
+    yield from _by_topic(rows, stored, "S30", "missing", "The broker reads attempts that are not here of", listed_whole)
     yield from _by_topic(rows, stored, "S32", "unlisted", "The topic's saved list of ledgers passes over")
     needless = [row for row in rows if row.leaks]
     if needless:
