@@ -84,7 +84,9 @@ def test_the_brokers_attempt_is_not_here() -> None:
     assert verdict(rows[f"7 {OTHER}"]) == ("rescue", False, False)
     assert verdict(rows[f"7 {OURS}"]) == ("missing", False, False)  # a row that nothing stored stands for
     [finding] = findings_of_inventory(rows.values())
-    assert (finding.code, finding.evidence) == ("S30", ("ledger 7",))
+    assert (finding.code, finding.evidence, finding.sureness) == ("S30", ("ledger 7",), "certain")
+    [unsure] = findings_of_inventory(rows.values(), listed_whole=False)
+    assert unsure.sureness == "cannot_tell"
 
 
 def test_the_brokers_attempt_is_here_twice() -> None:

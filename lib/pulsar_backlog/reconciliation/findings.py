@@ -40,7 +40,9 @@ def finding_of_uploads(error: SourceError) -> Finding:
     return Finding("S34", "uploads", message, sureness="cannot_tell", reason="the store did not list them")
 
 
-def _by_topic(rows: Iterable[Row], stored: Collection[int], code: str, verdict: str, words: str) -> Iterator[Finding]:
+def _by_topic(
+    rows: Iterable[Row], stored: Collection[int], code: str, verdict: str, words: str, sure: bool = True
+) -> Iterator[Finding]:
     """One for each topic, of ledgers of which something is stored."""
     by_topic: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
@@ -54,7 +56,8 @@ def _by_topic(rows: Iterable[Row], stored: Collection[int], code: str, verdict: 
             topic=topic,
             ledger_id=found[0].ledger_id,
             count=len(found),
-            reason=_SAVED,
+            sureness="certain" if sure else "cannot_tell",
+            reason=_SAVED if sure else "parts of the source could not be listed",
             evidence=tuple(f"ledger {row.ledger_id}" for row in found),
         )
 
