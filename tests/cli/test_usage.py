@@ -27,7 +27,9 @@ def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out == f"pulsar-backlog {__version__}\n"
 
 
-@pytest.mark.parametrize("command", ["audit", "run", "explain", "sql", "snapshot", "repair"])
+@pytest.mark.parametrize(
+    "command", ["audit", "run", "estimate", "explain", "sql", "snapshot", "rebuild-index", "repair"]
+)
 def test_help_of_each_command(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
