@@ -43,11 +43,9 @@ from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_row
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
 from pulsar_backlog.storage.delta import (
     direct_writes,
-    exists,
     read_table,
     replace_rows,
     replace_slice,
-    table_version,
 )
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -73,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
     source = source_of(context.options)
-    digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
-    made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
+    digest = fingerprint(context.options, {"ledgers": context.version("ledgers")})
+    made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     unread, changed = pending_copies(context)
@@ -142,9 +140,7 @@ def _bytes_of_topics(context: JobContext) -> dict[str | None, TopicBytes]:
 def _told_of_left(context: JobContext) -> bool:
     """Whether an earlier run said that it left ledgers unread."""
     mine = (f.col("job") == JOB) & (f.col("code") == LEFT_UNREAD)
-    return (
-        exists(context.spark, context.out, TABLES["findings"]) and not _mine(context, "findings").filter(mine).isEmpty()
-    )
+    return not _mine(context, "findings").filter(mine).isEmpty()
 
 
 def _with_zones(row: Row) -> Row:
@@ -154,9 +150,9 @@ def _with_zones(row: Row) -> Row:
 
 
 def _changed(row: Row) -> bool:
-    """Whether it is the same copy as was scanned, of another size or tag."""
+    """Whether it is the same copy as was scanned, of another size or tag; files of bookies grow."""
     object_changed = row["data_bytes"] != row["scanned_bytes"] or row["data_etag"] != row["scanned_etag"]
-    return bool(row["scanned_copy"] == row["copy"] and object_changed)
+    return bool(row["scanned_copy"] == row["copy"] and object_changed and row["kind"] != "bookies")
 
 
 def groups_of(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:

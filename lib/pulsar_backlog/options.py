@@ -343,7 +343,7 @@ class Options(Frozen):
     ] = None
     message: Annotated[
         Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None,
-        Words("publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated"),
+        Words("republish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored); may be repeated"),
     ] = None
 
     def over(self, below: Options) -> Options:
@@ -360,12 +360,14 @@ class Declared:
         words: what it says of itself.
         kind: what one value is: `str`, `int`, or `bool` for a switch.
         repeated: whether it may be given more than once.
+        choices: its values, where they are few.
     """
 
     name: str
     words: Words
     kind: type
     repeated: bool
+    choices: tuple[str, ...]
 
     @property
     def flag(self) -> str:
@@ -378,11 +380,12 @@ def _declared(name: str) -> Declared:
     words = next(found for found in field.metadata if isinstance(found, Words))
     parts = set(_types_in(field.annotation))
     kind = bool if bool in parts else int if int in parts else str
-    return Declared(name, words, kind, tuple in parts)
+    choices = tuple(part for part in parts if isinstance(part, str))
+    return Declared(name, words, kind, tuple in parts, tuple(sorted(choices)))
 
 
 def _types_in(annotation: object) -> Iterator[object]:
-    """The types an annotation is made of, containers included."""
+    """The types an annotation is made of, containers included, and the values of a `Literal`."""
     yield get_origin(annotation) or annotation
     for inner in get_args(annotation):
         yield from _types_in(inner)

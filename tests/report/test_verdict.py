@@ -16,6 +16,7 @@ from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGr
 from pulsar_backlog.report.outcomes import outcome
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.report.words import FLAGS, STATES
+from tests.report.sample_consumers import blocked_acks, stall
 from tests.report.sample_models import clean, empty, lab
 from tests.report.sample_parts import MIXED, finding, group, quality, section, totals
 
@@ -185,10 +186,38 @@ def test_facts_say_how_sure_and_for_whom() -> None:
 
 
 def test_steps_come_in_order_of_urgency_and_share_commands() -> None:
-    steps = judge(lab()).steps
+    steps = [step for step in judge(lab()).steps if step.remedies]
     assert [r.code for r in steps[0].remedies] == ["C14", "C33", "C06", "C08", "C09", "C10"]
     assert steps[1].command == "pulsar-backlog explain tests/data/backlog/objects 292:8"
     assert len({s.command for s in steps}) == len(steps)
+
+
+def test_what_to_do_begins_with_what_puts_the_worst_subscription_right() -> None:
+    first, second, *rest = judge(lab()).steps
+    chosen = "--cluster lab --topic persistent://lab/s3/brk2-bad-zstd"
+    assert first.command == f"pulsar-backlog export demo-out {chosen}"
+    assert second.command == f"pulsar-backlog repair plan demo-out {chosen} --subscription billing"
+    assert {step.subscription for step in (first, second)} == {"billing"}
+    assert all(step.changes.startswith("Changes nothing on the cluster: it ") for step in (first, second))
+    assert all(step.remedies and step.subscription is None for step in rest)
+
+
+def test_without_a_blocked_subscription_the_one_with_most_to_do_comes_first() -> None:
+    acks = blocked_acks()
+    waiting = replace(
+        acks.subscriptions[0], blocked_at=None, stalls=(stall("u", (13, 4), blocks_dispatch=False, action="skip"),)
+    )
+    sections = tuple(
+        section(f"t-{n}", n, 1, 1, acks=replace(
+            acks, blocked=0,
+            subscriptions=(replace(waiting, row={**waiting.row, "stalls": n, "subscription": f"s-{n}"}),),
+        ))
+        for n in (0, 1, 3, 2)
+    )  # fmt: skip
+    model = replace(clean(), topics=sections)
+    assert [step.command for step in judge(model).steps] == [
+        "pulsar-backlog repair plan out --cluster lab --topic t-3 --subscription s-3"
+    ]
 
 
 def test_totals_win_over_the_listed_rows() -> None:
