@@ -46,7 +46,9 @@ def test_a_checkout_without_git_has_no_commit(tmp_path: Path) -> None:
     assert described(tmp_path) is None
 
 
-@pytest.mark.parametrize("command", ["audit", "run", "explain", "sql", "snapshot", "repair"])
+@pytest.mark.parametrize(
+    "command", ["audit", "run", "estimate", "explain", "sql", "snapshot", "rebuild-index", "repair"]
+)
 def test_help_of_each_command(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

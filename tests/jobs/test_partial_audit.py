@@ -71,9 +71,7 @@ def test_what_was_left_unread(spark: SparkSession, tmp_path: Path) -> None:
         )
     ]
     assert (backlog, unstored) == (4, 1)  # nothing of ledger 7 is acknowledged, and nobody looked at it
-    assert run_one("check_quality", source, out).exit_code == 0  # the tables are sound, as far as they go
 
-    assert run_scan(source, out, sample="1%").exit_code == 4  # so much is read already
     whole = run_scan(source, out, budget_bytes=10_000)
     assert whole.exit_code == 0
     assert said(whole, "S40") == []
