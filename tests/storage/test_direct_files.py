@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.catalog import Catalog
 
-from pulsar_backlog.errors import UsageError
+from pulsar_backlog.errors import CommitConflictError, UsageError
 from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, scan_files
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
@@ -31,7 +31,7 @@ from pulsar_backlog.storage.delta import (
     schema_of,
     table_version,
 )
-from pulsar_backlog.storage.local_log import CommitConflictError, LocalLog
+from pulsar_backlog.storage.local_log import LocalLog
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 

@@ -13,11 +13,11 @@ from deltalake import DeltaTable
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import CommitConflictError, SourceError
 from pulsar_backlog.storage import delta, held
 from pulsar_backlog.storage.delta import make_table, read_table, replace_rows, replace_slice, schema_of
 from pulsar_backlog.storage.held import held_rows
-from pulsar_backlog.storage.local_log import CHECKPOINT_COMMITS, CommitConflictError, LocalLog
+from pulsar_backlog.storage.local_log import CHECKPOINT_COMMITS, LocalLog
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import delta_schema

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.errors import CommitConflictError, DecodeError, SourceError, UsageError
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.logs import keep_trace
-from pulsar_backlog.storage.local_log import CommitConflictError
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
 

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 from pulsar_backlog import __version__
+from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.output.data_files import sync
 from pulsar_backlog.storage.delta_rs import open_folder
 from pulsar_backlog.tables import Table
@@ -30,10 +31,6 @@ READER_VERSION, WRITER_VERSION = 1, 2
 CHECKPOINT_COMMITS = 20
 """Commits after which the log is summed up, so that opening a table stays quick however often it is written."""
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
-
-
-class CommitConflictError(Exception):
-    """Another writer changed the table since its log was read."""
 
 
 class LocalLog:
