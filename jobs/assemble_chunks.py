@@ -30,6 +30,7 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.ledger_files import in_one_file
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
@@ -85,7 +86,8 @@ def _folded(
     context: JobContext, noted: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
 ) -> DataFrame:
     """The publications of the cluster, with their roles."""
-    paths = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull()).select("ledger_id", "data_uri")
+    with_data = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull())
+    paths = with_data.filter(in_one_file()).select("ledger_id", "data_uri")
     fold_context = FoldContext(
         cluster=context.cluster,
         edges=edges,

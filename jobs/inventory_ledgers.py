@@ -113,7 +113,11 @@ def look(
     inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
     held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
-    of_state = [*state.findings, *findings_of_absent(state, stored), *findings_of_inventory(held)]
+    of_state = [
+        *state.findings,
+        *findings_of_absent(state, stored),
+        *findings_of_inventory(held, not listing.unreadable),
+    ]
     return inventory, [*inventory.findings, *of_state], held
 
 

@@ -3,8 +3,8 @@ WITH faults AS (
   SELECT l.cluster, l.ledger_id, l.copy, r.scope, r.code, r.uri, r.offset
   FROM ledgers AS l
   INNER JOIN rejects AS r ON l.cluster = r.cluster AND l.ledger_id = r.ledger_id
-    AND (l.data_uri = r.uri OR l.checksum_uri = r.uri)
-  WHERE l.selected
+    AND (l.data_uri = r.uri OR l.checksum_uri = r.uri OR l.kind = 'bookies')
+  WHERE l.selected AND r.code <> 'entries_elsewhere'
   UNION ALL
   SELECT f.cluster, f.ledger_id, f.copy, 'structure' AS scope, f.fault.code, f.fault.uri, f.fault.offset
   FROM (SELECT cluster, ledger_id, copy, explode(structure_faults) AS fault FROM ledgers) AS f
@@ -13,7 +13,10 @@ layered AS (
   SELECT f.*,
     CASE
       WHEN f.uri = l.index_uri THEN 'index'
-      WHEN f.scope = 'entry' OR f.code IN ('entry_id_out_of_order', 'block_entry_count') THEN 'record'
+      WHEN f.scope = 'entry' OR f.code IN (
+        'entry_id_out_of_order', 'block_entry_count', 'digest_mismatch', 'digest_unverified', 'copies_differ',
+        'entries_absent'
+      ) THEN 'record'
       ELSE 'container'
     END AS layer
   FROM faults AS f
@@ -47,6 +50,7 @@ counted AS (
     'magic, lengths, order, and its sums against the ledger metadata and the data' AS checked_by,
     CASE WHEN index_uri IS NULL THEN 'there is no index' ELSE 'no checksum covers it' END AS not_checked
   FROM copies
+  WHERE kind <> 'bookies'
   UNION ALL
   SELECT cluster, ledger_id, copy, 2 AS place, 'container' AS layer,
     CASE WHEN scanned THEN block_count - unread ELSE 0 END AS checked,
@@ -54,24 +58,38 @@ counted AS (
     0 AS missing,
     CASE
       WHEN kind = 'jcloud' THEN 'block headers, unused bytes, entry headers, padding'
+      WHEN kind = 'bookies' THEN 'headers of entry logs and journals, sizes of records'
       WHEN checksum_uri IS NULL THEN 'header, sync markers, lengths, and the sums that the codec keeps'
       ELSE 'header, sync markers, lengths, the sums that the codec keeps, and the checksum file over every byte'
     END AS checked_by,
     CASE
       WHEN NOT scanned THEN 'this copy was not scanned'
       WHEN kind = 'jcloud' THEN 'no checksum covers a block'
+      WHEN kind = 'bookies' THEN 'no checksum covers what lies between records'
       WHEN checksum_uri IS NULL THEN 'no checksum file: keys and lengths of NONE and RECORD files, and what Snappy or LZ4 compressed'
     END AS not_checked
   FROM copies
   UNION ALL
   SELECT cluster, ledger_id, copy, 3 AS place, 'record' AS layer,
     frames AS checked,
-    CASE WHEN complete THEN 0 WHEN expected_entries > frames THEN expected_entries - frames ELSE 0 END AS unchecked,
-    CASE WHEN complete AND expected_entries > frames THEN expected_entries - frames ELSE 0 END
-      + CASE WHEN complete AND expected_entries = frames AND expected_bytes <> entry_bytes THEN 1 ELSE 0 END AS missing,
-    'ids one after another, number and sum of bytes as promised, parts and metadata readable' AS checked_by,
+    CASE
+      WHEN complete AND kind <> 'bookies' THEN 0
+      WHEN expected_entries > frames THEN expected_entries - frames
+      ELSE 0
+    END AS unchecked,
+    CASE
+      WHEN NOT complete OR kind = 'bookies' THEN 0
+      WHEN expected_entries > frames THEN expected_entries - frames
+      WHEN expected_entries = frames AND expected_bytes <> entry_bytes THEN 1
+      ELSE 0
+    END AS missing,
+    CASE
+      WHEN kind = 'bookies' THEN 'the digest that the bookie keeps, ids, parts and metadata readable'
+      ELSE 'ids one after another, number and sum of bytes as promised, parts and metadata readable'
+    END AS checked_by,
     CASE
       WHEN NOT scanned THEN 'this copy was not scanned'
+      WHEN kind = 'bookies' THEN 'entries on other bookies, and digests of another password'
       WHEN expected_entries IS NULL THEN 'nothing promises how many there are; the digest of BookKeeper is not offloaded'
       ELSE 'the digest that BookKeeper keeps of each record is not offloaded'
     END AS not_checked

@@ -18,10 +18,10 @@ SYNOPSES = {"pulsar-backlog audit SOURCE --out DIR [--admin DIR] [--cluster NAME
 PLACES = {
     "./copied-objects": OBJECTS, "SOURCE": OBJECTS, "LEDGER:ENTRY": "24:0", "1041": "1", "persistent://shop/*": "*",
     "producer-7-1041": "many-0", "tests/data/backlog/objects": OBJECTS,
-    "tests/data/backlog/admin": ADMIN,
+    "tests/data/backlog/admin": ADMIN, "s3://pulsar-offload": OBJECTS,
 }  # fmt: skip
 """What the pages' names stand for in the bundled backlog."""
-ANSWERS = ("explain", "sql", "locate", "doctor", "completion")
+ANSWERS = ("explain", "sql", "locate", "doctor")
 """Commands that are run: they take a second, and start no JVM."""
 STARTED = {"audit", "run", "export", "snapshot", "repair"}
 """Commands that are only parsed here: they need Spark, a bucket or a broker, and have tests of their own."""

@@ -227,13 +227,15 @@ _SCAN = {"copy": "c", "complete": True, "frames": 3, "decoded": 3, "entry_bytes"
         ({}, {"checksum_valid": 0, "checksum_absent": 3}, "message", ("not_checked", 0, 0, 3, None, None)),
         ({}, {"copy": "another"}, "record", ("not_checked", 0, 0, 3, None, None)),
         ({}, {"copy": "another"}, "container", ("not_checked", 0, 0, 2, None, None)),
+        ({"kind": "bookies", "expected_entries": 5}, {}, "record", ("partly", 3, 0, 2, None, None)),  # on other bookies
     ],
 )
 def test_integrity_layers(
     ask: Ask, ledger: dict[str, object], scan: dict[str, object], layer: str, expected: tuple[object, ...]
 ) -> None:
     got = ask("integrity", _LAYERS, ledgers=[{**_COPY, **ledger}], scans=[{**_SCAN, **scan}])
-    assert [row[1] for row in got] == ["index", "container", "record", "message"]
+    layers = ["index", "container", "record", "message"]
+    assert [row[1] for row in got] == (layers[1:] if ledger.get("kind") == "bookies" else layers)
     assert {row[1]: row[2:] for row in got}[layer] == expected
 
 
@@ -259,4 +261,19 @@ def test_integrity_names_the_first_byte_of_each_layer(ask: Ask) -> None:
         ("container", "failed", 2, "block_bad_magic", 10),
         ("record", "failed", 2, "entry_id_out_of_order", 5),
         ("message", "failed", 1, "checksum_mismatch", 300),
+    ]
+
+
+def test_integrity_of_a_ledger_in_files_of_bookies(ask: Ask) -> None:
+    """Its faults lie in many files."""
+    rejects = [
+        {"uri": "b1/0.log", "scope": "structure", "code": "digest_mismatch", "offset": 70},
+        {"uri": "b2/0.log", "scope": "structure", "code": "entries_elsewhere", "offset": 1},
+        {"uri": "b2/1.log", "scope": "structure", "code": "log_record_cut", "offset": 8},
+    ]
+    got = ask("integrity", _LAYERS, ledgers=[{**_COPY, "kind": "bookies"}], scans=[_SCAN], rejects=rejects)
+    assert [(row[1], row[2], row[4], *row[6:]) for row in got] == [
+        ("container", "failed", 1, "log_record_cut", 8),
+        ("record", "failed", 1, "digest_mismatch", 70),
+        ("message", "agrees", 0, None, None),
     ]

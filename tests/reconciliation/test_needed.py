@@ -49,7 +49,7 @@ def test_uuids_in_other_letters() -> None:
     [
         # The copy that the broker reads is less than whole: the other one may be the last.
         ({"status": "damaged"}, {}, {}, "rescue"),
-        ({"index_uri": None, "faults": ("S05",)}, {}, {}, "rescue"),
+        ({"index_uri": None}, {}, {}, "rescue"),
         ({"data_uri": None, "status": "unreadable"}, {}, {}, "rescue"),
         ({"faults": ("S06", "S20")}, {}, {}, "rescue"),  # it is not what the broker records
         ({"faults": ("S06", "S07")}, {}, {}, "rescue"),  # the copies promise different things
@@ -84,7 +84,9 @@ def test_the_brokers_attempt_is_not_here() -> None:
     assert verdict(rows[f"7 {OTHER}"]) == ("rescue", False, False)
     assert verdict(rows[f"7 {OURS}"]) == ("missing", False, False)  # a row that nothing stored stands for
     [finding] = findings_of_inventory(rows.values())
-    assert (finding.code, finding.evidence) == ("S30", ("ledger 7",))
+    assert (finding.code, finding.evidence, finding.sureness) == ("S30", ("ledger 7",), "certain")
+    [unsure] = findings_of_inventory(rows.values(), listed_whole=False)
+    assert unsure.sureness == "cannot_tell"
 
 
 def test_the_brokers_attempt_is_here_twice() -> None:
@@ -187,3 +189,17 @@ def test_the_ledger_of_a_compacted_view() -> None:
     held = look(copy(), copy(3), known=compacted)
     assert verdict(held[f"3 {OURS}"]) == ("compacted", False, False)
     assert "3 " not in held
+
+
+@pytest.mark.parametrize(("ledger_id", "expected"), [(7, "current"), (3, None), (8, None)])
+def test_files_of_bookies_are_never_on_a_list(ledger_id: int, expected: str | None) -> None:
+    """Whatever the offloaded copies are: an entry log holds other ledgers too."""
+    bookies = copy(ledger_id, "bookies", kind="bookies", managed_ledger="lab/s3/persistent/orders", data_uri="0.log")
+    rows = look(copy(), CONFIRMED, bookies, known=state(record(5), record(), record(8, None, False), record(99)))
+    found = rows[f"{ledger_id} bookies"]
+    assert verdict(found) == ("bookkeeper", False, False)
+    assert (found.row("lab")["objects"], found.row("lab")["bytes"]) == ([], 0)
+    assert [row.judged.verdict for row in rows.values() if row.ledger_id == ledger_id and row.kind == "jcloud"] == (
+        [expected] if expected else []
+    )
+    assert not any(row.judged.verdict == "not_offloaded" for row in rows.values() if row.ledger_id == ledger_id)

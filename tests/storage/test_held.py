@@ -125,8 +125,17 @@ def test_of_two_writers_the_second_is_refused(spark: SparkSession, tmp_path: Pat
     ]  # fmt: skip
 
 
+def test_a_folder_that_only_spark_finds_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "a 100%25 odd"
+    for code in ("C01", "C02"):
+        replace_rows(spark, [finding(code)], str(out), FINDINGS, f.col("code") == code)
+    assert held_rows(str(out), FINDINGS) is None
+    assert delta.table_version(spark, str(out), FINDINGS) == 2
+    assert sorted(row["code"] for row in read_table(spark, str(out), FINDINGS).collect()) == ["C01", "C02"]
+
+
 def test_a_log_is_summed_up_and_read_on(spark: SparkSession, tmp_path: Path) -> None:
-    out = tmp_path / "a 100%25 odd [name]*"
+    out = tmp_path / "an odd [name]*"
     for number in range(CHECKPOINT_COMMITS + 3):
         replace_rows(spark, [finding(f"C{number:02}")], str(out), FINDINGS, f.col("code") == f"C{number:02}")
     (summed,) = (out / "tables/findings/_delta_log").glob("*.checkpoint.parquet")

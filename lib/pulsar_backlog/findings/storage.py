@@ -62,7 +62,7 @@ KINDS = (
         "Look at what the surplus holds, from the offset in the message on; entries there are lost to the broker.",
         SQL_COPIES, f"{OFFLOADER}/BlockAwareSegmentInputStreamImpl.java"),
     FindingKind("S12", "block_damaged", "error",
-        "What lies around entries is wrong: a header, block, record, sync marker or padding. Brokers hardly check it; entries may be unreadable or missing.",
+        "What lies around entries is wrong: a header, block, record, sync marker or padding; in files of bookies also digests, copies of an entry that differ, and entries that no file has. Brokers hardly check it; entries may be unreadable or missing.",
         "Damaged bytes in the data object.",
         "Read the rejects of the ledger for offsets; restore the object from a good copy.",
         SQL_REJECTS, f"{OFFLOADER}/DataBlockHeaderImpl.java"),

@@ -21,7 +21,9 @@ _NONE_CONFIRMED = " But no copy here is one that these metadata call complete: t
 
 
 def stored_copy(copy: LedgerCopy) -> Stored:
-    """A copy of a ledger as something stored."""
+    """A copy of a ledger as something stored; files of bookies are not its own, and never named as if they were."""
+    if copy.kind == "bookies":
+        return Stored(copy.ledger_id, copy.uuid, copy.topic, copy.copy, copy.kind, 0, (), copy)
     objects = (copy.data_uri, copy.index_uri, copy.checksum_uri)
     return Stored(
         ledger_id=copy.ledger_id,
@@ -124,11 +126,12 @@ def _owned(judged: list[tuple[Stored, Judged]], known: Knowledge) -> Iterator[Ro
 
 def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
     """Ledgers that metadata know and nobody stores, or of which only other attempts are stored."""
-    held = {row.ledger_id for row in rows if row.kind not in ("upload", "streaming")}
+    held = {row.ledger_id for row in rows if row.kind in ("jcloud", "filesystem")}
+    seen = held | {row.ledger_id for row in rows if row.kind == "bookies"}
     current = {row.ledger_id for row in rows if row.judged.verdict in ("current", "unfinished")}
     taken = {(row.ledger_id, row.copy) for row in rows}
     for topic in state.topics.values():
-        if topic.compacted_ledger_id and topic.compacted_ledger_id not in held:
+        if topic.compacted_ledger_id and topic.compacted_ledger_id not in seen:
             said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
             yield Row(topic.compacted_ledger_id, topic.topic, "", "none", Judged("compacted", said))
         for record in topic.ledgers:
@@ -138,7 +141,7 @@ def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
             if record.complete and named not in taken and (record.uuid or record.ledger_id not in held):
                 said = "The broker reads this ledger from offloaded objects, and they are not here."
                 yield _absent_row(record, Judged("missing", said))
-        for record in absent_ledgers(topic, held):
+        for record in absent_ledgers(topic, seen):
             if not record.complete and record.ledger_id not in state.disputed:
                 said = "The broker has this ledger in BookKeeper, as far as the saved metadata tell."
                 yield _absent_row(record, Judged("not_offloaded", said))

@@ -14,11 +14,16 @@ from pulsar_backlog.reconciliation.values import Row
 _SAVED = "listed objects against the saved admin JSON"
 
 
-def findings_of_inventory(rows: Iterable[Row]) -> Iterator[Finding]:
-    """Findings about what is stored, a few for a topic or a place at most."""
+def findings_of_inventory(rows: Iterable[Row], listed_whole: bool = True) -> Iterator[Finding]:
+    """Findings about what is stored, a few for a topic or a place at most.
+
+    Args:
+        rows: of `inventory`.
+        listed_whole: whether all of the source could be listed; else what seems absent may lie in the rest.
+    """
     rows = list(rows)
     stored = {row.ledger_id for row in rows if row.kind in ("jcloud", "filesystem")}
-    yield from _by_topic(rows, stored, "S30", "missing", "The broker reads attempts that are not here of")
+    yield from _by_topic(rows, stored, "S30", "missing", "The broker reads attempts that are not here of", listed_whole)
     yield from _by_topic(rows, stored, "S32", "unlisted", "The topic's saved list of ledgers passes over")
     needless = [row for row in rows if row.leaks]
     if needless:
@@ -35,7 +40,9 @@ def finding_of_uploads(error: SourceError) -> Finding:
     return Finding("S34", "uploads", message, sureness="cannot_tell", reason="the store did not list them")
 
 
-def _by_topic(rows: Iterable[Row], stored: Collection[int], code: str, verdict: str, words: str) -> Iterator[Finding]:
+def _by_topic(
+    rows: Iterable[Row], stored: Collection[int], code: str, verdict: str, words: str, sure: bool = True
+) -> Iterator[Finding]:
     """One for each topic, of ledgers of which something is stored."""
     by_topic: dict[str | None, list[Row]] = defaultdict(list)
     for row in rows:
@@ -49,7 +56,8 @@ def _by_topic(rows: Iterable[Row], stored: Collection[int], code: str, verdict: 
             topic=topic,
             ledger_id=found[0].ledger_id,
             count=len(found),
-            reason=_SAVED,
+            sureness="certain" if sure else "cannot_tell",
+            reason=_SAVED if sure else "parts of the source could not be listed",
             evidence=tuple(f"ledger {row.ledger_id}" for row in found),
         )
 

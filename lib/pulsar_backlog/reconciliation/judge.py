@@ -46,6 +46,8 @@ class Knowledge:
 
 def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger."""
+    if one.kind == "bookies":
+        return Judged("bookkeeper", "Files of bookies hold it, with other ledgers: BookKeeper alone may delete there.")
     if one.kind == "streaming":
         return Judged(
             "undecided", "Streaming offload: metadata name its objects as segments, which no admin JSON shows."

@@ -24,6 +24,7 @@ Verdict = Literal[
     "missing",
     "not_offloaded",
     "compacted",
+    "bookkeeper",
 ]
 
 

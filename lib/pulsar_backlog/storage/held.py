@@ -39,8 +39,12 @@ _held: OrderedDict[Path, _Held] = OrderedDict()
 
 
 def table_folder(out: str, table: Table) -> Path | None:
-    """The local folder of a table; None where it lies elsewhere."""
-    return local_out(table_path(out, table))
+    """The local folder of a table; None where it lies elsewhere, and where delta-rs does not find it.
+
+    delta-rs takes `%` in a path for the beginning of an escape, behind links too; Spark does not.
+    """
+    folder = local_out(table_path(out, table))
+    return None if folder is None or "%" in str(folder.resolve()) else folder
 
 
 def held_rows(out: str, table: Table) -> pa.Table | None:

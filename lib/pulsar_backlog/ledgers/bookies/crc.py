@@ -9,6 +9,8 @@ import numpy as np
 from pulsar_backlog.wire.jit import compiled, crc32c
 
 _META = 32
+_POLYNOMIAL = np.uint32(0x82F63B78)
+_LENGTH_BITS = 32
 
 
 @compiled
@@ -18,40 +20,32 @@ def _joined(crc: int, second: int, length: int, zeros: Any) -> int:
     bit = 0
     while length:
         if length & 1:
-            product = np.uint32(0)
-            for i in range(32):
-                if register & (np.uint32(1) << np.uint32(i)):
-                    product ^= zeros[bit, i]
-            register = product
+            register = (
+                zeros[bit, 0, register & np.uint32(0xFF)]
+                ^ zeros[bit, 1, (register >> np.uint32(8)) & np.uint32(0xFF)]
+                ^ zeros[bit, 2, (register >> np.uint32(16)) & np.uint32(0xFF)]
+                ^ zeros[bit, 3, register >> np.uint32(24)]
+            )
         length >>= 1
         bit += 1
     return int(np.uint32(register ^ np.uint32(second)))
 
 
-def _zero_operators() -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """Row k: what 2**k zero bytes make of each bit of a CRC register."""
-    byte = np.empty(32, dtype=np.uint64)
-    for i in range(32):
-        register = 1 << i
-        for _ in range(8):
-            register = (register >> 1) ^ (0x82F63B78 if register & 1 else 0)
-        byte[i] = register
-    rows = [byte]
-    for _ in range(31):
-        last = rows[-1]
-        rows.append(np.array([_apply(last, int(column)) for column in last], dtype=np.uint64))
-    return np.array(rows).astype(np.uint32)
+def _zero_tables() -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """Table k: what 2**k zero bytes make of a CRC register, by each of its bytes."""
+    registers = np.arange(256, dtype=np.uint32) << (8 * np.arange(4, dtype=np.uint32))[:, None]
+    for _ in range(8):
+        registers = (registers >> np.uint32(1)) ^ np.where(registers & 1, _POLYNOMIAL, np.uint32(0))
+    tables = [registers]
+    for _ in range(_LENGTH_BITS - 1):
+        last, half = tables[-1], np.zeros_like(registers)
+        for k in range(4):
+            half ^= last[k][(last >> np.uint32(8 * k)) & np.uint32(0xFF)]
+        tables.append(half)
+    return np.array(tables)
 
 
-def _apply(operator: Any, register: int) -> int:
-    result = 0
-    for i in range(32):
-        if register >> i & 1:
-            result ^= int(operator[i])
-    return result
-
-
-_ZEROS = _zero_operators()
+_ZEROS = _zero_tables()
 
 
 @compiled

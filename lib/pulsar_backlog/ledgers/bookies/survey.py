@@ -31,8 +31,8 @@ GAP_BYTES = 256 * 1024
 THREADS = 4
 MAX_GAPS = 100
 """Damaged stretches of one file that are told one by one; the rest is only counted."""
-LOOKED_AT = 4
-"""Entries of a ledger, at the beginning of a file, that are looked at to know whether it holds messages."""
+LOOKED_AT = 8
+"""Entries of a ledger, in the first window of a file that has some, looked at to know whether it holds messages."""
 
 _COLUMNS = ("ledger", "offset", "length", "first", "last", "count", "lac")
 
@@ -162,8 +162,9 @@ class _Reader:
             if ledger in self._found.messages:
                 continue
             places, sizes = records[kernel.PLACE, first:end], records[kernel.SIZE, first:end]
-            whole = (places + kernel.SIZE_BYTES + sizes <= buffer.size).nonzero()[0][:LOOKED_AT]
+            whole = (places + kernel.SIZE_BYTES + sizes <= buffer.size).nonzero()[0]
             if len(whole):
+                whole = whole[np.unique(np.linspace(0, len(whole) - 1, LOOKED_AT).astype(np.int64))]
                 self._found.messages[ledger] = _messages(buffer, places[whole], sizes[whole])
 
 

@@ -28,6 +28,7 @@ _WORDS = {
     "undecided": "nothing tells",
     "missing": "the broker reads these, and they are not here",
     "not_offloaded": "in BookKeeper",
+    "bookkeeper": "in files of bookies, which are BookKeeper's own",
     "compacted": "compacted views of topics, in BookKeeper",
 }
 _STAYS = {
