@@ -203,3 +203,16 @@ def test_times_and_maps_come_back_as_they_were(spark: SparkSession, tmp_path: Pa
     assert held_rows(str(tmp_path), TABLES["runs"]) == made
     (found,) = read_table(spark, str(tmp_path), TABLES["runs"]).collect()
     assert (found["rows"], found["options"], found["versions"]) == ({"entries": 3}, {"a": "1"}, {})
+
+
+def test_rows_behind_a_piece_without_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """As a table holds them whose first file has none: an audit whose first job found nothing."""
+    out = str(tmp_path)
+    replace_rows(spark, [], out, FINDINGS, mine())
+    replace_slice(
+        spark.createDataFrame([finding("C01", 1), finding("C02")], schema_of(FINDINGS)), out, FINDINGS, mine()
+    )
+    assert [row["code"] for row in read_table(spark, out, FINDINGS).orderBy("code").collect()] == ["C01", "C02"]
+    schema = arrow_schema(FINDINGS)
+    pieces = pa.concat_tables([schema.empty_table(), pa.Table.from_pylist([finding("C03")], schema=schema)])
+    assert delta.frame_of(spark, pieces, schema_of(FINDINGS)).count() == 1

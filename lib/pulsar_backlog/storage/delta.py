@@ -79,9 +79,14 @@ def logged_rows(out: str, table: Table) -> int | None:
     return None if rows is None or None in rows else sum(filter(None, rows))
 
 
+def in_one_piece(rows: pa.Table) -> pa.Table:
+    """The same rows as Spark must get them: it takes a piece without rows for the end, and drops what stands behind."""
+    return rows.combine_chunks()
+
+
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
     """Rows that the driver holds as a frame; in one partition where the work is small, so that nothing is shuffled."""
-    frame = spark.createDataFrame(rows, schema=_loose(schema))
+    frame = spark.createDataFrame(in_one_piece(rows), schema=_loose(schema))
     return frame.coalesce(1) if holds_results(spark) else frame
 
 
@@ -190,7 +195,7 @@ def _inside(spark: SparkSession, rows: pa.Table, table: Table, part: Column) -> 
     """Whether each row lies in a slice: of local rows Spark tells without a job."""
     numbered = rows.append_column("_row", pa.array(range(rows.num_rows), pa.int64()))
     schema = StructType([*schema_of(table).fields, StructField("_row", LongType())])
-    inside = spark.createDataFrame(numbered, schema=schema).filter(part).select("_row")
+    inside = spark.createDataFrame(in_one_piece(numbered), schema=schema).filter(part).select("_row")
     found = {row["_row"] for row in inside.collect()}
     return [number in found for number in range(rows.num_rows)]
 
