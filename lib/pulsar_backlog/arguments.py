@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
+from pulsar_backlog.ledgers.budget import Budget
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
+from pulsar_backlog.options import (
+    JOB_OPTIONS,
+    OPTIONS,
+    Options,
+    given_options,
+    in_time_order,
+    parse_instant,
+    parse_percent,
+)
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.store import Source
@@ -76,6 +85,11 @@ def scope_of(options: Options) -> Scope:
         parse_instant(options.since) if options.since else None,
         parse_instant(options.until) if options.until else None,
     )
+
+
+def budget_of(options: Options) -> Budget:
+    """How much a command line lets an audit read; its options are already checked."""
+    return Budget(options.budget_bytes, options.limit, parse_percent(options.sample) if options.sample else None)
 
 
 def source_of(options: Options) -> Source:

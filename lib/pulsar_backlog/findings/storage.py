@@ -1,6 +1,9 @@
 """`S`: how ledgers lie in their store, and what the broker says of them."""
 
-from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_REJECTS, FindingKind
+from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_INVENTORY, SQL_REJECTS, FindingKind
+
+LEFT_UNREAD = "S40"
+"""Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
 
 KINDS = (
     FindingKind("S01", "nothing_to_audit", "error",
@@ -26,7 +29,7 @@ KINDS = (
     FindingKind("S05", "data_without_index", "warning",
         "A data object has no index object: the broker cannot read this copy. It was scanned without one.",
         "An offload attempt that failed before the index was written, or a partial copy.",
-        "If another complete copy exists this one is a leftover; otherwise copy the index, or rely on the scan.",
+        "If another complete copy exists this one is a leftover; otherwise copy the index, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or rely on the scan.",
         SQL_COPIES, f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
     FindingKind("S06", "several_copies", "info",
         "The ledger was offloaded more than once; one copy was scanned, the others are leftovers.",
@@ -41,7 +44,7 @@ KINDS = (
     FindingKind("S08", "bad_index", "error",
         "The index object cannot be decoded: the broker cannot read this ledger. It was scanned without it where data exists.",
         "A truncated or overwritten object.",
-        "Fetch the index again from the bucket; if it is damaged there, export what the scan could read.",
+        "Fetch the index again from the bucket; if it is damaged there, make a new one of an object (pulsar-backlog rebuild-index SOURCE LEDGER --to DIR), or export what the scan could read.",
         SQL_COPIES, f"{OFFLOADER}/OffloadIndexBlockImpl.java"),
     FindingKind("S09", "index_disagrees", "error",
         "The index contradicts itself, the data or the ledger metadata, so a broker may not find all entries.",
@@ -143,4 +146,34 @@ KINDS = (
         "A broker that took over the topic, or an auditor after a bookie failed.",
         "Nothing to do by itself; where a topic cannot be loaded, compare the ledger's state in saved admin JSON.",
         SQL_COPIES, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/BookieImpl.java"),
+    FindingKind("S30", "broker_copy_absent", "error",
+        "The broker reads an offload attempt that the source does not hold; the source holds another attempt of the same ledger. Clients cannot read this ledger, unless the source is only a part of the bucket.",
+        "The attempt's objects were deleted or not copied, or saved admin JSON of another cluster was given.",
+        "Look for the objects of the attempt named in the inventory table (column broker_uuid). Do not delete the attempt that is here: it may be the last copy.",
+        SQL_INVENTORY, f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
+    FindingKind("S31", "stored_without_need", "info",
+        "Objects are stored and paid for that no broker needs: leftovers of offload attempts, and ledgers that the broker deleted.",
+        "An offload attempt was retried, or a deletion failed, and nothing deletes such objects later.",
+        "See what they cost, and have a list written for the tools of the store. Nothing is deleted here.",
+        "pulsar-backlog inventory OUT", f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java"),
+    FindingKind("S32", "ledger_not_in_metadata", "warning",
+        "Ledgers are stored that their topic's saved list of ledgers passes over: it has older and newer ones. Brokers do not read them.",
+        "The metadata lost the ledger, or objects of another cluster lie in the same place.",
+        "Do not delete them before it is known whose they are: their messages may be wanted and nowhere else.",
+        SQL_INVENTORY, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java"),
+    FindingKind("S33", "topic_not_in_metadata", "info",
+        "Ledgers are stored of topics that the saved metadata do not know, so nobody can say whether they are needed.",
+        "The topic was deleted, belongs to another cluster that uses the same place, or was not saved.",
+        "Save the metadata of these topics too; see with pulsar-admin whether they still exist.",
+        "pulsar-backlog inventory OUT", f"{OFFLOADER}/BlobStoreManagedLedgerOffloader.java"),
+    FindingKind("S34", "uploads_not_listed", "info",
+        "Uploads that were never finished could not be listed; their parts cost as much as objects, and no listing shows them.",
+        "The permission s3:ListBucketMultipartUploads is missing.",
+        "Give the permission (conf/permissions/s3.json) and run the audit again, or set a lifecycle rule that ends such uploads.",
+        AUDIT, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html"),
+    FindingKind(LEFT_UNREAD, "left_unread", "warning",
+        "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
+        "--budget-bytes, --sample or --limit of this run.",
+        "Run the audit again without that option, or again with it: what is read stays read, and the next older ledgers follow.",
+        AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/proto/MLDataFormats.proto"),
 )

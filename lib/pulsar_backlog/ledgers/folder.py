@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,13 @@ class Folder:
                 if stat.S_ISDIR(status.st_mode):
                     below.append(path)
                 elif stat.S_ISREG(status.st_mode):
-                    yield StoredObject(_text(path), status.st_size, f"mtime-{status.st_mtime_ns}")
+                    written = status.st_mtime_ns
+                    yield StoredObject(_text(path), status.st_size, f"mtime-{written}", written // 1_000_000)
             waiting += reversed(below)
+
+    def unfinished(self) -> Iterator[Upload]:
+        """None: what was written to a folder is a file."""
+        return iter(())
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of a file, fewer where it ends before."""

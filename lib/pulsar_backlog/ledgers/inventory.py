@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.copies import Examined, Problem
+from pulsar_backlog.ledgers.copies import CLUSTER_KEY, Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
 from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
@@ -151,6 +151,9 @@ def _copy(
 ) -> LedgerCopy:
     data, index = found.pair.data, found.pair.index
     metadata = found.metadata
+    written = [stored.modified_ms for stored in (data, index) if stored is not None]
+    times = [time for time in written if time is not None]
+    times = times if len(times) == len(written) else []
     return LedgerCopy(
         topic=topic,
         ledger_id=found.pair.ledger_id,
@@ -175,6 +178,9 @@ def _copy(
         blocks=found.blocks,
         structure_faults=found.faults,
         checksum_uri=found.pair.checksums.path if found.pair.checksums else None,
+        pulsar_cluster=found.user_metadata.get(CLUSTER_KEY),
+        first_written_ms=min(times, default=None),
+        last_written_ms=max(times, default=None),
     )
 
 

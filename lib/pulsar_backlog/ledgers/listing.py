@@ -148,20 +148,38 @@ def kind_of(folder: str, name: str) -> str | None:
     return "streaming" if _STREAMING.fullmatch(name) else None
 
 
-def look_at_others(source: Source, listing: Listing) -> tuple[dict[str, Tally], Tally, list[SourceError]]:
-    """Ledgers of other kinds by kind, and foreign objects, by the first bytes too; what could not be looked into."""
-    unsupported: dict[str, Tally] = {}
-    foreign = Tally(listing.foreign.count, listing.foreign.examples.copy())
-    unreadable: list[SourceError] = []
+@dataclass
+class Others:
+    """Objects that are no ledger of a kind that is read, by their first bytes too.
+
+    Attributes:
+        kinds: ledgers of other kinds, by kind.
+        foreign: objects that are no ledger's.
+        unreadable: what could not be looked into.
+        streaming: objects of streaming offload.
+    """
+
+    foreign: Tally
+    kinds: dict[str, Tally] = field(default_factory=dict)
+    unreadable: list[SourceError] = field(default_factory=list)
+    streaming: list[StoredObject] = field(default_factory=list)
+
+
+def look_at_others(source: Source, listing: Listing) -> Others:
+    """Look into what by its name could be a ledger of another kind."""
+    others = Others(Tally(listing.foreign.count, listing.foreign.examples.copy()))
     for kind, stored in listing.others:
         try:
             begins = source.read(stored.path, 0, 4).tobytes()
         except SourceError as error:
-            unreadable.append(error)
+            others.unreadable.append(error)
             continue
-        is_kind = begins.startswith(_MAGIC_OF_KIND[kind])
-        (unsupported.setdefault(kind, Tally()) if is_kind else foreign).add(stored.path)
-    return unsupported, foreign, unreadable
+        if begins.startswith(_MAGIC_OF_KIND[kind]):
+            others.kinds.setdefault(kind, Tally()).add(stored.path)
+            others.streaming.append(stored)
+        else:
+            others.foreign.add(stored.path)
+    return others
 
 
 def _numbered(found: _Attempts) -> list[Pair]:

@@ -20,7 +20,7 @@ from pulsar_backlog.ledgers.bookies.address import FORM, folders_of, is_bookies
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 OnError = Callable[[SourceError], None]
 
@@ -36,6 +36,8 @@ class _Place(Protocol):
     """What a kind of storage gives; all but `list` raise `SourceError` for any fault."""
 
     def list(self, on_error: OnError) -> Iterator[StoredObject]: ...
+
+    def unfinished(self) -> Iterator[Upload] | None: ...
 
     def read(self, path: str, start: int, end: int) -> Bytes: ...
 
@@ -81,6 +83,14 @@ class Source:
             SourceError: without `on_error` only.
         """
         yield from self._place.list(on_error or _raise)
+
+    def unfinished(self) -> Iterator[Upload] | None:
+        """Multipart uploads to the source that were never finished; None where its store has no way to tell.
+
+        Raises:
+            SourceError: they cannot be listed; also while they are taken.
+        """
+        return self._place.unfinished()
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes `start` (inclusive) to `end` (exclusive), fewer where the object ends before; not to be written to.

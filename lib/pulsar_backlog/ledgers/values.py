@@ -20,6 +20,9 @@ WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
+MAX_FAULTS_TOLD = 20
+"""Faults of one copy that its row in `ledgers` tells of."""
+
 Kind = Literal["jcloud", "filesystem", "bookies"]
 """How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, or in the entry logs
 and journals of bookies."""
@@ -36,11 +39,30 @@ class StoredObject:
         path: key relative to the source.
         size: bytes.
         etag: version tag, or None when the store gives none (then the modification time stands in).
+        modified_ms: when it was written, milliseconds, or None when the store does not say.
     """
 
     path: str
     size: int
     etag: str | None
+    modified_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A multipart upload that was neither finished nor given up: its parts are paid for, and no listing shows them.
+
+    Attributes:
+        path: key it is for, relative to the source.
+        upload_id: what the store calls it.
+        started_ms: when it began, milliseconds, or None when the store does not say.
+        size: bytes of its parts, or None when they could not be listed.
+    """
+
+    path: str
+    upload_id: str
+    started_ms: int | None
+    size: int | None
 
 
 @dataclass(frozen=True)
@@ -274,6 +296,9 @@ class LedgerCopy:
         faults: codes of the findings about this copy, sorted.
         blocks: data blocks in order, or parts of a MapFile; empty when nothing can be scanned.
         structure_faults: what is wrong in the index, and in the data where no block is; the walk tells of the blocks.
+        pulsar_cluster: Pulsar's own name of the cluster that wrote it, or None where the objects do not say.
+        first_written_ms: when the earlier of its objects was written, by the store, or None where that is not known.
+        last_written_ms: when the later one was.
     """
 
     topic: str | None
@@ -299,6 +324,14 @@ class LedgerCopy:
     blocks: tuple[Block, ...]
     structure_faults: tuple[Fault, ...]
     checksum_uri: str | None = None
+    pulsar_cluster: str | None = None
+    first_written_ms: int | None = None
+    last_written_ms: int | None = None
+
+    @property
+    def uuid(self) -> str:
+        """The offload attempt's UUID; `copy` numbers a second one stored elsewhere in the source."""
+        return self.copy.partition("#")[0]
 
     def uri_of(self, fault: Fault) -> str | None:
         """The object that one of the `structure_faults` is in."""
@@ -340,6 +373,10 @@ class LedgerCopy:
             "selected": self.selected,
             "status": self.status,
             "blocks": [_without_last(asdict(block)) for block in self.blocks],
+            "structure_faults": [
+                {"uri": self.uri_of(fault), "code": fault.code, "offset": fault.offset, "field": fault.field}
+                for fault in self.structure_faults[:MAX_FAULTS_TOLD]
+            ],
             "faults": list(self.faults),
         }
 

@@ -29,6 +29,7 @@ TABLE = Table(
         required("selected", "boolean", "Whether this copy is the one that is scanned."),
         required("status", "string", "`ok`, `damaged` (readable in part), `unreadable` (nothing can be scanned), `spare` (another copy is scanned)."),
         required("blocks", "array<struct<offset:bigint,length:bigint,first_entry_id:bigint,entry_count:bigint,uri:string,last_entry_id:bigint>>", "Data blocks, or parts of a MapFile, to scan: place in the data object, first entry id, and how many entries each must hold (null when unknown). Of `bookies` stretches, which may overlap: also the file (`uri`) and the greatest entry id; the number of entries is the least that it holds."),
+        required("structure_faults", "array<struct<uri:string,code:string,offset:bigint,field:string>>", "What is wrong in the index, and in the data where no block is: reject code and place; at most 20. What is wrong in blocks is in `rejects`."),
         required("faults", "array<string>", "Codes of the findings about this copy, sorted; empty when there are none."),
     ),
     key=("cluster", "ledger_id", "copy"),

@@ -73,5 +73,9 @@ PAYLOAD_CODES: dict[str, str] = {
     "batch_member_undecodable": "The metadata of a message in the batch is not valid protobuf.",
     "batch_trailing_bytes": "The batch holds bytes after its last message.",
 }
-REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES}
+COMPACTED_CODES: dict[str, str] = {
+    "compacted_bad_id": "The message id before an entry of a compacted ledger cannot be read.",
+    "compacted_bad_length": "A length in an entry of a compacted ledger is impossible.",
+}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES}
 """Every code with its sentence."""
