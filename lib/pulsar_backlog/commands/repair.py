@@ -190,9 +190,9 @@ def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
 @contextmanager
 def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None, ledgers: Ledgers) -> Iterator[Door]:
     from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.protocol.connection import Service
     from pulsar_backlog.repair.broker.client import opened_client
     from pulsar_backlog.repair.broker.cluster import Door
-    from pulsar_backlog.repair.broker.connection import Service
 
     with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
         yield Door(

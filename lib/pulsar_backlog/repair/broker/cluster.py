@@ -11,8 +11,8 @@ import pulsar
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.protocol.connection import Service, connection_to_owner
 from pulsar_backlog.repair.broker.client import Keys
-from pulsar_backlog.repair.broker.connection import Service, connection_to_owner
 
 
 @dataclass(frozen=True)
