@@ -33,6 +33,7 @@ from pulsar_backlog.progress import Progress, progress
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.storage.delta import (
     direct_writes,
     exists,
@@ -64,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
-    source = source_of(context.options)
+    source = source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism)
     digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
     made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
@@ -78,7 +79,7 @@ def scan(context: JobContext) -> JobResult:
         for group in groups_of(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
-    findings = findings_frame(context, findings_of_changed(changed))
+    findings = findings_frame(context, [*findings_of_changed(changed), *findings_of_end(context.options)])
     scans, rejects, facts = (_mine(context, name) for name in ("scans", "rejects", "ledger_facts"))
     origin = Origin(context.cluster, JOB)
     found = findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))

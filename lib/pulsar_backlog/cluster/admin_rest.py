@@ -85,6 +85,10 @@ class AdminRest:
         """Names of the clusters of the instance."""
         return self._names("/admin/v2/clusters")
 
+    def brokers(self) -> list[str]:
+        """`host:port` of the web services of the cluster's brokers; needs a superuser."""
+        return self._names("/admin/v2/brokers")
+
     def settings(self) -> Mapping[str, object]:
         """The settings with which the answering broker runs; needs a superuser."""
         return self._object("/admin/v2/brokers/configuration/runtime")
@@ -118,6 +122,10 @@ class AdminRest:
     def object_of(self, topic: str, kind: str, query: Mapping[str, str] | None = None) -> Mapping[str, object]:
         """A document about a topic, parsed."""
         return self._object(f"{parse_topic(topic).path}/{kind}", query)
+
+    def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
+        """What is said of one entry beside its payload."""
+        return self._http.headers(f"{parse_topic(topic).path}/ledger/{ledger_id}/entry/{entry_id}")
 
     def policy(self, topic: str, kind: str) -> object:
         """A policy that is in force for a topic, such as `retention`; None when none is set anywhere."""

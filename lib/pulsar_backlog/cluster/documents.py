@@ -84,6 +84,7 @@ class Document:
     offloaded_ledger_id: int | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
+    open_bytes: int | None = None
 
 
 def documents(file: Fields, path: str = "") -> Iterator[Document]:
@@ -142,6 +143,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         terminated=None if state is None else state == "Terminated",
         cursors=cursors_of_internal_stats(cursors, path, known_until_ms),
         # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
+        open_bytes=body.integer("currentLedgerSize"),
         compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else None,
     )
 

@@ -140,6 +140,16 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         raise UsageError(f"{path} is not the index of a snapshot: delete the folder and begin anew") from None
 
 
+def saved_entries(folder: Path) -> list[Entry]:
+    """What became of each topic of a snapshot, the newest of each; none where the folder is no snapshot."""
+    path = folder / INDEX_NAME
+    if not path.is_file():
+        return []
+    lines = [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+    found = {line["topic"]: Entry(**{**line, "files": tuple(line["files"])}) for line in lines if "topic" in line}
+    return list(found.values())
+
+
 def write_file(path: Path, content: bytes) -> None:
     """Write a file that is there as a whole or not at all.
 

@@ -50,6 +50,7 @@ class TopicState:
         terminated: whether nothing can be published any more; None when that was not saved.
         cursors: of all documents about the topic; one cursor may be there several times.
         compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
+        open_bytes: of the entries of the ledger that is open; None when that was not saved.
         deduplicated: whether the broker dropped duplicates then; None when that was not saved.
     """
 
@@ -65,6 +66,7 @@ class TopicState:
     deduplicated: bool | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
+    open_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
-Kind = Literal["jcloud", "filesystem"]
-"""How a ledger is stored: by the object-store offloader, or as a MapFile by the filesystem offloader."""
+Kind = Literal["jcloud", "filesystem", "live"]
+"""How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, or where a broker
+reads it for us."""
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -189,6 +190,7 @@ class FrameBatch:
         length: bytes of each entry body.
         faults: what was wrong around the entries.
         compressed: where they lie in the data object; None where they are stored as they are.
+        address: place of each entry, where that is not `base` and `offset`; None where it is.
     """
 
     buffer: Bytes
@@ -198,12 +200,18 @@ class FrameBatch:
     length: Int64s
     faults: tuple[Fault, ...]
     compressed: Compressed | None = None
+    address: Int64s | None = None
+
+    @property
+    def places(self) -> Int64s:
+        """Place of each entry in the data object; without meaning where it was compressed."""
+        return self.offset + self.base if self.address is None else self.address
 
     def place(self, path: str, at: int) -> Place:
         """Where entry number `at` of the batch lies in the object `path`."""
         length = int(self.length[at])
         if self.compressed is None:
-            return Place(path, self.base + int(self.offset[at]), length)
+            return Place(path, int(self.places[at]), length)
         found = self.compressed
         return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 
