@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -80,6 +81,14 @@ class AdminRest:
     def version(self) -> str:
         """Of the broker that answers."""
         return self._http.request("GET", "/admin/v2/brokers/version").decode(errors="replace").strip()
+
+    def time_ms(self) -> int | None:
+        """The clock of the broker that answers, to the second before; None where it tells none."""
+        told = self._http.headers("/admin/v2/brokers/version").get("Date")
+        try:
+            return int(parsedate_to_datetime(told).timestamp() * 1000) if told else None
+        except ValueError:
+            return None
 
     def clusters(self) -> list[str]:
         """Names of the clusters of the instance."""

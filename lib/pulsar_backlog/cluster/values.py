@@ -43,7 +43,7 @@ class TopicState:
         last_confirmed: (ledger id, entry id) of the last entry; entry id -1 when that ledger is empty.
         last_ledger_created_ms: when the newest ledger was begun.
         known_until_ms: no entry followed `last_confirmed` before this time; without `last_confirmed`, no
-            ledger followed the last one. A lower bound: nothing in a snapshot says when it was taken.
+            ledger followed the last one. A lower bound: of the documents, only a snapshot says when it asked.
         publishers: producers that were connected.
         subscriptions: by name, as the newest stats say.
         state: of the managed ledger, such as `LedgerOpened`.

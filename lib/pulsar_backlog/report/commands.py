@@ -27,7 +27,7 @@ def fill(template: str, *, source: str, out: str, finding: FindingRow | None) ->
     ledger_id = finding["ledger_id"] if finding else None
     where = "" if ledger_id is None else f" WHERE ledger_id = {int(ledger_id)}"
     values: dict[str, Callable[[], str]] = {
-        "SOURCE": lambda: shell_word(source),
+        "SOURCE": lambda: _source(source, out),
         "OUT": lambda: shell_word(out),
         "SUBJECT": lambda: _topic_word(finding),
         "LEDGER:ENTRY": lambda: _first_position(finding),
@@ -52,3 +52,10 @@ def _first_position(finding: FindingRow | None) -> str:
     own = position(finding["ledger_id"], finding["entry_id"])
     shown = [own] if own else [e for e in finding["evidence"] if _POSITION.match(e)]
     return shown[0] if shown else "LEDGER:ENTRY"
+
+
+def _source(source: str, out: str) -> str:
+    """The source as a command names it: brokers, with the snapshot that says what they hold."""
+    if not source.startswith(("pulsar://", "pulsar+ssl://")):
+        return shell_word(source)
+    return f"{shell_word(source)} --admin {shell_word(f'{out}/live/begin')} --admin-url http://broker:8080"

@@ -41,11 +41,12 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     """What the books of each ledger say: rejected entries, missing entries, damaged blocks, lengths, unread parts."""
     first = Window.partitionBy("ledger_id", "scope").orderBy("offset", "code")
     place = f.concat_ws(" ", "code", f.concat(f.lit("at "), "uri", f.lit("+"), f.col("offset").cast("string")))
+    entry = f.concat(f.col("code"), f.lit(" at "), f.concat_ws(":", "ledger_id", "entry_id"))
     listed = rejects.withColumn("number", f.row_number().over(first)).filter(f.col("number") <= MAX_EVIDENCE)
     evidence = listed.groupBy("ledger_id").agg(
         f.collect_list(f.when(f.col("scope") == "entry", place)).alias("entry_evidence"),
         f.collect_list(f.when(f.col("scope") == "structure", place)).alias("structure_evidence"),
-        f.collect_list(f.when(f.col("scope") == "hidden", place)).alias("hidden_evidence"),
+        f.collect_list(f.when(f.col("scope") == "hidden", entry)).alias("hidden_evidence"),
         f.min(f.when(f.col("scope") == "entry", f.col("entry_id"))).alias("first_entry"),
     )
     hidden = rejects.filter(f.col("scope") == "hidden").groupBy("ledger_id").agg(f.count("*").alias("hidden"))

@@ -41,8 +41,8 @@ def access_of(live: Live) -> Access:
     names = (live.token_file, live.ca_file, live.cert_file, live.key_file)
     token_file, ca_file, cert_file, key_file = (Path(name) if name else None for name in names)
     return read_access(
-        token_file, ca_file, cert_file, key_file, live.timeout_seconds, os.environ, token_without_tls=live.token_without_tls,
-        broker_hosts=live.broker_hosts,
+        token_file, ca_file, cert_file, key_file, live.timeout_seconds, os.environ,
+        token_without_tls=live.token_without_tls, broker_hosts=live.broker_hosts,
     )  # fmt: skip
 
 
