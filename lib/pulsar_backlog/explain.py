@@ -14,7 +14,7 @@ from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
-from pulsar_backlog.ledgers.live.values import Live
+from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of

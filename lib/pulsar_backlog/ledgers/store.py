@@ -19,18 +19,14 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
-from pulsar_backlog.ledgers.live.values import Live, is_live
+from pulsar_backlog.ledgers.live.service import LIVE_NEEDED, Live, is_service
+from pulsar_backlog.ledgers.live.values import is_live
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.place import LivePlace
 
 OnError = Callable[[SourceError], None]
-
-LIVE_NEEDED = (
-    "entries of a live topic are read from its brokers: say --admin-url http://broker:8080, and where the source does "
-    "not name the brokers --live pulsar://broker:6650"
-)
 
 
 class Stretch(Protocol):
@@ -167,14 +163,9 @@ def open_source(
         bucket_of(source, endpoint, access)
     elif "://" in source:
         raise UsageError(f"{source!r} is neither a folder, nor a bucket such as {FORMS}, nor pulsar://broker:6650")
-    elif not source or not Path(source).is_dir():
+    elif not source or not _is_folder(source):
         raise UsageError(f"{source!r} is not a folder")
     return Source(source, endpoint, access, live)
-
-
-def is_service(source: str) -> bool:
-    """Whether a source is the service of live brokers."""
-    return source.startswith(("pulsar://", "pulsar+ssl://"))
 
 
 @lru_cache(maxsize=4)
@@ -182,6 +173,13 @@ def _opened_live(live: Live) -> LivePlace:
     from pulsar_backlog.ledgers.live.place import LivePlace  # noqa: PLC0415 - HTTP and protobuf, which few need
 
     return LivePlace(live)
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return Path(source).is_dir()
+    except OSError as error:
+        raise UsageError(f"{source!r} cannot be looked for ({error.strerror}): run as a user who may") from error
 
 
 @lru_cache(maxsize=16)

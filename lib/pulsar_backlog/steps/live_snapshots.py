@@ -22,7 +22,7 @@ from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.live.place import LivePlace, access_of
-from pulsar_backlog.ledgers.live.values import Live
+from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.options import Options, given_options
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.places import local_out

@@ -17,7 +17,8 @@ from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.live import reading
 from pulsar_backlog.ledgers.live.place import LivePlace
 from pulsar_backlog.ledgers.live.reading import Pace
-from pulsar_backlog.ledgers.live.values import Hidden, Live, address_of, entry_at
+from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.live.values import Hidden, address_of, entry_at
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.values import BrokerCopy

@@ -21,7 +21,8 @@ from pulsar_backlog.cluster.snapshot_index import saved_entries
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.live.reading import Pace, Range
-from pulsar_backlog.ledgers.live.values import Hidden, Live, entry_at, live_ledger, stored_ledger
+from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.live.values import Hidden, entry_at, live_ledger, stored_ledger
 from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
 from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
 from pulsar_backlog.protocol.reader import PERMITS

@@ -10,12 +10,9 @@ So whatever reads entries again by path and place (chunks joined, exports, repai
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pulsar_backlog.ledgers.values import StoredObject
-
-DEFAULT_RATE = 10 * 1024 * 1024
-"""Bytes a second that are asked of a cluster: about what one busy consumer takes."""
 
 MARKER, ABORTED = "live_marker", "live_aborted"
 HELD_BACK, NOT_SENT, NOT_GIVEN = "live_held_back", "live_not_sent", "live_not_given"
@@ -27,41 +24,6 @@ _PATH = re.compile(r"(persistent://[^/]+/[^/]+/.+)/(0|[1-9][0-9]{0,18})", re.DOT
 ENTRY_BITS = 28
 """An entry has less than 256 MiB; 2^35 entries of a ledger find room in a signed number of 64 bits."""
 _TAG = re.compile(r"entries-(\d{1,11})")
-
-
-@dataclass(frozen=True)
-class Live:
-    """How a live cluster is reached. It names where secrets lie and holds none, so it may travel to any worker.
-
-    Attributes:
-        service_url: of brokers.
-        admin_url: web service of a broker.
-        snapshot: folder with a snapshot, which says what topics hold; None where nothing is to be listed.
-        max_rate: bytes a second that one process may read.
-        token_file: file that holds the token, or None for the environment's.
-        ca_file: certificates that the servers' must descend from.
-        cert_file: our certificate.
-        key_file: its key.
-        timeout_seconds: how long one answer may take.
-        token_without_tls: whether the token may travel in the clear.
-        broker_hosts: globs on hosts that are the cluster's besides those that it lists.
-    """
-
-    service_url: str
-    admin_url: str
-    snapshot: str | None = None
-    max_rate: int = DEFAULT_RATE
-    token_file: str | None = None
-    ca_file: str | None = None
-    cert_file: str | None = None
-    key_file: str | None = None
-    timeout_seconds: float = 30.0
-    token_without_tls: bool = False
-    broker_hosts: tuple[str, ...] = ()
-
-    def shared_by(self, readers: int) -> Live:
-        """The same for each of several readers, which together keep to the rate."""
-        return replace(self, max_rate=max(1, self.max_rate // max(1, readers)))
 
 
 @dataclass(frozen=True)
