@@ -42,9 +42,13 @@ if TYPE_CHECKING:
 def audit(source: SourceArgument, given: Given, as_json: JsonOption = False, verbose: VerboseOption = False) -> None:
     """Audit offloaded ledgers, or live topics: tables, findings and a report."""
     from pulsar_backlog.config import load_pipelines
-    from pulsar_backlog.steps.live_snapshots import with_snapshot
+    from pulsar_backlog.ledgers.live.service import is_service
 
-    given = with_snapshot({**given, "source": absolute("source", source)})
+    given = {**given, "source": absolute("source", source)}
+    if is_service(source) or "live" in given:
+        from pulsar_backlog.steps.live_snapshots import with_snapshot
+
+        given = with_snapshot(given)
     raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit", as_json=as_json))
 
 

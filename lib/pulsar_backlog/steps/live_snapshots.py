@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.live.place import LivePlace, access_of
 from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options, given_options
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.places import local_out
@@ -54,7 +56,15 @@ def with_snapshot(given: Mapping[str, Any]) -> dict[str, Any]:
             LivePlace(live).knock(topics[0])
         except SourceError as error:
             raise UsageError(str(error)) from None
-    return {**given, "admin": str(folder)}
+    return {**given, "admin": str(folder), **_named(topics, options.topic)}
+
+
+def _named(topics: Sequence[str], globs: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
+    """The option `topic` that names also the partitions of topics that were named without a number."""
+    if globs is None:
+        return {}
+    scope = Scope(globs)
+    return {"topic": (*globs, *(escape(topic) for topic in topics if not scope.names(topic)))}
 
 
 def findings_of_end(options: Options) -> list[Finding]:

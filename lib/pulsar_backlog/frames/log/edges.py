@@ -22,7 +22,7 @@ from pulsar_backlog.frames.chunks.rows import topic_ends
 
 EDGE_COLUMNS = (
     "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
-    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned", "live_last",
+    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned", "live_last", "cut",
 )  # fmt: skip
 
 _NOTHING_SAID = TopicState("")
@@ -38,7 +38,10 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
     short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
     books = scans.groupBy("topic").agg(
-        lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"), hurt_ledgers().alias("hurt")
+        lost.alias("has_rejects"),
+        f.collect_set(f.when(~f.col("complete"), f.col("ledger_id"))).alias("cut"),
+        f.collect_set("ledger_id").alias("scanned"),
+        hurt_ledgers().alias("hurt"),
     )
     still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
     stored = ledgers.groupBy("topic").agg(
@@ -138,8 +141,8 @@ def _edge(
     if not topic.ledgers:
         absent |= {id_ for one in lists for id_, holds in one.items() if holds and id_ not in scanned}
     last = row["last_ledger_id"], row["last_entry_id"]
-    if row.get("live_last"):
-        last = max(last, tuple(row["live_last"]))
+    if (live := row.get("live_last")) and live[0] not in (row.get("cut") or ()):
+        last = max(last, tuple(live))
     at_end = _is_at_end(last, topic.last_confirmed, absent)
     known_until = topic.known_until_ms if at_end else None
     return LogEdge(
