@@ -33,7 +33,8 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
-    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`.
+    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`. `live_last`: where reading of live ledgers ended;
+    `cut`: ledgers that were not read to their end.
     """
     short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
