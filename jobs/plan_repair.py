@@ -26,11 +26,9 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
-from pulsar_backlog.storage.delta import exists, table_version
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
-from pulsar_backlog.tables import TABLES
 from pulsar_backlog.whole_files import replacing
 
 JOB = "plan_repair"
@@ -52,11 +50,11 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     folder = local_out(context.out)
     if folder is None:
         raise UsageError(f"--out {context.out}: the plan is written to a local folder; give one")
-    if not exists(context.spark, context.out, TABLES["stalls"]):
+    if not context.has("stalls"):
         raise UsageError(f"{context.out} says nothing of subscriptions: audit with --admin first")
     sources = PlanTables(context)
     planned = sources.planned()
-    inputs = {name: table_version(context.spark, context.out, TABLES[name]) for name in (*INPUTS, "messages")}
+    inputs = {name: context.version(name) for name in (*INPUTS, "messages")}
     digest = fingerprint(context.options, {"plan": planned.plan.plan_id, **inputs})
     at = folder / PLANS / planned.plan.plan_id
     held = held_back_rows(planned)

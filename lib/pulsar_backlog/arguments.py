@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
+from pulsar_backlog.ledgers.budget import Budget
 from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, LIVE_NEEDED, Live, is_service
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
+from pulsar_backlog.options import (
+    JOB_OPTIONS,
+    OPTIONS,
+    Options,
+    given_options,
+    in_time_order,
+    parse_instant,
+    parse_percent,
+)
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.store import Source
@@ -98,6 +107,11 @@ def live_of(options: Options) -> Live | None:
         options.ca_file, options.cert_file, options.key_file, float(options.timeout_seconds or 30),
         options.token_without_tls is True, options.broker_host or (),
     )  # fmt: skip
+
+
+def budget_of(options: Options) -> Budget:
+    """How much a command line lets an audit read; its options are already checked."""
+    return Budget(options.budget_bytes, options.limit, parse_percent(options.sample) if options.sample else None)
 
 
 def source_of(options: Options) -> Source:

@@ -11,10 +11,12 @@ from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
@@ -57,6 +59,7 @@ def explain_entry(
         raise UsageError(f"{position!r} is not a position: write LEDGER:ENTRY, such as 22:3")
     ledger_id, entry_id = int(match[1]), int(match[2])
     opened = open_source(source, endpoint, live=live)
+    look_at(opened, Scope())  # a store that does not answer, or holds no ledger at all, is no missing ledger
     listing = take_listing(opened)
     copy = _copy_of(opened, listing, ledger_id)
     data, place = _entry_of(opened, copy, entry_id)

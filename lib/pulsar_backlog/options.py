@@ -25,7 +25,7 @@ _WITH_SOURCE = (*_SOURCE, "admin", "topic", "ledger", "since", "until", *_EVERY_
 
 JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "inventory_ledgers": _WITH_SOURCE,
-    "scan_entries": _WITH_SOURCE,
+    "scan_entries": (*_WITH_SOURCE, "budget_bytes", "sample", "limit"),
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
     "model_consumers": ("model", *_EVERY_JOB),
     "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
@@ -122,6 +122,23 @@ def _duration(text: str) -> str:
     return text
 
 
+def parse_percent(text: str) -> float:
+    """The number of a text such as `10%`.
+
+    Raises:
+        ValueError: it is none, or not more than 0 and at most 100.
+    """
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)%?", text, re.ASCII)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise ValueError(f"{text!r} is no percentage such as 10%")
+    return float(match[1])
+
+
+def _percent(text: str) -> str:
+    parse_percent(text)
+    return text
+
+
 def _finding_code(text: str) -> str:
     from pulsar_backlog.findings import CATALOGUE  # noqa: PLC0415 - every command waits for this module, few for codes
 
@@ -147,6 +164,7 @@ Service = Annotated[str, AfterValidator(_service)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-z_]+(=[^,]+)?)*)?$")]
+Percent = Annotated[str, AfterValidator(_percent)]
 Duration = Annotated[str, AfterValidator(_duration)]
 FindingCode = Annotated[str, AfterValidator(_finding_code)]
 RepublishTo = Annotated[str, AfterValidator(_republish_to)]
@@ -266,6 +284,13 @@ class Options(Frozen):
         Annotated[tuple[ModelName, ...], BeforeValidator(_as_tuple)] | None,
         Words("client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated"),
     ] = None
+    budget_bytes: Annotated[
+        Count | None, Words("bytes of data objects that this run reads at most, the newest ledgers first")
+    ] = None
+    sample: Annotated[
+        Percent | None, Words("percentage of each topic's bytes that is read, such as 10; the newest ledgers first")
+    ] = None
+    limit: Annotated[Count | None, Words("ledgers that this run reads at most, the newest first")] = None
     max_ack_ranges: Annotated[
         Count | None, Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000")
     ] = None
@@ -356,7 +381,7 @@ class Options(Frozen):
     ] = None
     message: Annotated[
         Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None,
-        Words("publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated"),
+        Words("republish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored); may be repeated"),
     ] = None
 
     def over(self, below: Options) -> Options:
@@ -373,12 +398,14 @@ class Declared:
         words: what it says of itself.
         kind: what one value is: `str`, `int`, or `bool` for a switch.
         repeated: whether it may be given more than once.
+        choices: its values, where they are few.
     """
 
     name: str
     words: Words
     kind: type
     repeated: bool
+    choices: tuple[str, ...]
 
     @property
     def flag(self) -> str:
@@ -391,11 +418,12 @@ def _declared(name: str) -> Declared:
     words = next(found for found in field.metadata if isinstance(found, Words))
     parts = set(_types_in(field.annotation))
     kind = bool if bool in parts else int if int in parts else str
-    return Declared(name, words, kind, tuple in parts)
+    choices = tuple(part for part in parts if isinstance(part, str))
+    return Declared(name, words, kind, tuple in parts, tuple(sorted(choices)))
 
 
 def _types_in(annotation: object) -> Iterator[object]:
-    """The types an annotation is made of, containers included."""
+    """The types an annotation is made of, containers included, and the values of a `Literal`."""
     yield get_origin(annotation) or annotation
     for inner in get_args(annotation):
         yield from _types_in(inner)

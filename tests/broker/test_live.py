@@ -97,8 +97,8 @@ def test_a_stalled_topic_is_audited_and_drained_without_a_bucket(
         (n, "hidden", "live_marker") for n in hidden
     ]
     findings = {row["code"] for row in rows_of(out, "findings", "code")}
-    assert findings >= {"C06", "C24", "S30"}
-    assert not findings & {"S13", "S16", "E02", "S31"}
+    assert findings >= {"C06", "C24", "S40"}
+    assert not findings & {"S13", "S16", "E02", "S41"}
     (stall,) = rows_of(out, "stalls")
     stuck = [(one["ledger_id"], one["entry_id"]) for one in stall["unacked_positions"]]
     assert (stall["subscription"], stall["kind"], stuck) == ("s", "orphan_hole", [(ledger, 6), (ledger, 7)]), stall

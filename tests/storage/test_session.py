@@ -27,11 +27,11 @@ def entries_of(out: Path, *sizes: int) -> str:
     [((), True), ((100, SMALL_WORK_BYTES - 100), True), ((100, SMALL_WORK_BYTES - 99), False)],
 )
 def test_small_work_is_that_of_few_entries(tmp_path: Path, sizes: tuple[int, ...], small: bool) -> None:
-    assert is_small_work(entries_of(tmp_path, *sizes)) is small
+    assert is_small_work(entries_of(tmp_path, *sizes), SMALL_WORK_BYTES) is small
 
 
 def test_nobody_knows_how_much_lies_in_a_bucket() -> None:
-    assert not is_small_work("s3a://bucket/audit")
+    assert not is_small_work("s3a://bucket/audit", SMALL_WORK_BYTES)
 
 
 def test_the_running_session_suits_itself_to_each_job(
@@ -44,3 +44,14 @@ def test_the_running_session_suits_itself_to_each_job(
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
         plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
         assert ("*(1)" in plan) is (compiled == "true")
+
+
+def test_results_are_held_where_entries_are_few(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "HELD_WORK_BYTES", 10)
+    few, more = entries_of(tmp_path / "few", 10), entries_of(tmp_path / "more", 11)
+    for out, held in ((few, True), (more, False), (None, False), (few, True)):
+        start_session("any", out)
+        assert sessions.holds_results(spark) is held
+        assert (spark.conf.get("spark.sql.adaptive.enabled") == "false") is held

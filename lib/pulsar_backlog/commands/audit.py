@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import Given, JsonOption, SourceArgument, VerboseOption, job_options
+from pulsar_backlog.commands.options import (
+    ConfigOption,
+    Given,
+    JsonOption,
+    MaybeSourceArgument,
+    VerboseOption,
+    job_options,
+)
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
@@ -36,33 +44,47 @@ if TYPE_CHECKING:
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
     "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "token_file",
-    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host", "grace_seconds", "model",
-    "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged", required=("out",),
+    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host", "budget_bytes", "sample",
+    "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
 )  # fmt: skip
-def audit(source: SourceArgument, given: Given, as_json: JsonOption = False, verbose: VerboseOption = False) -> None:
+def audit(
+    given: Given,
+    source: MaybeSourceArgument = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
     """Audit offloaded ledgers, or live topics: tables, findings and a report."""
-    from pulsar_backlog.config import load_pipelines
+    from pulsar_backlog.config import configured
     from pulsar_backlog.ledgers.live.service import is_service
 
-    given = {**given, "source": absolute("source", source)}
-    if is_service(source) or "live" in given:
+    pipeline = configured(config).get("audit")
+    if source is None and pipeline.options.source is None:
+        raise UsageError("SOURCE is missing: name the folder or bucket that holds the offloaded ledgers")
+    if source is not None:
+        given = {**given, "source": absolute("source", source)}
+    asked = given_options(given).over(pipeline.options)
+    if is_service(asked.source or "") or asked.live:
         from pulsar_backlog.steps.live_snapshots import with_snapshot
 
-        given = with_snapshot(given)
-    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit", as_json=as_json))
+        given = {**given, **with_snapshot(asked)}
+    raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
 
 @job_options(*OPTIONS)
 def run(
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml", show_default=False)],
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml or --config", show_default=False)
+    ],
     given: Given,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
-    from pulsar_backlog.config import load_pipelines
+    from pulsar_backlog.config import configured
 
-    raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given, as_json=as_json))
+    raise typer.Exit(run_pipeline(configured(config).get(pipeline), given, as_json=as_json))
 
 
 def run_pipeline(

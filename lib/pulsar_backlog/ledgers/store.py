@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.bookies.address import FORM, folders_of, is_bookies
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.live.service import LIVE_NEEDED, Live, is_service
 from pulsar_backlog.ledgers.live.values import is_live
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.place import LivePlace
@@ -41,6 +42,8 @@ class _Place(Protocol):
 
     def list(self, on_error: OnError) -> Iterator[StoredObject]: ...
 
+    def unfinished(self) -> Iterator[Upload] | None: ...
+
     def read(self, path: str, start: int, end: int) -> Bytes: ...
 
     def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]: ...
@@ -54,10 +57,10 @@ class _Place(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A folder or bucket of offloaded ledgers, opened when first read. Make it with `open_source`.
+    """A folder or bucket of ledgers, or folders of bookies, opened when first read. Make it with `open_source`.
 
     Attributes:
-        source: folder, or address of a bucket.
+        source: folder, or address of a bucket or of bookies.
         endpoint: address of the bucket's service, where it is not the cloud's own, or None.
         access: bounds of what is asked of a bucket.
         live: cluster whose brokers read the ledgers that `source` does not hold, or all where it names the brokers.
@@ -114,6 +117,14 @@ class Source:
         if self.live is not None or stored is None:
             yield from self.live_place.list(told)
 
+    def unfinished(self) -> Iterator[Upload] | None:
+        """Multipart uploads to the source that were never finished; None where its store has no way to tell.
+
+        Raises:
+            SourceError: they cannot be listed; also while they are taken.
+        """
+        return self._stored.unfinished() if self._stored is not None else None
+
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes `start` (inclusive) to `end` (exclusive), fewer where the object ends before; not to be written to.
 
@@ -161,8 +172,12 @@ def open_source(
             raise UsageError(f"{source}: {LIVE_NEEDED}")
     elif is_bucket(source):
         bucket_of(source, endpoint, access)
+    elif is_bookies(source):
+        folders_of(source)
     elif "://" in source:
-        raise UsageError(f"{source!r} is neither a folder, nor a bucket such as {FORMS}, nor pulsar://broker:6650")
+        raise UsageError(
+            f"{source!r} is neither a folder, nor {FORM}, nor pulsar://broker:6650, nor a bucket such as {FORMS}"
+        )
     elif not source or not _is_folder(source):
         raise UsageError(f"{source!r} is not a folder")
     return Source(source, endpoint, access, live)
@@ -185,6 +200,8 @@ def _is_folder(source: str) -> bool:
 @lru_cache(maxsize=16)
 def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
     """The place of a source: its connections, credentials and patience serve all tasks of a process."""
+    if is_bookies(source):
+        return folders_of(source)
     return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
 
 

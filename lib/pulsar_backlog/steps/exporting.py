@@ -119,7 +119,7 @@ def of_topics(frame: DataFrame, topics: list[str] | None) -> DataFrame:
 
 def slice_of(context: JobContext, topics: list[str] | None) -> Column:
     """The part of `messages` that this export replaces."""
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     return mine if topics is None else mine & f.col("topic").isin(*topics)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from glob import escape
 from pathlib import Path
@@ -25,7 +25,7 @@ from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.live.place import LivePlace, access_of
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.options import Options, given_options
+from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.places import local_out
 
@@ -33,16 +33,15 @@ _FOLDER, _BEGIN, _END = "live", "begin", "end"
 _PARALLEL = 4
 
 
-def with_snapshot(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of an audit; where it reads live topics and names no snapshot, one is taken and named.
+def with_snapshot(options: Options) -> dict[str, object]:
+    """What becomes of the options of an audit that reads live topics and names no snapshot: one is taken and named.
 
     Raises:
         UsageError: there is no such topic, or the cluster cannot be reached.
     """
-    options = given_options(given)
     live = live_of(options)
     if live is None or options.admin is not None:
-        return dict(given)
+        return {}
     out = local_out(options.out or "")
     if out is None:
         raise UsageError(
@@ -56,7 +55,7 @@ def with_snapshot(given: Mapping[str, Any]) -> dict[str, Any]:
             LivePlace(live).knock(topics[0])
         except SourceError as error:
             raise UsageError(str(error)) from None
-    return {**given, "admin": str(folder), **_named(topics, options.topic)}
+    return {"admin": str(folder), **_named(topics, options.topic)}
 
 
 def _named(topics: Sequence[str], globs: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
@@ -106,7 +105,7 @@ def _moved(begin: ClusterState, end: ClusterState) -> Iterator[Finding]:
     said = [f"{topic}: {words}" for topic, words in changes.items() if words]
     if said:
         words = f"Topics that moved while they were read: {len(said)}."
-        yield Finding("S31", "live", words, count=len(said), evidence=tuple(said[:MAX_EVIDENCE]))
+        yield Finding("S41", "live", words, count=len(said), evidence=tuple(said[:MAX_EVIDENCE]))
 
 
 def _change(before: TopicState, after: TopicState | None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.logs import keep_trace
+from pulsar_backlog.storage.local_log import CommitConflictError
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
 
@@ -82,7 +83,7 @@ def headline(error: BaseException) -> str:
 
 def _environment_words(error: BaseException, places: list[str]) -> str | None:
     chain = list(_chain(error))
-    if any(type(one).__module__.startswith(_CONFLICTS) for one in chain):
+    if any(isinstance(one, CommitConflictError) or type(one).__module__.startswith(_CONFLICTS) for one in chain):
         return (
             f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta took only what came "
             "first: wait until the other ends, then start this command again"

@@ -65,6 +65,11 @@ def delta_jars() -> list[Path]:
     return paths
 
 
+def unsound_jars() -> list[str]:
+    """Names of the jars that would have to be fetched."""
+    return [name for name in _ARTIFACTS if not _is_sound(jars_folder() / name)]
+
+
 def check_suffix(jar: str, spark_version: str) -> None:
     """Refuse a Delta jar that was built for another Spark.
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -62,8 +62,26 @@ LOCAL_SETTINGS: dict[str, str] = {
 }
 """Settings for one machine; spark-submit's own take precedence."""
 
+SMALL_WORK_SETTINGS: dict[str, str] = {
+    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings while work is small; where it is not, those that the session began with."""
 SMALL_WORK_BYTES = 8 * 1024 * 1024
 """Size of the table `entries` (about 250,000 entries) up to which queries are interpreted."""
+
+HELD_WORK_SETTINGS: dict[str, str] = {
+    # Small tables lie in one partition (`storage.delta.frame_of`): nothing has to be moved for a join or a sum, and a
+    # query is one job of one task. A plan that adapts, and a table that is broadcast, are jobs of their own.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.optimizer.disableHints": "true",
+}
+"""Settings while work is so small that the driver holds what queries give, see `holds_results`."""
+HELD_WORK_BYTES = 1024 * 1024
+"""Size of the table `entries` (about 30,000 entries) up to which that is so."""
+_HOLDS = "spark.pulsar_backlog.holdsResults"
 
 
 def start_session(app: str, out: str | None = None) -> SparkSession:
@@ -79,21 +97,40 @@ def start_session(app: str, out: str | None = None) -> SparkSession:
         UsageError: Java or the Delta jars cannot be had.
     """
     session = SparkSession.getActiveSession() or _new_session(app)
-    if str(session.conf.get("spark.master")).startswith("local"):
-        # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-        compiled = out is None or not is_small_work(out)
-        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+    if tasks_share_disk():
+        few = out is not None and is_small_work(out, HELD_WORK_BYTES)
+        session.conf.set(_HOLDS, str(few).lower())
+        _set(session, HELD_WORK_SETTINGS, few)
+        _set(session, SMALL_WORK_SETTINGS, out is not None and is_small_work(out, SMALL_WORK_BYTES))
     return session
 
 
-def is_small_work(out: str) -> bool:
-    """Whether the entries below a local `out` are so few, or not yet there, that queries over them take no time."""
+def _set(session: SparkSession, settings: Mapping[str, str], on: bool) -> None:
+    for name, value in settings.items():
+        if on:
+            session.conf.set(name, value)
+        else:
+            session.conf.unset(name)
+
+
+def holds_results(session: SparkSession) -> bool:
+    """Whether the driver gathers what is kept and written: one partition, no caches, no tasks that write files."""
+    return session.conf.get(_HOLDS, "false") == "true"
+
+
+def tasks_share_disk() -> bool:
+    """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
+    running = SparkContext._active_spark_context
+    return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
+
+
+def is_small_work(out: str, limit_bytes: int) -> bool:
+    """Whether the entries below a local `out` take at most so many bytes, or are not yet there."""
     folder = local_out(out)
     if folder is None:
         return False
     sizes = (path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
-    return all(total <= SMALL_WORK_BYTES for total in accumulate(sizes))
+    return all(total <= limit_bytes for total in accumulate(sizes))
 
 
 def _new_session(app: str) -> SparkSession:

@@ -1,4 +1,4 @@
-"""Publishing a message once more, so that nothing is published twice.
+"""Republishing a message, so that nothing is published twice.
 
 One producer per topic with a stable name, `pulsar-backlog-<plan>`. Each attempt has the next sequence id, noted in the
 journal before it is used: under broker deduplication, the last one stored says whether the attempt was. Another attempt
