@@ -19,7 +19,7 @@ from pulsar_backlog.commands.options import (
     job_options,
 )
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options import OPTIONS, given_options
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
