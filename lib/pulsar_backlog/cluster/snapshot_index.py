@@ -147,7 +147,7 @@ def saved_entries(folder: Path) -> list[Entry]:
     path = folder / INDEX_NAME
     if not path.is_file():
         return []
-    found = {}
+    found: dict[str, Entry] = {}
     for text in path.read_bytes().splitlines():
         try:
             line = json.loads(text)

@@ -143,7 +143,7 @@ def _edge(
         absent |= {id_ for one in lists for id_, holds in one.items() if holds and id_ not in scanned}
     last = row["last_ledger_id"], row["last_entry_id"]
     if (live := row.get("live_last")) and live[0] not in (row.get("cut") or ()):
-        last = max(last, tuple(live))
+        last = max(last, (live[0], live[1]))
     at_end = _is_at_end(last, topic.last_confirmed, absent)
     known_until = topic.known_until_ms if at_end else None
     return LogEdge(

@@ -109,6 +109,10 @@ class LivePlace:
         del start, end
         return nullcontext(_Stretch(self, path))
 
+    def unfinished(self) -> None:
+        """Brokers keep no uploads."""
+        return None
+
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """Nothing of a live ledger is fetched whole."""
         raise SourceError(self.uri(path), "failed", f"no object of at most {max_bytes} bytes")
