@@ -92,7 +92,7 @@ def _folded(
         cluster=context.cluster,
         edges=edges,
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
-        source=source_of(context.options),
+        source=source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism),
     )
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)

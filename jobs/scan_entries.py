@@ -41,6 +41,7 @@ from pulsar_backlog.progress import Progress, progress
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.storage.delta import (
     direct_writes,
     read_table,
@@ -70,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
-    source = source_of(context.options)
+    source = source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism)
     digest = fingerprint(context.options, {"ledgers": context.version("ledgers")})
     made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
@@ -89,7 +90,11 @@ def scan(context: JobContext) -> JobResult:
         for group in groups_of(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
-    told = [*findings_of_changed(changed), *findings_of_left(left, topics, str(budget))]
+    told = [
+        *findings_of_changed(changed),
+        *findings_of_left(left, topics, str(budget)),
+        *findings_of_end(context.options),
+    ]
     findings = findings_frame(context, told)
     scans, rejects, facts = (_mine(context, name) for name in ("scans", "rejects", "ledger_facts"))
     origin = Origin(context.cluster, JOB)

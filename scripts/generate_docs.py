@@ -16,7 +16,7 @@ from pathlib import Path
 from pulsar_backlog.findings import CATALOGUE, FindingKind
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
 from pulsar_backlog.tables import TABLES, Table
-from pulsar_backlog.wire.rejects import ENTRY_CODES, PAYLOAD_CODES, STRUCTURE_CODES
+from pulsar_backlog.wire.rejects import ENTRY_CODES, HIDDEN_CODES, PAYLOAD_CODES, STRUCTURE_CODES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -123,6 +123,7 @@ def findings_page() -> str:
     lines += ["## Reject codes", "", "What the `code` column of the `rejects` table says.", ""]
     for where, codes in (
         ("Scope `entry`", ENTRY_CODES),
+        ("Scope `hidden`", HIDDEN_CODES),
         ("Scope `structure`", STRUCTURE_CODES),
         ("Where a payload is read", PAYLOAD_CODES),
     ):

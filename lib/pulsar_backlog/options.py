@@ -14,8 +14,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pulsar_backlog.errors import UsageError
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_LIVE = (
+    "live", "admin_url", "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
+    "token_without_tls", "broker_host",
+)  # fmt: skip
 _SOURCE = (
-    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", *_LIVE,
 )  # fmt: skip
 _WITH_SOURCE = (*_SOURCE, "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
 
@@ -149,7 +153,14 @@ def _republish_to(text: str) -> str:
     return text
 
 
+def _service(text: str) -> str:
+    if not text.startswith(("pulsar://", "pulsar+ssl://")):
+        raise ValueError(f"{text!r} is not pulsar://host:port or pulsar+ssl://host:port")
+    return _without_credentials(text)
+
+
 Uri = Annotated[str, AfterValidator(_without_credentials)]
+Service = Annotated[str, AfterValidator(_service)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-z_]+(=[^,]+)?)*)?$")]
@@ -195,7 +206,9 @@ class Options(Frozen):
     source: Annotated[
         Uri | None,
         Words(
-            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers", place=True, required=True
+            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers, or pulsar:// brokers",
+            place=True,
+            required=True,
         ),
     ] = None
     endpoint: Annotated[Uri | None, Words("address of the bucket's service, where it is not the cloud's own")] = None
@@ -210,6 +223,31 @@ class Options(Frozen):
     )
     store_concurrency: Annotated[
         Count | None, Words("requests of one process to a bucket under way at once; default 16")
+    ] = None
+    live: Annotated[
+        Service | None, Words("brokers, such as pulsar://broker:6650, that read what the source does not hold")
+    ] = None
+    admin_url: Annotated[
+        Uri | None, Words("web service of a broker, such as http://broker:8080, to read live topics")
+    ] = None
+    max_rate: Annotated[Count | None, Words("bytes a second that are read from brokers at most; default 10485760")] = (
+        None
+    )
+    token_file: Annotated[
+        str | None,
+        Words("file that holds the token for brokers; without it PULSAR_BACKLOG_TOKEN counts", place=True),
+    ] = None
+    ca_file: Annotated[str | None, Words("certificates (PEM) that those of brokers must descend from", place=True)] = (
+        None
+    )
+    cert_file: Annotated[str | None, Words("our certificate (PEM) for brokers", place=True)] = None
+    key_file: Annotated[str | None, Words("key (PEM) of --cert-file", place=True)] = None
+    timeout_seconds: Annotated[Count | None, Words("how long one answer of a broker may take; default 30")] = None
+    token_without_tls: Annotated[
+        bool | None, Words("send the token also where it can be read on the way (http://, pulsar://)")
+    ] = None
+    broker_host: Annotated[
+        Texts | None, Words("host (glob) that is a broker of the cluster though it does not list it; may be repeated")
     ] = None
     admin: Annotated[
         str | None,

@@ -81,6 +81,7 @@ def test_a_real_folder() -> None:
         state="LedgerOpened",
         terminated=False,
         deduplicated=False,
+        open_bytes=0,
     )  # fmt: skip
     # The subscription's name is not encoded in stats; `None` as text is a subscription without consumers.
     assert types_of(state, SUBS) == {"keyshared/ü": None, "excl": None, "shared-holes": None}

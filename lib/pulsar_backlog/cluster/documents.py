@@ -84,6 +84,7 @@ class Document:
     offloaded_ledger_id: int | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
+    open_bytes: int | None = None
 
 
 def documents(file: Fields, path: str = "") -> Iterator[Document]:
@@ -143,6 +144,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         terminated=None if state is None else state == "Terminated",
         cursors=saved,
         # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
+        open_bytes=body.integer("currentLedgerSize"),
         compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else _compacted(saved),
     )
 

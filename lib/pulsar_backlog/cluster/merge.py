@@ -40,6 +40,7 @@ def _state(topic: str, documents: list[Document]) -> TopicState:
         deduplicated=stats.deduplicated,
         cursors=tuple(cursor for document in documents for cursor in document.cursors),
         compacted_ledger_id=live.compacted_ledger_id or stored.compacted_ledger_id,
+        open_bytes=live.open_bytes,
     )
 
 

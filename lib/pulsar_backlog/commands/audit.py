@@ -19,7 +19,7 @@ from pulsar_backlog.commands.options import (
     job_options,
 )
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options import OPTIONS, given_options
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
-    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "budget_bytes", "sample", "limit",
-    "grace_seconds", "model",
-    "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
+    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "token_file",
+    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host", "budget_bytes", "sample",
+    "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
 )  # fmt: skip
 def audit(
     given: Given,
@@ -54,14 +54,20 @@ def audit(
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Audit offloaded ledgers: tables, findings and a report."""
+    """Audit offloaded ledgers, or live topics: tables, findings and a report."""
     from pulsar_backlog.config import configured
+    from pulsar_backlog.ledgers.live.service import is_service
 
     pipeline = configured(config).get("audit")
     if source is None and pipeline.options.source is None:
         raise UsageError("SOURCE is missing: name the folder or bucket that holds the offloaded ledgers")
     if source is not None:
         given = {**given, "source": absolute("source", source)}
+    asked = given_options(given).over(pipeline.options)
+    if is_service(asked.source or "") or asked.live:
+        from pulsar_backlog.steps.live_snapshots import with_snapshot
+
+        given = {**given, **with_snapshot(asked)}
     raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
 
@@ -111,13 +117,12 @@ def run_pipeline(
 
 def _look_first(lines: Mapping[str, list[str]]) -> None:
     """Look at the source before Spark is even imported; the job looks again when it is run by itself."""
-    from pulsar_backlog.arguments import job_parser, parse_options, scope_of
+    from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
     from pulsar_backlog.ledgers.first_look import look_at
-    from pulsar_backlog.ledgers.store import open_source
 
     if (argv := lines.get(_LISTS)) is not None:
         options = parse_options(job_parser(_LISTS, ""), argv)
-        look_at(open_source(options.source or "", options.endpoint), scope_of(options))
+        look_at(source_of(options), scope_of(options))
 
 
 def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:

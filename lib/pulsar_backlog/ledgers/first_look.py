@@ -40,6 +40,8 @@ def look_at(source: Source, scope: Scope) -> None:
     Raises:
         UsageError: it cannot, or holds none.
     """
+    if source.live is not None:
+        return  # what its brokers hold, a snapshot has said
     over = threading.Event()
     knocking = threading.Event()
     raised: list[Exception] = []

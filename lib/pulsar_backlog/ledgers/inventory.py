@@ -74,11 +74,13 @@ class Known:
         ledger_id = attempts[0].pair.ledger_id
         broker = self.broker.get(ledger_id)
         chosen = _choose(attempts, broker)
-        between = _between(attempts, chosen)
+        attempts = [found for found in attempts if found is chosen or found.pair.kind != "live"]
+        stored = [found for found in attempts if found.pair.kind != "live"]
+        between = _between(stored, chosen) if len(stored) > 1 else []
         copies, findings = [], []
         for found in attempts:
             topic = self._topic(found)
-            problems = [*found.problems, *(between if len(attempts) > 1 else ())]
+            problems = [*found.problems, *(between if found in stored else ())]
             if found is chosen or chosen is None:
                 problems += _against_broker(found, topic, broker)
                 problems += [] if topic else [Problem("S18", _NO_PROMISE, _path(found))]
@@ -98,11 +100,12 @@ class Known:
 def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
-    def merit(found: Examined) -> tuple[bool, bool, bool, int]:
+    def merit(found: Examined) -> tuple[bool, bool, bool, bool, int]:
         named = bool(broker and broker.complete and broker.uuid == _uuid(found))
         agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
         # Lengths tell which of two copies holds more only where both are stored the same way.
-        return named, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
+        is_live = found.pair.kind == "live"  # what lies in the store beside it is then an attempt that is not complete
+        return named, is_live, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
 
     with_data = [found for found in attempts if found.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs

@@ -24,6 +24,7 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.bookies.names import role_of
 from pulsar_backlog.ledgers.bookies.survey import Log
 from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.live.values import is_live, live_ledger
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Kind, StoredObject
 
@@ -94,7 +95,9 @@ def take_listing(source: Source) -> Listing:
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
-        if named := offload_name(name):
+        if live := live_ledger(stored.path):
+            pairs[live[1], f"live-{stored.etag}", folder, "live"] = {"data": stored}
+        elif named := offload_name(name):
             ledger_id, uuid, role = named
             pairs.setdefault((ledger_id, uuid, folder, "jcloud"), {})[role] = stored
         elif (key := _map_file(folder, name)) is not None:
@@ -145,6 +148,8 @@ def kind_of(folder: str, name: str) -> str | None:
     """The kind of a ledger's data, by the name of the object that holds it; None where it is none of another kind."""
     if _map_file(folder, name):
         return "filesystem"
+    if is_live(folder):
+        return "live"
     return "streaming" if _STREAMING.fullmatch(name) else None
 
 

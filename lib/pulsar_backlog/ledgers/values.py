@@ -23,9 +23,9 @@ WINDOW_BYTES = 8 * 1024 * 1024
 MAX_FAULTS_TOLD = 20
 """Faults of one copy that its row in `ledgers` tells of."""
 
-Kind = Literal["jcloud", "filesystem", "bookies"]
-"""How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, or in the entry logs
-and journals of bookies."""
+Kind = Literal["jcloud", "filesystem", "bookies", "live"]
+"""How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, in the entry logs
+and journals of bookies, or where a broker reads it for us."""
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -240,6 +240,7 @@ class FrameBatch:
         faults: what was wrong around the entries.
         compressed: where they lie in the data object; None where they are stored as they are.
         spread: where they lie in several files; None where they are from the data object.
+        address: place of each entry, where that is not `base` and `offset`; None where it is.
     """
 
     buffer: Bytes
@@ -250,6 +251,12 @@ class FrameBatch:
     faults: tuple[Fault, ...]
     compressed: Compressed | None = None
     spread: Spread | None = None
+    address: Int64s | None = None
+
+    @property
+    def places(self) -> Int64s:
+        """Place of each entry in the data object; without meaning where it was compressed."""
+        return self.offset + self.base if self.address is None else self.address
 
     def place(self, path: str, at: int) -> Place:
         """Where entry number `at` of the batch lies, in the object `path` if it is from one."""
@@ -257,7 +264,7 @@ class FrameBatch:
         if self.spread is not None:
             return Place(self.spread.paths[int(self.spread.path[at])], int(self.spread.offset[at]), length)
         if self.compressed is None:
-            return Place(path, self.base + int(self.offset[at]), length)
+            return Place(path, int(self.places[at]), length)
         found = self.compressed
         return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 

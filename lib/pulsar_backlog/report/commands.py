@@ -45,7 +45,7 @@ class Audited:
     @property
     def source_words(self) -> str:
         """The source and how it is reached."""
-        return f"{shell_word(self.source)}{self._endpoint}"
+        return f"{_source(self.source, self.out)}{self._endpoint}"
 
     @property
     def export_words(self) -> str:
@@ -161,3 +161,10 @@ def _first_position(finding: FindingRow | None) -> str:
     own = position(finding["ledger_id"], finding["entry_id"])
     shown = [own] if own else [e for e in finding["evidence"] if _POSITION.match(e)]
     return shown[0] if shown else "LEDGER:ENTRY"
+
+
+def _source(source: str, out: str) -> str:
+    """The source as a command names it: brokers, with the snapshot that says what they hold."""
+    if not source.startswith(("pulsar://", "pulsar+ssl://")):
+        return shell_word(source)
+    return f"{shell_word(source)} --admin {shell_word(f'{out}/live/begin')} --admin-url http://broker:8080"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -16,6 +17,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Compressed, Fault, FrameBatch, Int64s, ScanUnit
 from pulsar_backlog.scanning.accounts import UnitAccount
 from pulsar_backlog.wire.columns import FrameDecoder
+from pulsar_backlog.wire.rejects import ENTRY_CODES, HIDDEN_CODES
 
 BATCH_ENTRIES = 16_384
 """Entries of a batch at most: enough to hide what a column costs, few enough to keep a worker small."""
@@ -59,8 +61,18 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
     rows = [_fault_row(fault, unit, cluster) for fault in faults]
-    out_of_order = sum(fault.code == "entry_id_out_of_order" for fault in faults)
-    return Piece(None, rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
+    scopes = Counter(row["scope"] for row in rows)
+    return Piece(
+        None,
+        rows,
+        UnitAccount(
+            frames=scopes["entry"],
+            rejected=scopes["entry"],
+            faults=scopes["structure"],
+            order_faults=sum(fault.code == "entry_id_out_of_order" for fault in faults),
+            hidden=scopes["hidden"],
+        ),
+    )
 
 
 class _Gathered:
@@ -135,7 +147,7 @@ def _places(frames: FrameBatch, chosen: slice) -> _Places:
         return _Places(entry_id, spread.offset[chosen], length, None, None, spread.path[chosen], spread.paths)
     found: Compressed | None = frames.compressed
     if found is None:
-        return _Places(entry_id, frames.offset[chosen] + frames.base, length, None, None)
+        return _Places(entry_id, frames.places[chosen], length, None, None)
     return _Places(entry_id, found.offset[chosen], length, found.inner_offset[chosen], found.length[chosen])
 
 
@@ -202,11 +214,13 @@ def _reject_row(error: DecodeError, places: _Places, at: int, unit: ScanUnit, cl
 
 
 def _fault_row(fault: Fault, unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    # An entry that a live broker confirmed and does not show is lost to us, or missed by nobody.
+    scope = "hidden" if fault.code in HIDDEN_CODES else "entry" if fault.code in ENTRY_CODES else "structure"
     return {
         **_constants(unit, cluster),
         "uri": unit.uri_of(fault),
-        "entry_id": STRUCTURE_ENTRY_ID,
-        "scope": "structure",
+        "entry_id": STRUCTURE_ENTRY_ID if scope == "structure" or fault.entry_id is None else fault.entry_id,
+        "scope": scope,
         "code": fault.code,
         "offset": fault.offset,
         "entry_offset": fault.entry_offset,

@@ -54,7 +54,7 @@ def exported(
     shared = ExportContext(
         cluster=context.cluster,
         places=places_of(context),
-        source=source_of(context.options),
+        source=source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism),
         keys=keys,
         store=store_of(context.options),
     )

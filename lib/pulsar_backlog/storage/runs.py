@@ -51,7 +51,8 @@ from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
     "fail_on", "exit_zero_when_unchanged", "out",
-    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "token_file",
+    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
 
 

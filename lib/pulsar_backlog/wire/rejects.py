@@ -1,7 +1,8 @@
 """Reject codes: why bytes could not be decoded. Stable, because the `rejects` table stores them.
 
 Codes of scope `entry` mean that one entry is lost to us; codes of scope `structure` are about what lies
-around entries (objects, indexes, blocks, padding). Payload codes are met where payloads are read.
+around entries (objects, indexes, blocks, padding); codes of scope
+`hidden` are about entries that no consumer gets and that a live broker does not send. Payload codes are met where payloads are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,13 @@ ENTRY_CODES: dict[str, str] = {
     "metadata_too_large": "The metadata is larger than any broker would have taken (16 MiB).",
     "metadata_undecodable": "The message metadata is not valid protobuf.",
     "metadata_incomplete": "The message metadata lacks a required field (producer name, sequence id, publish time).",
+    "live_held_back": "The broker has the entry and sends it to nobody: it is of an open transaction, or behind one.",
+    "live_not_sent": "The broker has the entry and did not send it, though it is a message: a filter may hide it.",
+    "live_not_given": "The broker confirmed the entry, but neither sends it nor says anything of it.",
+}
+HIDDEN_CODES: dict[str, str] = {
+    "live_marker": "A marker of the broker itself; it is no message and is sent to no consumer.",
+    "live_aborted": "An entry of an aborted transaction; it is sent to no consumer.",
 }
 STRUCTURE_CODES: dict[str, str] = {
     "index_too_short": "The index object ends before its parts do.",
@@ -77,5 +85,5 @@ COMPACTED_CODES: dict[str, str] = {
     "compacted_bad_id": "The message id before an entry of a compacted ledger cannot be read.",
     "compacted_bad_length": "A length in an entry of a compacted ledger is impossible.",
 }
-REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **HIDDEN_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES}
 """Every code with its sentence."""

@@ -38,7 +38,8 @@ def ledger_summary(tables: Frames) -> DataFrame:
         .join(of_rejects.agg(f.count("*").alias("rejects_rows")), on="ledger_id", how="left")
     )
     counts = ("entries_rows", "distinct_entries", "non_positive_lengths", "publish_time_nulls", "rejects_rows")
-    in_one_object = f.col("kind") != "bookies"  # whose entries lie in files with those of other ledgers
+    # Entries of bookies lie in files with those of other ledgers; places in a live ledger are made of entry ids.
+    in_one_object = ~f.col("kind").isin("bookies", "live")
     is_beyond = in_one_object & (f.col("last_byte") > f.col("data_bytes"))
     beyond = f.when(is_beyond, 1).otherwise(0).cast("bigint")
     return joined.select(

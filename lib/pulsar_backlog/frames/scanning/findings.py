@@ -68,13 +68,16 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     """What the books of each ledger say: rejected entries, missing entries, damaged blocks, lengths, unread parts."""
     first = Window.partitionBy("ledger_id", "scope").orderBy("offset", "code")
     place = f.concat_ws(" ", "code", f.concat(f.lit("at "), "uri", f.lit("+"), f.col("offset").cast("string")))
+    entry = f.concat(f.col("code"), f.lit(" at "), f.concat_ws(":", "ledger_id", "entry_id"))
     listed = rejects.withColumn("number", f.row_number().over(first)).filter(f.col("number") <= MAX_EVIDENCE)
     evidence = listed.groupBy("ledger_id").agg(
         f.collect_list(f.when(f.col("scope") == "entry", place)).alias("entry_evidence"),
         f.collect_list(f.when(f.col("scope") == "structure", place)).alias("structure_evidence"),
+        f.collect_list(f.when(f.col("scope") == "hidden", entry)).alias("hidden_evidence"),
         f.min(f.when(f.col("scope") == "entry", f.col("entry_id"))).alias("first_entry"),
     )
-    books = scans.join(evidence, on="ledger_id", how="left")
+    hidden = rejects.filter(f.col("scope") == "hidden").groupBy("ledger_id").agg(f.count("*").alias("hidden"))
+    books = scans.join(evidence, on="ledger_id", how="left").join(hidden, on="ledger_id", how="left")
     none = f.array().cast("array<string>")
     missing = f.col("expected_entries") - f.col("frames")
     short = f.col("expected_bytes") - f.col("entry_bytes")
@@ -90,6 +93,8 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
          f.format_string(promised, missing, "expected_entries")),
         ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
          f.format_string("The entries hold %d bytes; the metadata records %d.", "entry_bytes", "expected_bytes")),
+        ("S40", f.col("hidden") > 0, f.col("hidden"), "hidden_evidence",
+         f.format_string("%d entries that the broker confirmed and keeps from every consumer.", "hidden")),
         ("S02", ~whole, f.col("unreadable_units"), None,
          f.format_string("%d of %d parts of the data object could not be read.", "unreadable_units", "units")),
     )  # fmt: skip
