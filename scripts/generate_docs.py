@@ -126,7 +126,7 @@ def findings_page() -> str:
         ("Scope `hidden`", HIDDEN_CODES),
         ("Scope `structure`", STRUCTURE_CODES),
         ("Where a payload is read", PAYLOAD_CODES),
-        ("Of a compacted ledger", COMPACTED_CODES),
+        ("In a dump of a compacted ledger", COMPACTED_CODES),
     ):
         lines += [f"{where}:", ""]
         lines += [*grid(("code", "meaning"), [(f"`{code}`", text) for code, text in codes.items()]), ""]
