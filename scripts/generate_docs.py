@@ -16,7 +16,7 @@ from pathlib import Path
 from pulsar_backlog.findings import CATALOGUE, FindingKind
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
 from pulsar_backlog.tables import TABLES, Table
-from pulsar_backlog.wire.rejects import ENTRY_CODES, PAYLOAD_CODES, STRUCTURE_CODES
+from pulsar_backlog.wire.rejects import COMPACTED_CODES, ENTRY_CODES, PAYLOAD_CODES, STRUCTURE_CODES
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -125,6 +125,7 @@ def findings_page() -> str:
         ("Scope `entry`", ENTRY_CODES),
         ("Scope `structure`", STRUCTURE_CODES),
         ("Where a payload is read", PAYLOAD_CODES),
+        ("Where a dump of a compacted ledger is read", COMPACTED_CODES),
     ):
         lines += [f"{where}:", ""]
         lines += [*grid(("code", "meaning"), [(f"`{code}`", text) for code, text in codes.items()]), ""]
