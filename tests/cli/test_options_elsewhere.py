@@ -18,12 +18,13 @@ from pulsar_backlog.options import JOB_OPTIONS
 from tests.processes import fresh_python
 
 OWN = {"PULSAR_BACKLOG_HOME", "PULSAR_BACKLOG_JARS", "PULSAR_BACKLOG_LOGS", "PULSAR_BACKLOG_TOKEN",
+    "PULSAR_BACKLOG_LEDGER_PASSWORD",
     "PULSAR_BACKLOG_VERBOSE", "PULSAR_BACKLOG_RECORD_CLASSES"}  # fmt: skip
 """Variables that mean something else."""
 
 
 TYPED = {"yes", "allow-consumers", "allow-no-deduplication", "allow-terminated", "token-without-tls", "accept-unsure",
-    "show-values", "verbose"}  # fmt: skip
+    "sole-owner", "show-values", "verbose"}  # fmt: skip
 """Options that no variable gives: what permits something dangerous, and what has a variable of its own kind."""
 
 

@@ -23,8 +23,8 @@ PLACES = {
 """What the pages' names stand for in the bundled backlog."""
 ANSWERS = ("explain", "sql", "locate", "doctor")
 """Commands that are run: they take a second, and start no JVM."""
-STARTED = {"audit", "run", "export", "snapshot", "repair"}
-"""Commands that are only parsed here: they need Spark, a bucket or a broker, and have tests of their own."""
+STARTED = {"audit", "run", "export", "snapshot", "repair", "estimate", "rebuild-index", "compacted", "inventory"}
+"""Commands that are only parsed here: they need Spark, a bucket or what a broker wrote, and have tests of their own."""
 
 
 def ours() -> list[Example]:

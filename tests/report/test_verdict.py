@@ -159,8 +159,8 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
 
 
 def test_what_was_left_unread_on_purpose_is_in_every_verdict() -> None:
-    left = finding("S40", "topic", "3 ledgers are not read yet.", count=3, incomplete=True)
-    told = FindingTotal("S40", "warning", True, 1, 3)
+    left = finding("S29", "topic", "3 ledgers are not read yet.", count=3, incomplete=True)
+    told = FindingTotal("S29", "warning", True, 1, 3)
     healthy = judge(replace(clean(), findings=(left,), finding_totals=(told,), exit_code=4))
     assert (healthy.grade, healthy.complete) == ("incomplete", False)
     assert healthy.headline.startswith("3 ledgers left unread on purpose; in the rest (")

@@ -25,7 +25,9 @@ Told = Iterator[tuple[Word, str]]
 
 PYTHONS = ((3, 11), (3, 12))
 """Versions of Python that pyproject.toml allows."""
-OWN_VARIABLES = frozenset(f"{PREFIX}_{name}" for name in ("HOME", "JARS", "LOGS", "RECORD_CLASSES", "TOKEN", "VERBOSE"))
+OWN_VARIABLES = frozenset(
+    f"{PREFIX}_{name}" for name in ("HOME", "JARS", "LEDGER_PASSWORD", "LOGS", "RECORD_CLASSES", "TOKEN", "VERBOSE")
+)
 _ONE_TRY_SECONDS = 10
 
 

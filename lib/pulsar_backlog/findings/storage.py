@@ -2,7 +2,7 @@
 
 from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_INVENTORY, SQL_REJECTS, FindingKind
 
-LEFT_UNREAD = "S40"
+LEFT_UNREAD = "S29"
 """Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
 
 KINDS = (
@@ -146,6 +146,11 @@ KINDS = (
         "A broker that took over the topic, or an auditor after a bookie failed.",
         "Nothing to do by itself; where a topic cannot be loaded, compare the ledger's state in saved admin JSON.",
         SQL_COPIES, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/BookieImpl.java"),
+    FindingKind(LEFT_UNREAD, "left_unread", "warning",
+        "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
+        "--budget-bytes, --sample or --limit of this run.",
+        "Run the audit again without that option, or again with it: what is read stays read, and the next older ledgers follow.",
+        AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/proto/MLDataFormats.proto"),
     FindingKind("S30", "broker_copy_absent", "error",
         "The broker reads an offload attempt that the source does not hold; the source holds another attempt of the same ledger. Clients cannot read this ledger, unless the source is only a part of the bucket.",
         "The attempt's objects were deleted or not copied, or saved admin JSON of another cluster was given.",
@@ -171,11 +176,6 @@ KINDS = (
         "The permission s3:ListBucketMultipartUploads is missing.",
         "Give the permission (conf/permissions/s3.json) and run the audit again, or set a lifecycle rule that ends such uploads.",
         AUDIT, "https://docs.aws.amazon.com/AmazonS3/latest/userguide/mpuoverview.html"),
-    FindingKind(LEFT_UNREAD, "left_unread", "warning",
-        "Ledgers of this topic were left unread because the audit was told to read less; what they hold is in no verdict.",
-        "--budget-bytes, --sample or --limit of this run.",
-        "Run the audit again without that option, or again with it: what is read stays read, and the next older ledgers follow.",
-        AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/proto/MLDataFormats.proto"),
     FindingKind("S40", "live_hidden", "info",
         "The broker keeps entries of this ledger from every consumer: markers of its own, and entries of aborted transactions. Each was looked at; none is missing.",
         "Transactions, or replicated subscriptions, on a topic that was read live.",
