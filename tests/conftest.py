@@ -36,8 +36,7 @@ def spark() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         # The JVM hands it on to Spark's workers, which do not see what pytest put on this process's path.
         patch.setenv("PYTHONPATH", os.pathsep.join([str(root / "lib"), str(root)]))
-        session = start_session("tests", str(root / "none"))
-    session.conf.set("spark.sql.shuffle.partitions", "2")
+        session = start_session("tests", str(root / "none"), chosen={"spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -82,7 +82,7 @@ def run_pipeline(
         out = given.get("out") or pipeline.options.out
         _look_first(lines)
         with claimed(str(out) if out else None, who):
-            return _run_jobs(lines, given, as_json)
+            return _run_jobs(lines, given, as_json, lambda: _start(who, pipeline, overrides))
 
     return ending(who, run_all)
 
@@ -98,7 +98,20 @@ def _look_first(lines: Mapping[str, list[str]]) -> None:
         look_at(open_source(options.source or "", options.endpoint), scope_of(options))
 
 
-def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
+def _start(who: str, pipeline: Pipeline, given: Mapping[str, object]) -> None:
+    """Start the session that all jobs find, with the pipeline's own Spark settings."""
+    from pulsar_backlog.arguments import absolute
+    from pulsar_backlog.options import given_options
+    from pulsar_backlog.storage.session import start_session
+
+    options = given_options(given).over(pipeline.options)
+    others = (options.to, options.exported, options.earlier)
+    start_session(who, absolute("out", options.out), others, pipeline.spark)
+
+
+def _run_jobs(
+    lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool, start: Callable[[], None]
+) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
 
@@ -108,6 +121,7 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         label = f"[{number}/{len(lines)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
+            start()
             code = _run_report(argv, codes, given, as_json) if job == "write_report" else load_job(job).main(argv)
         if code in _STOPPED:
             return int(code)

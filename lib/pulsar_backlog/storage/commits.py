@@ -51,6 +51,12 @@ class TableLog:
         return bool(checksum.get().numFiles() if checksum.isDefined() else self._snapshot.numOfFiles())
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes of the table's files as the checksum of its version tells; 0 where it tells nothing."""
+        checksum = self._snapshot.checksumOpt()
+        return int(checksum.get().tableSizeBytes()) if checksum.isDefined() else 0
+
+    @property
     def schema(self) -> StructType:
         """The table's schema as its log has it."""
         return StructType.fromJson(json.loads(self._snapshot.metadata().schemaString()))

@@ -127,7 +127,7 @@ def run_job(
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
         look_first(options)
         with claimed(options.out, command), claimed(options.to, command, "--to"):
-            spark = start_session(command, options.out)
+            spark = start_session(command, options.out, (options.to, options.exported, options.earlier))
             with environment_told(options.out, options.to):
                 return _carry_out(JobContext(spark, job, options, now()), body)
 

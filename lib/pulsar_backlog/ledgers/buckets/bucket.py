@@ -1,4 +1,4 @@
-"""A bucket as a place of ledgers: read through obstore, listed by pages of our own.
+"""A bucket as a place of ledgers, and of results: read and written through obstore, listed by pages of our own.
 
 obstore's listing ends at the first key that it cannot spell (`../x`, `a//b`), with all others of its page; a shared
 bucket may hold any key.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -108,6 +108,27 @@ class Bucket:
         """User metadata of an object, without its bytes."""
         return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
 
+    def put(self, path: str, data: bytes | Path) -> None:
+        """Write an object, whole or not at all; a file goes in parts.
+
+        Raises:
+            SourceError: it cannot be written.
+        """
+        self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data))
+
+    def remove(self, path: str) -> None:
+        """Remove an object that may be there.
+
+        Raises:
+            SourceError: it cannot be removed.
+        """
+
+        def request() -> None:
+            with suppress(FileNotFoundError):
+                obstore.delete(self._store, self.prefix + path)
+
+        self._ask(path, request)
+
     def _range(self, path: str, start: int, end: int) -> Bytes:
         return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
 
@@ -188,7 +209,7 @@ class Bucket:
     def _failure(self, path: str, error: StoreError) -> SourceError:
         # What follows the first line of obstore's errors is a dump for developers.
         detail = str(error).splitlines()[0][:300]
-        sentence = _SENTENCES.get(error.kind, "reading failed" if path else "listing failed")
+        sentence = _SENTENCES.get(error.kind, "the store failed" if path else "listing failed")
         return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
 
 

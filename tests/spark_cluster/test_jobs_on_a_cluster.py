@@ -1,0 +1,57 @@
+"""Every job sent to a standalone cluster, results in a bucket: the tables are those of one machine, the work is bounded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pulsar_backlog.config import job_argv, load_pipelines
+from tests.auditing import ADMIN
+from tests.spark_cluster.cluster import Cluster, Work, running_cluster, zipped
+from tests.spark_cluster.running import BUCKET, Bucket, differing
+
+PREFIX = "cluster"
+MOST: dict[str, Work] = {}
+"""What a job may ask of Spark at most for these few ledgers."""
+
+
+@pytest.fixture(scope="module")
+def cluster(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The cluster, without results yet."""
+    folder = tmp_path_factory.mktemp("cluster")
+    zipped(folder)
+    with running_cluster(folder, bucket) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def audited(cluster: Cluster, source_bucket: str) -> dict[str, Work]:
+    """All jobs of an audit, one after the other; what each asked of Spark."""
+    given = {"source": source_bucket, "out": f"s3a://{BUCKET}/{PREFIX}", "admin": str(ADMIN), "cluster": "eu-1",
+             "fail_on": "never"}  # fmt: skip
+    pipeline, work = load_pipelines().get("audit"), {}
+    for job in (entry.job for entry in pipeline.jobs):
+        done = cluster.submit(job, *job_argv(pipeline, job, given))
+        assert done.returncode == 0, f"{job}: {done.stderr[-3000:]}"
+        work[job] = cluster.work(job)
+    return work
+
+
+def test_the_tables_are_those_of_one_machine(audited: dict[str, Work], bucket: Bucket, local_audit: Path) -> None:
+    assert differing(bucket, PREFIX, local_audit) == {}
+
+
+def test_the_report_lies_beside_them(audited: dict[str, Work], bucket: Bucket, local_audit: Path) -> None:
+    result = json.loads(bucket.body(f"{PREFIX}/result.json"))
+    assert result["counts"] == json.loads((local_audit / "result.json").read_text())["counts"]
+    assert {"report.html", "repairs.html", "data_docs/index.html"} <= bucket.keys(PREFIX)
+
+
+def test_the_work_is_bounded(audited: dict[str, Work]) -> None:
+    too_much = {
+        job: work for job, work in audited.items() if work.jobs > MOST[job].jobs or work.tasks > MOST[job].tasks
+    }
+    assert too_much == {}
