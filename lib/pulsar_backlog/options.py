@@ -195,6 +195,7 @@ class Options(Frozen):
     ] = None
     admin: Annotated[
         str | None,
+        BeforeValidator(lambda text: text or None),  # an Airflow variable that is not set
         Words("folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state", place=True),
     ] = None
     topic: Annotated[Texts | None, Words("only topics that match this glob; may be repeated")] = None
