@@ -104,7 +104,7 @@ test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob
 	$(PY) -m tests.stores.installed
 	PULSAR_BACKLOG_TEST_STORES=1 $(PY) -m pytest tests/stores $(ARGS)
 
-test-cluster: setup ## Jobs on a Spark cluster on loopback, results on an S3 server, both started and ended here
+test-cluster: setup .venv-airflow/.installed ## Jobs on a Spark cluster on loopback, results on an S3 server, both started and ended here
 	$(PY) -m pulsar_backlog.storage.jars s3a > /dev/null
 	PULSAR_BACKLOG_TEST_CLUSTER=1 $(PY) -m pytest tests/spark_cluster $(ARGS)
 

@@ -209,7 +209,9 @@ class Options(Frozen):
     until: Annotated[Instant | None, Words("only ledgers that may hold messages before this time (ISO 8601, UTC)")] = (
         None
     )
-    out: Annotated[Uri | None, Words("folder of tables and reports", place=True, required=True)] = None
+    out: Annotated[
+        Uri | None, Words("folder of tables and reports, or s3a://, gs://, abfss:// bucket", place=True, required=True)
+    ] = None
     cluster: Annotated[
         Annotated[str, Field(min_length=1)] | None,
         Words("name of the Pulsar cluster in the tables", default="default"),

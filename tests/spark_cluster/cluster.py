@@ -21,7 +21,8 @@ from tests.stores.servers import free_port, running
 
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
-EXECUTOR = ("--executor-memory", "640m", "--driver-memory", "768m")
+EXECUTOR_MEMORY = "768m"
+MEMORY = ("--executor-memory", EXECUTOR_MEMORY, "--driver-memory", EXECUTOR_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Cluster:
                     f"spark.pyspark.python={sys.executable}", *conf)  # fmt: skip
         command = [
             *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", job),
-            *("--properties-file", str(ROOT / "conf" / "spark" / "submit.conf"), *EXECUTOR),
+            *("--properties-file", str(ROOT / "conf" / "spark" / "submit.conf"), *MEMORY),
             *("--jars", self.jars, "--py-files", str(self.folder / "pulsar_backlog.zip")),
             *(part for setting in settings for part in ("--conf", setting)),
             *(str(ROOT / "jobs" / f"{job}.py"), *map(str, argv)),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.auditing import copy_ledgers
+from tests.spark_cluster.cluster import Cluster, running_cluster, zipped
 from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, filled
 from tests.stores.servers import running_s3
 
@@ -24,6 +25,15 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bucket]:
     with running_s3(tmp_path_factory.mktemp("s3"), "transient") as store:
         store.fill(BUCKET, {})
         yield Bucket(store)
+
+
+@pytest.fixture(scope="session")
+def cluster(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Master and workers, and what is sent to them."""
+    folder = tmp_path_factory.mktemp("cluster")
+    zipped(folder)
+    with running_cluster(folder, bucket) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

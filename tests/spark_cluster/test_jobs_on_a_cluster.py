@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pulsar_backlog.config import job_argv, load_pipelines
 from tests.auditing import ADMIN
-from tests.spark_cluster.cluster import Cluster, Work, running_cluster, zipped
+from tests.spark_cluster.cluster import Cluster, Work
 from tests.spark_cluster.running import BUCKET, Bucket, differing
 
 PREFIX = "cluster"
 MOST: dict[str, Work] = {}
 """What a job may ask of Spark at most for these few ledgers."""
-
-
-@pytest.fixture(scope="module")
-def cluster(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """The cluster, without results yet."""
-    folder = tmp_path_factory.mktemp("cluster")
-    zipped(folder)
-    with running_cluster(folder, bucket) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

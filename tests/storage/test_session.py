@@ -1,4 +1,4 @@
-"""Which sessions compile their queries."""
+"""Which settings a session has: those somebody chose, and those that fit the work."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.commands.audit import _start
+from pulsar_backlog.config import load_pipelines
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage import session as sessions
 from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
 
@@ -44,3 +49,43 @@ def test_the_running_session_suits_itself_to_each_job(
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
         plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
         assert ("*(1)" in plan) is (compiled == "true")
+
+
+def test_what_somebody_chose_wins_over_what_fits_the_work(spark: SparkSession, tmp_path: Path) -> None:
+    start_session("any", str(tmp_path))
+    assert spark.conf.get(sessions.PARTITIONS) == "2"  # the tests' own
+    unchosen = sessions.WORK_SETTINGS.items() - {(sessions.PARTITIONS, "4")}
+    assert {(key, spark.conf.get(key)) for key, _ in unchosen} == unchosen
+
+
+def test_a_pipeline_settings_start_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(sessions, "start_session", lambda *given: asked.append(given))
+    pipeline = load_pipelines().get("audit").model_copy(update={"spark": {"spark.driver.memory": "8g"}})
+    _start("pulsar-backlog run", pipeline, {"out": "s3a://bucket/audit", "earlier": "/earlier"})
+    others = (None, None, "/earlier")
+    assert asked == [("pulsar-backlog run", "s3a://bucket/audit", others, {"spark.driver.memory": "8g"})]
+
+
+def test_chosen_settings_are_those_of_a_new_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def end_here(conf: SparkConf) -> None:
+        begun.append(dict(conf.getAll()))
+        raise InterruptedError
+
+    monkeypatch.setattr(sessions, "_start_java", end_here)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    chosen = {"spark.driver.memory": "8g", "spark.sql.session.timeZone": "CET"}
+    with pytest.raises(InterruptedError):
+        sessions._new_session("any", chosen, needs_s3a=False)
+    assert begun[0]["spark.driver.memory"] == "8g"
+    assert begun[0]["spark.sql.session.timeZone"] == "UTC"  # what the program depends on nobody can choose
+    assert "spark.jars" not in begun[0]
+
+
+def test_s3_is_another_file_system_to_spark() -> None:
+    with pytest.raises(UsageError, match="s3://bucket/audit: Spark knows .* write s3a://bucket/audit"):
+        s3a.is_needed([None, "/folder", "s3://bucket/audit"])
+    assert s3a.is_needed([None, "/folder", "s3a://bucket/audit"])
+    assert not s3a.is_needed([None, "/folder", "gs://bucket/audit"])

@@ -143,7 +143,7 @@ def _is_submitted() -> bool:
 def _new_session(app: str, chosen: Mapping[str, str], needs_s3a: bool) -> SparkSession:
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = dict(REQUIRED_SETTINGS)
+    settings = REQUIRED_SETTINGS
     if not _is_submitted():
         settings = {**_local_settings(needs_s3a), **chosen, **settings}
         if SparkContext._gateway is None:
