@@ -67,7 +67,9 @@ class Cluster:
             *(part for setting in settings for part in ("--conf", setting)),
             *(str(ROOT / "jobs" / f"{job}.py"), *map(str, argv)),
         ]
-        return run(command, self.bucket.environment | {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1"})
+        # No PYTHONPATH: what is not in the zip is not there.
+        own = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
+        return run(command, self.bucket.environment | own)
 
     def work(self, job: str) -> Work:
         """What the last application of a job did."""

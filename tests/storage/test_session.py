@@ -85,7 +85,7 @@ def test_chosen_settings_are_those_of_a_new_session(monkeypatch: pytest.MonkeyPa
 
 
 def test_s3_is_another_file_system_to_spark() -> None:
-    with pytest.raises(UsageError, match="s3://bucket/audit: Spark knows .* write s3a://bucket/audit"):
+    with pytest.raises(UsageError, match=r"s3://bucket/audit: Spark knows .* write s3a://bucket/audit"):
         s3a.is_needed([None, "/folder", "s3://bucket/audit"])
     assert s3a.is_needed([None, "/folder", "s3a://bucket/audit"])
     assert not s3a.is_needed([None, "/folder", "gs://bucket/audit"])
