@@ -8,13 +8,18 @@ from pathlib import Path
 import pytest
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
 
 from pulsar_backlog.commands.audit import _start
 from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage import session as sessions
-from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
+from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.storage.places import table_path
+from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables import TABLES
+from tests.frames.rows import entry
 
 
 def entries_of(out: Path, *sizes: int) -> str:
@@ -27,16 +32,20 @@ def entries_of(out: Path, *sizes: int) -> str:
     return str(out)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "small"),
-    [((), True), ((100, SMALL_WORK_BYTES - 100), True), ((100, SMALL_WORK_BYTES - 99), False)],
-)
-def test_small_work_is_that_of_few_entries(tmp_path: Path, sizes: tuple[int, ...], small: bool) -> None:
-    assert is_small_work(entries_of(tmp_path, *sizes)) is small
+@pytest.mark.parametrize("sizes", [(), (100,), (100, 11)])
+def test_how_large_entries_are(spark: SparkSession, tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    assert sessions.entries_bytes_of(spark, entries_of(tmp_path, *sizes)) == sum(sizes)
 
 
-def test_nobody_knows_how_much_lies_in_a_bucket() -> None:
-    assert not is_small_work("s3a://bucket/audit")
+@pytest.mark.parametrize("entries", [None, [], [entry("t", 1, 0)]])
+def test_deltas_log_tells_it_of_a_bucket(
+    spark: SparkSession, tmp_path: Path, entries: list[dict[str, object]] | None
+) -> None:
+    table = TABLES["entries"]
+    if entries is not None:
+        replace_rows(spark, entries, str(tmp_path), table, f.lit(True))
+    log = TableLog(spark, table_path(str(tmp_path), table))
+    assert log.size_bytes == sessions.entries_bytes_of(spark, str(tmp_path))
 
 
 def test_the_running_session_suits_itself_to_each_job(

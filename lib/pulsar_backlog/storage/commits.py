@@ -51,10 +51,12 @@ class TableLog:
         return bool(checksum.get().numFiles() if checksum.isDefined() else self._snapshot.numOfFiles())
 
     @property
-    def size_bytes(self) -> int:
-        """Bytes of the table's files as the checksum of its version tells; 0 where it tells nothing."""
+    def size_bytes(self) -> int | None:
+        """Bytes of the table's files as the checksum of its version tells, 0 of no table; None where there is none."""
+        if self.version < 0:
+            return 0
         checksum = self._snapshot.checksumOpt()
-        return int(checksum.get().tableSizeBytes()) if checksum.isDefined() else 0
+        return int(checksum.get().tableSizeBytes()) if checksum.isDefined() else None
 
     @property
     def schema(self) -> StructType:

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -101,22 +100,22 @@ def start_session(
     session = SparkSession.getActiveSession() or _new_session(app, chosen or {}, needs_s3a)
     if needs_s3a:
         s3a.connect(session, places, own_machine=not _is_submitted())
-    _suit(session, out)
+    entries_bytes = None if out is None else entries_bytes_of(session, out)
+    _suit(session, entries_bytes or 0)
     if str(session.conf.get("spark.master")).startswith("local"):
         # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-        compiled = out is None or not is_small_work(out)
+        compiled = entries_bytes is None or entries_bytes > SMALL_WORK_BYTES
         session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
         session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
     return session
 
 
-def is_small_work(out: str) -> bool:
-    """Whether the entries below a local `out` are so few, or not yet there, that queries over them take no time."""
+def entries_bytes_of(session: SparkSession, out: str) -> int | None:
+    """Bytes of the table `entries` in `out`, 0 where it is not there yet; None where nobody knows."""
     folder = local_out(out)
     if folder is None:
-        return False
-    sizes = (path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
-    return all(total <= SMALL_WORK_BYTES for total in accumulate(sizes))
+        return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
+    return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
 
 
 def partitions_for(entries_bytes: int) -> int:
@@ -124,12 +123,9 @@ def partitions_for(entries_bytes: int) -> int:
     return max(int(WORK_SETTINGS[PARTITIONS]), -(-entries_bytes // PARTITION_BYTES))
 
 
-def _suit(session: SparkSession, out: str | None) -> None:
+def _suit(session: SparkSession, entries_bytes: int) -> None:
     """Set what fits the work and nobody chose."""
     given = {key for key, _ in session.sparkContext.getConf().getAll()}
-    entries_bytes = 0
-    if out is not None and PARTITIONS not in given:
-        entries_bytes = TableLog(session, table_path(out, TABLES["entries"])).size_bytes
     for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(entries_bytes))}).items():
         if key not in given:
             session.conf.set(key, value)
