@@ -16,10 +16,11 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage import session as sessions
 from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.storage.delta import replace_slice
 from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
-from tests.frames.rows import entry
+from tests.frames.rows import entry, table_frame
 
 
 def entries_of(out: Path, *sizes: int) -> str:
