@@ -22,6 +22,8 @@ from tests.stores.servers import free_port, running
 SPARK_HOME = Path(pyspark.__file__).parent
 WORKERS = 2
 EXECUTOR_MEMORY = "768m"
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For JVMs that live for a minute: compiled once and quickly."""
 MEMORY = ("--executor-memory", EXECUTOR_MEMORY, "--driver-memory", EXECUTOR_MEMORY)
 
 
@@ -59,7 +61,8 @@ class Cluster:
         events.mkdir(exist_ok=True)
         settings = (f"spark.eventLog.dir={events.as_uri()}", "spark.eventLog.enabled=true", "spark.ui.enabled=false",
                     "spark.eventLog.rolling.enabled=false", "spark.eventLog.compress=false",
-                    f"spark.pyspark.python={sys.executable}", *conf)  # fmt: skip
+                    f"spark.pyspark.python={sys.executable}", f"spark.driver.extraJavaOptions={SHORT_LIVED}",
+                    f"spark.executor.extraJavaOptions={SHORT_LIVED}", *conf)  # fmt: skip
         command = [
             *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", job),
             *("--properties-file", str(ROOT / "conf" / "spark" / "submit.conf"), *MEMORY),
@@ -87,7 +90,8 @@ def running_cluster(folder: Path, bucket: Bucket) -> Iterator[Cluster]:
     """Start master and workers; both know nothing of this repository."""
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
-    of_daemons = {"SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1"}
+    of_daemons = {"SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1",
+                  "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED}  # fmt: skip
     of_workers = of_daemons | bucket.environment | {"AWS_EC2_METADATA_DISABLED": "true"}
     with ExitStack() as stack:
         of_master = _daemon("master.Master", port)

@@ -22,7 +22,7 @@ from tests.stores.servers import Store
 ROOT = Path(__file__).parents[2]
 BUCKET = "audits"
 AUDIT = ("--admin", str(ADMIN), "--cluster", "eu-1", "--fail-on", "never")
-_TIMEOUT_SECONDS = 900
+_TIMEOUT_SECONDS = 1800
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import pytest
 
 from pulsar_backlog.config import load_pipelines
 from tests.auditing import ADMIN
-from tests.spark_cluster.cluster import EXECUTOR_MEMORY, Cluster
+from tests.spark_cluster.cluster import EXECUTOR_MEMORY, SHORT_LIVED, Cluster
 from tests.spark_cluster.running import BUCKET, ROOT, differing
 
 AIRFLOW = ROOT / ".venv-airflow" / "bin" / "python"
@@ -23,12 +23,14 @@ _TIMEOUT_SECONDS = 1800
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home of our own, whose pipelines ask for small executors."""
+    """A home of our own, whose pipelines name the cluster of the local audit and ask for small executors."""
     made = tmp_path / "house"
     for name in ("jobs", "conf"):
         shutil.copytree(ROOT / name, made / name)
-    text = (ROOT / "pipelines.yaml").read_text()
-    settings = f"    spark: {{spark.executor.memory: {EXECUTOR_MEMORY}, spark.driver.memory: {EXECUTOR_MEMORY}}}\n"
+    text = (ROOT / "pipelines.yaml").read_text().replace("  cluster: default ", "  cluster: eu-1 ", 1)
+    memory = {"spark.executor.memory": EXECUTOR_MEMORY, "spark.driver.memory": EXECUTOR_MEMORY}
+    options = {f"spark.{who}.extraJavaOptions": SHORT_LIVED for who in ("driver", "executor")}
+    settings = f"    spark: {json.dumps(memory | options)}\n"
     (made / "pipelines.yaml").write_text(text.replace('    schedule: "0 3 * * *"\n', settings, 1))
     return made
 

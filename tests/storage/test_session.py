@@ -53,7 +53,8 @@ def test_the_running_session_suits_itself_to_each_job(
 ) -> None:
     monkeypatch.setattr(sessions, "SMALL_WORK_BYTES", 10)
     small, large = entries_of(tmp_path / "small", 10), entries_of(tmp_path / "large", 11)
-    for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (small, "false")):
+    new = str(tmp_path / "new")
+    for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (new, "false")):
         assert start_session("any", out) is spark
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
         plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
@@ -98,3 +99,13 @@ def test_s3_is_another_file_system_to_spark() -> None:
         s3a.is_needed([None, "/folder", "s3://bucket/audit"])
     assert s3a.is_needed([None, "/folder", "s3a://bucket/audit"])
     assert not s3a.is_needed([None, "/folder", "gs://bucket/audit"])
+
+
+def test_the_first_entries_that_spark_writes_are_compiled(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "is_one_machine", lambda _: False)
+    start_session("any", str(tmp_path / "new"))
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+    start_session("any", entries_of(tmp_path / "small", 10))
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "false"

@@ -102,11 +102,12 @@ def start_session(
         s3a.connect(session, places, own_machine=not _is_submitted())
     entries_bytes = None if out is None else entries_bytes_of(session, out)
     _suit(session, entries_bytes or 0)
-    if str(session.conf.get("spark.master")).startswith("local"):
-        # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-        compiled = entries_bytes is None or entries_bytes > SMALL_WORK_BYTES
-        session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-        session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
+    compiled = entries_bytes is None or entries_bytes > SMALL_WORK_BYTES
+    if entries_bytes == 0 and (local_out(out or "") is None or not is_one_machine(session)):
+        compiled = True  # Spark's writer will write the first entries, however many they are
+    session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
     return session
 
 
@@ -116,6 +117,11 @@ def entries_bytes_of(session: SparkSession, out: str) -> int | None:
     if folder is None:
         return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
     return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+
+
+def is_one_machine(session: SparkSession) -> bool:
+    """Whether all tasks run where the driver does."""
+    return str(session.conf.get("spark.master")).startswith("local")
 
 
 def partitions_for(entries_bytes: int) -> int:
