@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +32,14 @@ def held_elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
+
+
+def reached_by_all(folder: Path) -> None:
+    """Let every user into a folder of a test; pytest's own are closed."""
+    for path in (folder, *folder.parents):
+        if path == Path(tempfile.gettempdir()):
+            return
+        path.chmod(0o755)
 
 
 @contextmanager

@@ -6,12 +6,15 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.store import Source
 
 
 def job_parser(job: str, description: str) -> argparse.ArgumentParser:
@@ -81,6 +84,8 @@ def source_of(options: Options) -> Source:
     Raises:
         UsageError: it is no folder or bucket.
     """
+    from pulsar_backlog.ledgers.store import open_source  # noqa: PLC0415 - help and mistakes wait for this module
+
     bounds = {
         "attempts": options.store_attempts,
         "timeout_seconds": options.store_timeout_seconds,

@@ -167,3 +167,8 @@ def test_an_endpoint_behind_a_proxy_is_not_knocked_at(s3_server: S3Server, aws: 
     """The proxy may know hosts that this machine does not."""
     aws.setenv("http_proxy", s3_server.endpoint)
     assert "there is no bucket 'bucket'" in refusal("s3://bucket", "http://no.such.invalid:9000")
+
+
+def test_a_folder_that_cannot_even_be_looked_for() -> None:
+    with pytest.raises(UsageError, match=r"cannot be looked for \(File name too long\)"):
+        open_source("x" * 300)

@@ -15,6 +15,7 @@ from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.tables import ledgers as ledgers_table
 from tests.ledgers.encoding import OTHER_UUID, UUID, Offloaded, header, index, metadata, offload
 from tests.ledgers.sources import Seen, put, see, whole
+from tests.places import reached_by_all
 
 BODIES = [bytes([65 + n]) * size for n, size in enumerate((40, 0, 300, 7, 111, 260, 1, 90, 200, 33))]
 SIZE = sum(map(len, BODIES))
@@ -364,8 +365,7 @@ def test_permission_denied(tmp_path_factory: pytest.TempPathFactory) -> None:
     put(root, BLOCKS, ledger_id=9)[0].chmod(0)  # its data
     put(root / "closed", ONE_BLOCK, ledger_id=10)
     (root / "closed").chmod(0)
-    for folder in (root, *root.parents[:2]):
-        folder.chmod(0o755)
+    reached_by_all(root)
     repository = Path(__file__).parents[2]
     ran = subprocess.run(
         [sys.executable, "-c", UNPRIVILEGED, str(root)], cwd=repository, capture_output=True, text=True, check=False,

@@ -81,7 +81,7 @@ def test_a_chunked_message_is_what_a_client_read(
     source = open_source(str(SOURCE))
     (message,) = chunked(entries[ledger_id])
     reader = reader_of(source, message)
-    rebuilt = rebuild_message(message, reader, KEYS.ring(), PayloadStore(str(tmp_path), 1 << 20))
+    rebuilt = rebuild_message(message, reader, KEYS.ring(), PayloadStore(str(tmp_path), 1 << 20, 1 << 30))
     assert rebuilt.verified, rebuilt.reason
     assert rebuilt.payload is not None
     assert rebuilt.payload.sha256 in truths(topic)
@@ -145,7 +145,7 @@ def exported(source: Source, rows: list[Row], folder: Path) -> list[Row]:
         [{name: row[name] for name in PLAN} for row in plan], pa.schema([(n, pa.int64()) for n in PLAN])
     )
     places = {row["ledger_id"]: ("t", row["uri"]) for row in rows}
-    context = ExportContext("c", places, source, KEYS, PayloadStore(str(folder), 1 << 20))
+    context = ExportContext("c", places, source, KEYS, PayloadStore(str(folder), 1 << 20, 1 << 30))
     schema = schema_of(TABLES["messages"])
     parts = (part for batch in table.combine_chunks().to_batches() for part in stretches(batch))
     found = [row for part in parts for batch in export_stretch(part, context, schema) for row in batch.to_pylist()]

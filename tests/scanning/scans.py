@@ -23,7 +23,7 @@ def scanned(source: Source) -> tuple[dict[int, list[Row]], list[Row], UnitAccoun
     for copy in take_inventory(source).copies:
         for unit in units_of(copy):
             for piece in scan_unit(source, unit, "lab", schema_of(TABLES["entries"])):
-                rows = [row for batch in piece.batches for row in batch.to_pylist()]
+                rows = piece.batch.to_pylist() if piece.batch else []
                 found.setdefault(copy.ledger_id, []).extend(rows)
                 rejects += piece.rejects
                 account += piece.account

@@ -17,7 +17,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage import claims
 from pulsar_backlog.storage.claims import MIN_FREE_BYTES, claimed
 from pulsar_backlog.terms import LOCK_NAME
-from tests.places import held_elsewhere, mounted
+from tests.places import held_elsewhere, mounted, reached_by_all
 
 
 def hold(folder: Path) -> None:
@@ -105,8 +105,7 @@ def test_a_folder_of_another_user(tmp_path: Path, owned: str) -> None:
     """Such as what an audit by root left to the user who tries again."""
     if os.geteuid():
         pytest.skip("NOT TESTED: only root can make the folder of another user")
-    for path in (tmp_path, *tmp_path.parents[:2]):
-        path.chmod(0o755)
+    reached_by_all(tmp_path)
     (tmp_path / "out" / "tables" / "entries" / "_delta_log").mkdir(parents=True)
     for path in ("", "tables", "tables/entries", "tables/entries/_delta_log"):
         (tmp_path / "out" / path).chmod(0o755 if path == owned else 0o777)

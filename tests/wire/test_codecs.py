@@ -373,6 +373,7 @@ def test_lz4_agrees_with_the_format_description(parts):
 
 MEMORY = """
 import json, resource, sys, zlib
+from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.slices import decoded_size_check
 
@@ -419,6 +420,7 @@ def test_bombs_cost_no_more_than_the_limit_allows():
 LARGE = """
 import json, resource
 import numpy as np
+from pulsar_backlog.wire.slices import decoded_size_check
 
 mib, size = 1 << 20, 128 << 20
 heads = {  # literals alone, as of what does not compress

@@ -125,9 +125,16 @@ def open_source(source: str, endpoint: str | None = None, access: Access = DEFAU
         bucket_of(source, endpoint, access)
     elif "://" in source:
         raise UsageError(f"{source!r} is neither a folder nor a bucket such as {FORMS}")
-    elif not source or not Path(source).is_dir():
+    elif not source or not _is_folder(source):
         raise UsageError(f"{source!r} is not a folder")
     return Source(source, endpoint, access)
+
+
+def _is_folder(source: str) -> bool:
+    try:
+        return Path(source).is_dir()
+    except OSError as error:
+        raise UsageError(f"{source!r} cannot be looked for ({error.strerror}): run as a user who may") from error
 
 
 @lru_cache(maxsize=16)

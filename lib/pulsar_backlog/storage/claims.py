@@ -82,7 +82,7 @@ def _opened(folder: Path, option: str) -> int:
     """The lock's file, which is made: nothing shows better that the folder can be written to."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        return os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise UsageError(_refusal(option, folder, folder, error)) from error
 

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType, TimestampNTZType, TimestampType
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.json_text import SPARK_OPTIONS
+from pulsar_backlog.json_text import in_ascii
 from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.delta import exists, register_tables
 from pulsar_backlog.storage.places import local_out
@@ -24,7 +24,7 @@ from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown
 from pulsar_backlog.storage.views import named_in, views
 from pulsar_backlog.tables import TABLES
 
-_KEEP_NULLS = {"ignoreNullFields": "false", **SPARK_OPTIONS}
+_KEEP_NULLS = {"ignoreNullFields": "false"}
 
 
 class SparkAnswer:
@@ -46,7 +46,7 @@ class SparkAnswer:
         rows = 0
         with private_file(path) as file:
             for row in lines.toLocalIterator():
-                file.write(str(row["line"]).encode() + b"\n")
+                file.write(f"{in_ascii(row['line'])}\n".encode())
                 rows += 1
         return rows
 
