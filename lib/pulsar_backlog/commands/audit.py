@@ -121,7 +121,8 @@ def _run_jobs(
         label = f"[{number}/{len(lines)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
-            start()
+            if not codes:
+                start()
             code = _run_report(argv, codes, given, as_json) if job == "write_report" else load_job(job).main(argv)
         if code in _STOPPED:
             return int(code)
