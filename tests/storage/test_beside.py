@@ -41,6 +41,11 @@ def test_a_file_is_replaced(place: str) -> None:
     assert not files.exists("report")
 
 
+def test_a_browser_shows_a_report(bucket: str) -> None:
+    beside(bucket).write("report.html", "<p>")
+    assert output_bucket(bucket).user_metadata("report.html")["content-type"] == "text/html"
+
+
 def write_all(files: Beside, texts: dict[str, str]) -> None:
     with files.folder("docs", last="index.html") as folder:
         (folder / "a").mkdir(parents=True, exist_ok=True)

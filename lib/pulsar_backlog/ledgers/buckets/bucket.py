@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,12 +110,14 @@ class Bucket:
         return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
 
     def put(self, path: str, data: bytes | Path) -> None:
-        """Write an object, whole or not at all; a file goes in parts.
+        """Write an object, whole or not at all; a file goes in parts. Its name tells what it is to a browser.
 
         Raises:
             SourceError: it cannot be written.
         """
-        self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data))
+        kind, _ = guess_type(path)
+        attributes = {"Content-Type": kind or "application/octet-stream"}
+        self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data, attributes=attributes))
 
     def remove(self, path: str) -> None:
         """Remove an object that may be there.
