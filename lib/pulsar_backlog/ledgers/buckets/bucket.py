@@ -116,7 +116,7 @@ class Bucket:
             SourceError: it cannot be written.
         """
         kind, _ = guess_type(path)
-        attributes = {"Content-Type": kind or "application/octet-stream"}
+        attributes: Any = {"Content-Type": kind or "application/octet-stream"}
         self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data, attributes=attributes))
 
     def remove(self, path: str) -> None:
