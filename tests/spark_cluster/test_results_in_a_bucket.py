@@ -9,6 +9,7 @@ import pytest
 
 from pulsar_backlog.repair.planning.folder import HELD_BACK_NAME
 from pulsar_backlog.repair.values import read_plan
+from pulsar_backlog.terms import LOCK_NAME
 from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, differing
 
 PREFIX = "one-machine/eu 1"
@@ -32,7 +33,7 @@ def test_its_pages_lie_beside_them(audited: Bucket, local_audit: Path) -> None:
     assert keys == {
         path.relative_to(local_audit).as_posix()
         for path in local_audit.rglob("*")
-        if path.is_file() and path.relative_to(local_audit).parts[0] not in ("tables", ".lock")
+        if path.is_file() and path.relative_to(local_audit).parts[0] not in ("tables", LOCK_NAME)
     }
     result = json.loads(audited.body(f"{PREFIX}/result.json"))
     local = json.loads((local_audit / "result.json").read_text())
