@@ -13,8 +13,9 @@ from tests.spark_cluster.cluster import Cluster, Work
 from tests.spark_cluster.running import BUCKET, Bucket, differing
 
 PREFIX = "cluster"
-MOST: dict[str, Work] = {}
-"""What a job may ask of Spark at most for these few ledgers."""
+MOST = Work(jobs=160, tasks=400)
+"""What a job may ask of Spark for these few ledgers; assemble_chunks asks for 94 and 199. Spark's own 200 partitions of a
+shuffle and Delta's 50 of a table's log made 1,800 tasks of it."""
 
 
 @pytest.fixture(scope="module")
@@ -41,4 +42,4 @@ def test_the_report_lies_beside_them(audited: dict[str, Work], bucket: Bucket, l
 
 
 def test_the_work_is_bounded(audited: dict[str, Work]) -> None:
-    assert {job: work for job, work in audited.items() if not work.within(MOST[job])} == {}
+    assert {job: work for job, work in audited.items() if not work.within(MOST)} == {}
