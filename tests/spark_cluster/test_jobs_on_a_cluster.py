@@ -14,8 +14,8 @@ from tests.spark_cluster.running import BUCKET, Bucket, differing
 
 PREFIX = "cluster"
 MOST = Work(jobs=160, tasks=400)
-"""What a job may ask of Spark for these few ledgers; assemble_chunks asks for 94 and 199. Spark's own 200 partitions of a
-shuffle and Delta's 50 of a table's log made 1,800 tasks of it."""
+"""What a job may ask of Spark for these few ledgers; assemble_chunks asks for 94 and 199. Spark's own 200 partitions of
+a shuffle and Delta's 50 of a table's log made 1,800 tasks of it."""
 
 
 @pytest.fixture(scope="module")
