@@ -79,8 +79,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser bench
-check: lint test-airflow test-broker test-stores test-cluster test ## Everything CI runs, in the same order
+.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
+check: lint test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check
@@ -96,7 +96,7 @@ test: setup ## All tests but those of Airflow, in two processes; ARGS="..." goes
 test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
 	.venv-airflow/bin/python -m pytest tests/airflow
 
-test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (240 MB) and started on loopback
+test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (300 MB) and started on loopback
 	$(PY) -m tests.broker.distribution
 	PULSAR_BACKLOG_TEST_BROKER=1 $(PY) -m pytest tests/broker $(ARGS)
 
@@ -108,7 +108,11 @@ test-cluster: setup .venv-airflow/.installed ## Jobs on a Spark cluster on loopb
 	$(PY) -m pulsar_backlog.storage.jars s3a > /dev/null
 	PULSAR_BACKLOG_TEST_CLUSTER=1 $(PY) -m pytest tests/spark_cluster $(ARGS)
 
-test-browser: setup ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
+need-chromium:
+	@command -v "$${CHROMIUM:-chromium}" chromium-browser google-chrome >/dev/null || { \
+	  echo "Chromium is needed (apt install chromium; or say CHROMIUM=/path/to/it)." >&2; exit 2; }
+
+test-browser: setup | need-chromium ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
 	$(PY) -m pytest tests/browser/check_report.py
 
 bench: setup ## Speed, as ratios measured in one run
@@ -117,7 +121,7 @@ bench: setup ## Speed, as ratios measured in one run
 # --- making --------------------------------------------------------------------------------------------
 
 .PHONY: docs proto dist clean
-docs: setup ## Write docs/tables.md, docs/findings.md and docs/jobs.md again
+docs: setup ## Write the generated pages of docs/ and conf/schemas/ again
 	$(PY) scripts/generate_docs.py
 
 proto: setup ## Generate the protobuf classes again

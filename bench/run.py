@@ -22,8 +22,9 @@ from bench.models import measure_models
 from bench.rebuild import COPY, FOLD, REBUILD, measure_copy, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
-from pulsar_backlog.frames.schemas import arrow_schema
+from bench.whole_audit import measure_whole_audit
 from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.entries import TABLE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -253,6 +254,7 @@ def measure(size: Size, card: Scorecard) -> None:
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)
+    measure_whole_audit(size.repetitions, card)
     measure_answers(size, card)
 
 

@@ -72,7 +72,7 @@ def write_ours(spark: SparkSession, backlog: Backlog, out: str) -> None:
     """Scan into `entries` through the job's own door."""
     units = backlog.units()
     part = (f.col("cluster") == CLUSTER) & f.col("ledger_id").isin(*{unit.ledger_id for unit in units})
-    context = JobContext(spark, JOB, Options(out=out, cluster=CLUSTER), now())
+    context = JobContext(lambda: spark, JOB, Options(out=out, cluster=CLUSTER), now())
     store_entries(context, backlog.source, units, part, Progress("", 0, lambda _done: None))
 
 

@@ -39,7 +39,7 @@ from pulsar_backlog.frames.subscriptions.findings import (
 )
 from pulsar_backlog.frames.subscriptions.rows import Analysed, analysed, join_state, said_row, subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
-from pulsar_backlog.storage.delta import exists, read_table, replace_slice, table_version
+from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
@@ -64,8 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def analyze(context: JobContext) -> JobResult:
     """Join the log with the saved state of its subscriptions."""
-    spark, out, admin = context.spark, context.out, context.options.admin
-    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    admin = context.options.admin
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     models = _models(context)
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin), "models": models})
     if is_unchanged(context, digest):
@@ -80,7 +80,8 @@ def analyze(context: JobContext) -> JobResult:
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
-    return _write(context, digest, state, views, tables, frozenset(stored), models)
+    read = frozenset(row["ledger_id"] for row in tables["ledger_facts"].select("ledger_id").toLocalIterator())
+    return _write(context, digest, state, views, tables, read & stored.keys(), models)
 
 
 def _write(
@@ -120,12 +121,14 @@ def _write(
     for frame in (findings_of_stalls(stalls, origin), findings_of_batches(joined, origin)):
         found = found.unionByName(frame)
     replace_findings(context, found)
-    counts = {"subscriptions": len(said), "ack_ranges": ranges.count(), "stalls": stalls.count()}
-    return JobResult(digest, rows=counts)
+    return JobResult(digest, rows={name: context.written(name) for name in OUTPUTS})
 
 
 def _models(context: JobContext) -> tuple[str, ...]:
     """The models that the forecasts are of, and the current release of each family that none of them is of."""
+    held = context.held("client_forecasts")
+    if held is not None:
+        return models_to_ask(sorted(set(held["model"].to_pylist())))
     rows = _mine(context, "client_forecasts").select("model").distinct().toLocalIterator()
     return models_to_ask(sorted(row["model"] for row in rows))
 
@@ -133,13 +136,13 @@ def _models(context: JobContext) -> tuple[str, ...]:
 def _without_state(context: JobContext, digest: str) -> JobResult:
     """Nothing to look at; what an earlier run with state left must not be taken for this one's."""
     sys.stderr.write("No saved state of subscriptions is given (--admin): they are not looked at.\n")
-    left = [name for name in OUTPUTS if exists(context.spark, context.out, TABLES[name])]
+    left = [name for name in OUTPUTS if context.has(name)]
     if not left:
         return JobResult(digest, changed=False)
     for name in left:
         table = read_table(context.spark, context.out, TABLES[name])
         replace_slice(table.limit(0), context.out, TABLES[name], f.col("cluster") == context.cluster)
-    replace_findings(context, findings_frame(context, ()))
+    replace_findings(context, ())
     return JobResult(digest, rows=dict.fromkeys(left, 0))
 
 

@@ -30,11 +30,12 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.ledger_files import in_one_file
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
-from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
+from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -55,8 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def assemble(context: JobContext) -> JobResult:
     """Fold all chunks of the cluster's topics, write publications, roles, statistics and findings."""
-    spark, out, admin = context.spark, context.out, context.options.admin
-    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    out, admin = context.out, context.options.admin
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
@@ -77,7 +78,7 @@ def assemble(context: JobContext) -> JobResult:
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
     in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
     replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
-    rows = {"chunked_messages": folded.count(), "chunks": roles_of(folded).count(), "topic_stats": len(edges)}
+    rows = {name: context.written(name) for name in ("chunked_messages", "chunks")} | {"topic_stats": len(edges)}
     return JobResult(digest, rows=rows)
 
 
@@ -85,12 +86,13 @@ def _folded(
     context: JobContext, noted: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
 ) -> DataFrame:
     """The publications of the cluster, with their roles."""
-    paths = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull()).select("ledger_id", "data_uri")
+    with_data = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull())
+    paths = with_data.filter(in_one_file()).select("ledger_id", "data_uri")
     fold_context = FoldContext(
         cluster=context.cluster,
         edges=edges,
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
-        source=source_of(context.options),
+        source=source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism),
     )
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
     partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)

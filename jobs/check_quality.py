@@ -22,7 +22,7 @@ from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.delta import exists, read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.delta import logged_rows, read_table, replace_rows, small_rows
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -43,9 +43,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run_rules(context: JobContext) -> JobResult:
     """Check the summaries, write results and Data Docs."""
-    spark, out = context.spark, context.out
+    out = context.out
     files = beside(out)
-    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest) and files.exists(f"{DATA_DOCS}/{FRONT_PAGE}"):
         return JobResult(digest, changed=False)
@@ -53,16 +53,15 @@ def run_rules(context: JobContext) -> JobResult:
     with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
         results = check(rules, summaries(context), pages)
     rows = [{"cluster": context.cluster} | result for result in results]
-    frame = spark.createDataFrame(rows, schema_of(TABLES["quality_results"]))
-    replace_slice(frame, out, TABLES["quality_results"], f.col("cluster") == context.cluster)
+    replace_rows(context.spark, rows, out, TABLES["quality_results"], context.mine)
     return JobResult(digest, rows={"quality_results": len(rows)})
 
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     tables = {name: read_table(context.spark, context.out, TABLES[name]).filter(mine) for name in INPUTS}
-    present = sum(exists(context.spark, context.out, TABLES[name]) for name in INPUTS)
+    present = sum(context.has(name) for name in INPUTS)
     frames = {
         "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
         "topic_summary": topic_summary(tables).orderBy("topic"),
@@ -74,6 +73,10 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
 
 def _stored(context: JobContext) -> int:
     """Rows of `entries`: of a table that holds one cluster, Delta's log tells them without a look at any row."""
+    held = small_rows(context.out, TABLES["ledger_facts"])
+    logged = logged_rows(context.out, TABLES["entries"])
+    if held is not None and logged is not None and set(held["cluster"].to_pylist()) <= {context.cluster}:
+        return logged
     facts = read_table(context.spark, context.out, TABLES["ledger_facts"])
     others = not facts.filter(f.col("cluster") != context.cluster).isEmpty()
     entries = read_table(context.spark, context.out, TABLES["entries"])

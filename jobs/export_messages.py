@@ -24,11 +24,9 @@ from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export
 from pulsar_backlog.steps.exporting import exported, filters_of, mine, of_topics, slice_of, summary_of, wanted_topics
-from pulsar_backlog.storage.delta import table_version
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 
 JOB = "export_messages"
@@ -49,7 +47,7 @@ def export(context: JobContext) -> JobResult:
     """Plan on metadata, read what is planned, write messages and findings."""
     options = context.options
     keys = KeySource(options.private_keys, options.private_keys_command)
-    inputs: dict[str, object] = {name: table_version(context.spark, context.out, TABLES[name]) for name in INPUTS}
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     if inputs["entries"] == -1:
         raise UsageError(f"there are no entries in {context.out}: audit the source first, with --out {context.out}")
     digest = fingerprint(options, inputs | {"keys": keys.ring().fingerprint()})

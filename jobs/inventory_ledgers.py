@@ -1,7 +1,7 @@
 """What lies in the source: every stored copy of a ledger, reconciled with index, data and saved admin JSON.
 
-Reads: the listing of the source, index objects, headers of data blocks; admin JSON when given.
-Writes: `ledgers` (with the scan's plan) and its `findings`.
+Reads: the listing of the source and of unfinished uploads, index objects, block headers; admin JSON when given.
+Writes: `ledgers` (with the scan's plan), `inventory` (what is needed, what is missing) and its `findings`.
 Guarantees: nothing is written to the source; the same listing and JSON are not looked at twice.
 """
 
@@ -20,16 +20,21 @@ from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
 from pulsar_backlog.ledgers.listing import Listing, take_listing
+from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy
+from pulsar_backlog.ledgers.values import BrokerCopy, Upload
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.delta import replace_slice, schema_of
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.reconciliation.compare import reconciled
+from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
+from pulsar_backlog.reconciliation.values import Row
+from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -56,41 +61,72 @@ def take(context: JobContext) -> JobResult:
     options = context.options
     source = source_of(options)
     listing = take_listing(source)
-    inputs: dict[str, object] = {"objects": listing.digest, "admin": folder_digest(options.admin)}
+    uploads, unlisted = unfinished_uploads(source)
+    inputs: dict[str, object] = {
+        "objects": listing.digest,
+        "uploads": sorted((one.path, one.upload_id) for one in uploads),
+        "admin": folder_digest(options.admin),
+    }
     digest = fingerprint(options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    inventory, findings = look(source, listing, Path(options.admin) if options.admin else None)
+    inventory, findings, held = look(source, listing, uploads, Path(options.admin) if options.admin else None)
     scope = scope_of(options)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
-    part = f.col("cluster") == context.cluster
+    part = context.mine
     if not scope.is_everything:
         part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
-    ledgers = context.spark.createDataFrame(rows, schema_of(TABLES["ledgers"]))
-    replace_slice(ledgers, context.out, TABLES["ledgers"], part)
-    kept = [finding for finding in findings if finding.ledger_id not in left_out]
+    replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
+    store_inventory(context, held, scope)
+    kept = [finding for finding in [*findings, *unlisted] if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
         words = "No ledger in the source is within --topic, --ledger, --since and --until."
         kept.append(Finding("S01", "options", words))
-    replace_findings(context, findings_frame(context, kept), left_out)
-    return JobResult(digest, rows={"ledgers": len(rows), "findings": len(kept)})
+    replace_findings(context, kept, left_out)
+    return JobResult(digest, rows={"ledgers": len(rows), "inventory": len(held), "findings": len(kept)})
 
 
-def look(source: Source, listing: Listing, admin: Path | None) -> tuple[Inventory, list[Finding]]:
-    """The source's inventory, and all findings; where admin JSON is given, with what the broker knows."""
+def store_inventory(context: JobContext, held: list[Row], scope: Scope) -> None:
+    """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
+    part = context.mine
+    rows = held
+    if not scope.is_everything:
+        rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
+        part &= f.col("ledger_id").isin([row.ledger_id for row in rows])
+    replace_rows(context.spark, [row.row(context.cluster) for row in rows], context.out, TABLES["inventory"], part)
+
+
+def look(
+    source: Source, listing: Listing, uploads: list[Upload], admin: Path | None
+) -> tuple[Inventory, list[Finding], list[Row]]:
+    """The source's inventory, all findings, and what is stored against what the broker knows where that is given."""
     surveyed = survey(source, listing)
     if admin is None:
         inventory = settle(surveyed, Known({}, {}))
-        return inventory, inventory.findings
+        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
     state = read_cluster_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
     known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
     inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
-    return inventory, [*inventory.findings, *state.findings, *findings_of_absent(state, stored)]
+    held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
+    of_state = [
+        *state.findings,
+        *findings_of_absent(state, stored),
+        *findings_of_inventory(held, not listing.unreadable),
+    ]
+    return inventory, [*inventory.findings, *of_state], held
+
+
+def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:
+    """Uploads that were never finished, or a finding that nobody listed them."""
+    try:
+        return list(source.unfinished() or ()), []
+    except SourceError as error:
+        return [], [finding_of_uploads(error)]
 
 
 if __name__ == "__main__":

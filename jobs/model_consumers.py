@@ -22,7 +22,7 @@ from pulsar_backlog.frames.clients.findings import findings_of_models
 from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.storage.delta import read_table, replace_slice, table_version
+from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -43,13 +43,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
-    spark, out, models = context.spark, context.out, _models(context)
-    inputs: dict[str, object] = {name: table_version(spark, out, TABLES[name]) for name in INPUTS}
+    out, models = context.out, _models(context)
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     publications = _mine(context, "chunked_messages")
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = model_rows(_mine(context, "noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
@@ -57,7 +57,7 @@ def model(context: JobContext) -> JobResult:
     replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
     replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
     replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
-    counts = {"consumer_outcomes": outcomes.count(), "client_forecasts": forecasts.count()}
+    counts = {name: context.written(name) for name in ("consumer_outcomes", "client_forecasts")}
     return JobResult(digest, rows=counts)
 
 

@@ -27,10 +27,8 @@ from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
 from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.delta import exists, table_version
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
-from pulsar_backlog.tables import TABLES
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")
@@ -48,11 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     """Make the plan, hand what it says to `use`, and write it; a plan without actions is not written."""
-    if not exists(context.spark, context.out, TABLES["stalls"]):
+    if not context.has("stalls"):
         raise UsageError(f"{context.out} says nothing of subscriptions: audit with --admin first")
     sources = PlanTables(context)
     planned = sources.planned()
-    inputs = {name: table_version(context.spark, context.out, TABLES[name]) for name in (*INPUTS, "messages")}
+    inputs = {name: context.version(name) for name in (*INPUTS, "messages")}
     digest = fingerprint(context.options, {"plan": planned.plan.plan_id, **inputs})
     files, name = beside(context.out), f"{PLANS}/{planned.plan.plan_id}"
     held = held_back_rows(planned)

@@ -4,7 +4,8 @@ Reads: `ledgers` (the plan), and the data objects by ranges.
 Writes: `entries`; what they show together (`ledger_facts`, `producer_facts`, `entry_spans`); the few that later jobs
 look at one by one (`noted_entries`); `rejects`, `scans` (the books, written last), its `findings`. A slice is a ledger.
 Guarantees: entries walked = decoded + rejected; facts are made of what is written; a finished copy is not scanned
-again; a killed scan starts again with the ledgers it had not finished.
+again; a killed scan starts again with the ledgers it had not finished. What --budget-bytes, --sample and --limit leave
+out is a finding of each topic, and the exit code is 4.
 """
 
 from __future__ import annotations
@@ -18,14 +19,21 @@ from datetime import UTC
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser, scope_of, source_of
+from pulsar_backlog.arguments import budget_of, job_parser, scope_of, source_of
 from pulsar_backlog.facts.ledger import Facts, ledger_row
 from pulsar_backlog.facts.spans import publish_times_of
 from pulsar_backlog.facts.steps import PublishTimes
+from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.scanning.facts import packed_facts, unpacked_facts
-from pulsar_backlog.frames.scanning.findings import findings_of_changed, findings_of_entries, findings_of_scans
+from pulsar_backlog.frames.scanning.findings import (
+    findings_of_changed,
+    findings_of_entries,
+    findings_of_left,
+    findings_of_scans,
+)
 from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
+from pulsar_backlog.ledgers.budget import TopicBytes, within
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
@@ -33,13 +41,12 @@ from pulsar_backlog.progress import Progress, progress
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.storage.delta import (
     direct_writes,
-    exists,
     read_table,
     replace_rows,
     replace_slice,
-    table_version,
 )
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -64,13 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
-    source = source_of(context.options)
-    digest = fingerprint(context.options, {"ledgers": table_version(context.spark, context.out, TABLES["ledgers"])})
-    made = all(exists(context.spark, context.out, TABLES[name]) for name in ("scans", "ledger_facts"))
+    source = source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism)
+    digest = fingerprint(context.options, {"ledgers": context.version("ledgers")})
+    made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    pending, changed = pending_copies(context)
-    if not pending:
+    unread, changed = pending_copies(context)
+    budget = budget_of(context.options)
+    topics = {} if budget.is_everything else _bytes_of_topics(context)
+    pending = within(budget, unread, topics)
+    taken = {copy.ledger_id for copy in pending}
+    left = [copy for copy in unread if copy.ledger_id not in taken]
+    if not unread and not _told_of_left(context):
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
@@ -78,7 +90,12 @@ def scan(context: JobContext) -> JobResult:
         for group in groups_of(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
-    findings = findings_frame(context, findings_of_changed(changed))
+    told = [
+        *findings_of_changed(changed),
+        *findings_of_left(left, topics, str(budget)),
+        *findings_of_end(context.options),
+    ]
+    findings = findings_frame(context, told)
     scans, rejects, facts = (_mine(context, name) for name in ("scans", "rejects", "ledger_facts"))
     origin = Origin(context.cluster, JOB)
     found = findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))
@@ -113,6 +130,24 @@ def pending_copies(context: JobContext) -> tuple[list[PlannedCopy], list[Row]]:
     return [PlannedCopy.from_row(row.asDict(recursive=True)) for row in rows], [row for row in rows if _changed(row)]
 
 
+def _bytes_of_topics(context: JobContext) -> dict[str | None, TopicBytes]:
+    """How much is stored of each topic, and how much of it is on the books; one row a topic."""
+    stored = _mine(context, "ledgers").filter(f.col("selected") & f.col("data_uri").isNotNull())
+    booked = _mine(context, "scans").filter("complete").select("ledger_id", "copy", f.lit(True).alias("booked"))
+    sizes = stored.join(booked, on=["ledger_id", "copy"], how="left").groupBy("topic")
+    rows = sizes.agg(
+        f.sum(f.coalesce("data_bytes", f.lit(0))).alias("stored"),
+        f.sum(f.when(f.col("booked"), f.col("data_bytes")).otherwise(0)).alias("read"),
+    )
+    return {row["topic"]: TopicBytes(row["stored"], row["read"]) for row in rows.toLocalIterator()}
+
+
+def _told_of_left(context: JobContext) -> bool:
+    """Whether an earlier run said that it left ledgers unread."""
+    mine = (f.col("job") == JOB) & (f.col("code") == LEFT_UNREAD)
+    return not _mine(context, "findings").filter(mine).isEmpty()
+
+
 def _with_zones(row: Row) -> Row:
     """The row with times that know their zone: PySpark gives naive ones of this machine's zone."""
     times = {name: time and time.astimezone(UTC) for name in ("created_time", "closed_time") for time in [row[name]]}
@@ -120,9 +155,9 @@ def _with_zones(row: Row) -> Row:
 
 
 def _changed(row: Row) -> bool:
-    """Whether it is the same copy as was scanned, of another size or tag."""
+    """Whether it is the same copy as was scanned, of another size or tag; files of bookies grow."""
     object_changed = row["data_bytes"] != row["scanned_bytes"] or row["data_etag"] != row["scanned_etag"]
-    return bool(row["scanned_copy"] == row["copy"] and object_changed)
+    return bool(row["scanned_copy"] == row["copy"] and object_changed and row["kind"] != "bookies")
 
 
 def groups_of(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:

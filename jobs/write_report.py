@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -29,9 +29,10 @@ from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.delta import exists, read_table, table_version
+from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.storage.repairs import history
-from pulsar_backlog.storage.runs import JobContext, JobResult, exit_code, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 
@@ -74,7 +75,7 @@ def show_again(saved: Saved, as_json: bool = False) -> None:
 def write(context: JobContext, use: Callable[[ReportModel], None], again: Callable[[Saved], None]) -> JobResult:
     """Hand the report's model to `use` and write the files; if nothing changed, hand `again` the last verdict."""
     files = beside(context.out)
-    inputs: dict[str, object] = {name: table_version(context.spark, context.out, TABLES[name]) for name in INPUTS}
+    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest) and all(map(files.exists, (PAGE, PAGE_NAME, RESULT))):
         again(verdict_again(json.loads(files.read(RESULT)), context.options.fail_on))
@@ -90,7 +91,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
 
 def model_of(context: JobContext) -> ReportModel:
     """The report's model from the tables."""
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     tables = {name: read_table(context.spark, context.out, table).filter(mine) for name, table in TABLES.items()}
     topics_frame = context.keep(queries.topic_rows(tables))
     topics = rows(topics_frame)
@@ -118,7 +119,9 @@ def model_of(context: JobContext) -> ReportModel:
         "models": report_acks.model_sums(tables["client_forecasts"], tuple(clients.OUTCOMES), clients.MAX_MODELS),
     }
     of_consumers = _of_consumers(context, tables, standing, chosen_frame)
-    per_topic, consumers, whole, sizes = at_once(of_chosen, of_consumers, of_all, _sizes(context, tables))
+    held = _held_sizes(context)
+    per_topic, consumers, whole, counted = at_once(of_chosen, of_consumers, of_all, _sizes(context, tables, held))
+    sizes = held | {name: found[0]["rows"] for name, found in counted.items()}
     runs = rows(tables["runs"].orderBy(f.col("started")))
     return ReportModel(
         cluster=context.cluster,
@@ -128,7 +131,7 @@ def model_of(context: JobContext) -> ReportModel:
         seconds=sum({run["job"]: run["seconds"] for run in runs}.values()),
         versions=runs[-1]["versions"] if runs else {},
         options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
-        exit_code=exit_code(context.spark, context.out, context.cluster, context.options.fail_on),
+        exit_code=exit_code(context),
         counts=build.counts(topics, queries.ledger_counts(tables["ledgers"])),
         groups=tuple(build.group(row) for row in whole["groups"]),
         topics=build.sections(chosen, build.TopicRows(**per_topic), acks_build.ConsumerRows(**consumers)),
@@ -136,7 +139,7 @@ def model_of(context: JobContext) -> ReportModel:
         findings=tuple(build.finding(row) for row in whole["worst"]),
         finding_totals=tuple(build.total(row) for row in whole["totals"]),
         quality=tuple(whole["quality"]),  # type: ignore[arg-type]
-        tables=tuple(TableCount(name, counted[0]["rows"]) for name, counted in sizes.items()),
+        tables=tuple(TableCount(name, sizes[name]) for name in TABLES if name in sizes),
         acks=acks_build.acks(whole["acks"][0], whole["blocked"]),
         clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
     )  # fmt: skip
@@ -175,9 +178,18 @@ def at_once(*groups: Mapping[str, DataFrame]) -> list[dict[str, list[Row]]]:
         return [{name: task.result() for name, task in group.items()} for group in running]
 
 
-def _sizes(context: JobContext, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """The number of rows of each table that exists."""
-    present = (name for name in tables if exists(context.spark, context.out, TABLES[name]))
+def _held_sizes(context: JobContext) -> dict[str, int]:
+    """The number of rows of each table that exists and is held."""
+    present = {name: rows for name in TABLES if context.has(name) and (rows := context.held(name)) is not None}
+    sizes = {name: rows.num_rows for name, rows in present.items()}
+    if "ledger_facts" in present and context.has("entries"):
+        sizes["entries"] = sum(present["ledger_facts"]["entries"].to_pylist())
+    return sizes
+
+
+def _sizes(context: JobContext, tables: Mapping[str, DataFrame], known: Collection[str]) -> dict[str, DataFrame]:
+    """The number of rows of each other table that exists."""
+    present = (name for name in tables if name not in known and context.has(name))
     counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
     entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
     return {name: entries if name == "entries" else rows for name, rows in counted.items()}

@@ -61,8 +61,13 @@ def test_a_store_that_does_not_answer_is_no_loss_of_data(aws: pytest.MonkeyPatch
     with socket.socket() as taken, pytest.raises(UsageError) as refused:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         explain_entry("s3://bucket", f"http://127.0.0.1:{taken.getsockname()[1]}", "22:3", False)
-    assert str(refused.value).startswith("s3://bucket cannot be listed: ")
+    assert "nothing listens there" in str(refused.value)
     assert "not stored" not in str(refused.value)
+
+
+def test_a_folder_without_ledgers_is_no_loss_of_data(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is empty: name the folder"):
+        explain("22:3", tmp_path)
 
 
 def test_a_ledger_that_may_lie_in_a_part_that_cannot_be_listed_is_not_called_missing(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_the_help_of_a_job_names_its_options(job: str, capsys: pytest.CaptureFix
 def test_defaults() -> None:
     assert parse(*PLACES).model_dump(exclude_none=True) == {
         "source": "/s", "out": "/o", "cluster": "default", "fail_on": "error", "grace_seconds": 120,
-        "exit_zero_when_unchanged": False,
+        "exit_zero_when_unchanged": False, "token_without_tls": False,
     }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_everything_given() -> None:
     assert options.model_dump(exclude_none=True) == {
         "source": "/s", "out": "/o", "endpoint": "http://127.0.0.1:9", "admin": "/a", "topic": ("x", "y"),
         "ledger": ("3", "5-9"), "since": "2026-01-01", "until": "2026-01-02", "cluster": "c", "fail_on": "never",
-        "exit_zero_when_unchanged": True, "grace_seconds": 0,
+        "exit_zero_when_unchanged": True, "grace_seconds": 0, "token_without_tls": False,
     }  # fmt: skip
 
 

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
+from pulsar_backlog.ledgers.budget import Budget
+from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, LIVE_NEEDED, Live, is_service
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options, given_options, in_time_order, parse_instant
+from pulsar_backlog.options import (
+    JOB_OPTIONS,
+    OPTIONS,
+    Options,
+    given_options,
+    in_time_order,
+    parse_instant,
+    parse_percent,
+)
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.store import Source
@@ -78,6 +88,32 @@ def scope_of(options: Options) -> Scope:
     )
 
 
+def live_of(options: Options) -> Live | None:
+    """The live cluster that a command line names; its topics are listed by the snapshot in `admin`.
+
+    Raises:
+        UsageError: brokers are named, and no web service of theirs, or brokers twice.
+    """
+    source = options.source or ""
+    service = source if is_service(source) else options.live
+    if service is None:
+        return None
+    if options.live is not None and service != options.live:
+        raise UsageError(f"--live {options.live}: the source names brokers already: leave --live out")
+    if options.admin_url is None:
+        raise UsageError(f"{service}: {LIVE_NEEDED}")
+    return Live(
+        service, options.admin_url, options.admin, options.max_rate or DEFAULT_RATE, options.token_file,
+        options.ca_file, options.cert_file, options.key_file, float(options.timeout_seconds or 30),
+        options.token_without_tls is True, options.broker_host or (),
+    )  # fmt: skip
+
+
+def budget_of(options: Options) -> Budget:
+    """How much a command line lets an audit read; its options are already checked."""
+    return Budget(options.budget_bytes, options.limit, parse_percent(options.sample) if options.sample else None)
+
+
 def source_of(options: Options) -> Source:
     """The source that a command line names, and how it is asked.
 
@@ -93,4 +129,4 @@ def source_of(options: Options) -> Source:
         "concurrency": options.store_concurrency,
     }
     access = replace(DEFAULT_ACCESS, **{name: value for name, value in bounds.items() if value is not None})
-    return open_source(options.source or "", options.endpoint, access)
+    return open_source(options.source or "", options.endpoint, access, live_of(options))

@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.main import get_command
 
-from pulsar_backlog import __version__
 from pulsar_backlog.commands.audit import audit, run
+from pulsar_backlog.commands.compacted import compacted
+from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
+from pulsar_backlog.commands.doctor import doctor
+from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
+from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
+from pulsar_backlog.commands.variables import name_variables
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.storage.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
-COMMANDS = (audit, run, export, explain, sql, locate, snapshot)
+COMMANDS = (
+    audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
+    doctor, completion,
+)  # fmt: skip
 """In the order in which help lists them."""
 
 app = typer.Typer(
@@ -38,13 +48,23 @@ app.add_typer(repair, name="repair")
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"pulsar-backlog {__version__}")
+        from pulsar_backlog.versions import version_lines  # noqa: PLC0415 - only here
+
+        typer.echo("\n".join(version_lines()))
         raise typer.Exit
 
 
 @app.callback()
 def about(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="version")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="versions of the program, its build and what it stands on",
+        ),
+    ] = False,
 ) -> None:
     """Read Apache Pulsar backlogs straight from storage and say exactly what is in them."""
 
@@ -59,9 +79,18 @@ def run_cli() -> None:
     sys.exit(ending("pulsar-backlog", _run))
 
 
+def program() -> Any:
+    """The whole command line, with the environment variables of its options."""
+    if COMPLETE_VARIABLE in os.environ:
+        from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
+
+        completion_init()
+    return name_variables(get_command(app))
+
+
 def _run() -> int:
     try:
-        app(prog_name="pulsar-backlog")
+        program()(prog_name="pulsar-backlog")
     except SystemExit as ended:
         if is_interrupt(ended):  # typer has made an exit of it, without a word
             raise KeyboardInterrupt from ended

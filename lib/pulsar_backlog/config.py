@@ -1,7 +1,8 @@
 """`pipelines.yaml`: which jobs run, in which order, with which options; and a job's command line.
 
 Options come in layers, later ones win: `defaults` of the file, `options` of the pipeline, `options` of
-the job, and what the caller gives. Everything is validated here, so the rest may assume.
+the job, and what the caller gives. A user's own file (`--config`) has the same form: its defaults and pipelines win
+over those of the file beside the program. Everything is validated here, so the rest may assume.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
@@ -86,6 +87,15 @@ class Pipelines(Frozen):
         return pipeline.model_copy(update={"options": pipeline.options.over(self.defaults)})
 
 
+class Configuration(Pipelines):
+    """A user's own file: what it does not say is as in the file beside the program."""
+
+    pipelines: dict[str, Pipeline] = Field(default_factory=dict)
+
+
+Read = TypeVar("Read", bound=Pipelines)
+
+
 class _Loader(yaml.SafeLoader):
     """Safe YAML that refuses a repeated key, of which the plain loader silently keeps the last."""
 
@@ -126,7 +136,23 @@ def load_pipelines(path: Path | None = None) -> Pipelines:
     Raises:
         UsageError: it is unreadable, not YAML, or a key or value is wrong; the message names file and key.
     """
-    path = path or home() / "pipelines.yaml"
+    return _read(path or home() / "pipelines.yaml", Pipelines)
+
+
+def configured(path: str | None) -> Pipelines:
+    """`pipelines.yaml` of the home folder, with what the file at `path` says instead.
+
+    Raises:
+        UsageError: as `load_pipelines`.
+    """
+    shipped = load_pipelines()
+    if path is None:
+        return shipped
+    own = _read(Path(path).expanduser(), Configuration)
+    return Pipelines(defaults=own.defaults.over(shipped.defaults), pipelines={**shipped.pipelines, **own.pipelines})
+
+
+def _read(path: Path, kind: type[Read]) -> Read:
     try:
         document = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a subclass of SafeLoader
     except OSError as error:
@@ -134,7 +160,7 @@ def load_pipelines(path: Path | None = None) -> Pipelines:
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
     try:
-        return Pipelines.model_validate(document)
+        return kind.model_validate({} if document is None and kind is Configuration else document)
     except ValidationError as error:
         faults = [f"{path}: {'.'.join(keys) or 'the document'}: {words}" for keys, words in faults_of(error)]
         raise UsageError("; ".join(faults)) from error
@@ -161,7 +187,7 @@ def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> l
     for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):
         value = getattr(options, option.name)
         if value is None and option.words.required:
-            raise UsageError(f"{job} needs {option.flag}; give it on the command line or in pipelines.yaml.")
+            raise UsageError(f"{job} needs {option.flag}; give it on the command line, or in the file of --config.")
         argv += rendered(option.flag, value)
     return argv
 

@@ -64,3 +64,7 @@ class DecodeError(Exception):
         self.expected = expected
         self.found = found
         self.context = bytes(context[:CONTEXT_BYTES])
+
+
+class CommitConflictError(Exception):
+    """Another writer changed a table since its log was read."""

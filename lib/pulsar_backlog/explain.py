@@ -11,9 +11,12 @@ from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
+from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
@@ -32,6 +35,9 @@ MAX_SHOWN_BYTES = 64 * 1024
 NEIGHBOURHOOD = 50
 """Ledgers before and after, by id, among which the topic's own are looked for: a bucket holds many topics."""
 
+_NOT_SENT = frozenset(code for code in REJECT_CODES if code.startswith("live_"))
+"""Why a live broker does not show an entry."""
+
 _CHECKSUMS = {
     "valid": "its checksum agrees: metadata and payload are what the producer sent",
     "mismatch": "ITS CHECKSUM DOES NOT AGREE: the stored bytes are not what the producer sent, trust no field",
@@ -39,7 +45,9 @@ _CHECKSUMS = {
 }
 
 
-def explain_entry(source: str, endpoint: str | None, position: str, show_values: bool) -> ExplainModel:
+def explain_entry(
+    source: str, endpoint: str | None, position: str, show_values: bool, live: Live | None = None
+) -> ExplainModel:
     """Everything that can be said of one entry from the stored bytes.
 
     Raises:
@@ -50,7 +58,8 @@ def explain_entry(source: str, endpoint: str | None, position: str, show_values:
     if match is None:
         raise UsageError(f"{position!r} is not a position: write LEDGER:ENTRY, such as 22:3")
     ledger_id, entry_id = int(match[1]), int(match[2])
-    opened = open_source(source, endpoint)
+    opened = open_source(source, endpoint, live=live)
+    look_at(opened, Scope())  # a store that does not answer, or holds no ledger at all, is no missing ledger
     listing = take_listing(opened)
     copy = _copy_of(opened, listing, ledger_id)
     data, place = _entry_of(opened, copy, entry_id)
@@ -82,6 +91,9 @@ def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, P
     last = -1
     units = sorted(units_of(copy), key=lambda unit: (_first_id(unit) > entry_id, -_first_id(unit)))
     for batch in (batch for unit in units for batch in walk_unit(source, unit)):
+        if hidden := next((one for one in batch.faults if one.entry_id == entry_id and one.code in _NOT_SENT), None):
+            said = f"{hidden.found}; {REJECT_CODES[hidden.code]}"
+            raise UsageError(f"entry {entry_id} of ledger {copy.ledger_id} cannot be shown: {said}")
         at = batch.entry_id.searchsorted(entry_id)
         if at < len(batch.entry_id) and batch.entry_id[at] == entry_id:
             return _bytes(batch, int(at)), batch.place(copy.data_uri or "", int(at))

@@ -14,14 +14,18 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pulsar_backlog.errors import UsageError
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_LIVE = (
+    "live", "admin_url", "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
+    "token_without_tls", "broker_host",
+)  # fmt: skip
 _SOURCE = (
-    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", *_LIVE,
 )  # fmt: skip
 _WITH_SOURCE = (*_SOURCE, "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
 
 JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "inventory_ledgers": _WITH_SOURCE,
-    "scan_entries": _WITH_SOURCE,
+    "scan_entries": (*_WITH_SOURCE, "budget_bytes", "sample", "limit"),
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
     "model_consumers": ("model", *_EVERY_JOB),
     "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
@@ -118,6 +122,23 @@ def _duration(text: str) -> str:
     return text
 
 
+def parse_percent(text: str) -> float:
+    """The number of a text such as `10%`.
+
+    Raises:
+        ValueError: it is none, or not more than 0 and at most 100.
+    """
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)%?", text, re.ASCII)
+    if match is None or not 0 < float(match[1]) <= 100:
+        raise ValueError(f"{text!r} is no percentage such as 10%")
+    return float(match[1])
+
+
+def _percent(text: str) -> str:
+    parse_percent(text)
+    return text
+
+
 def _finding_code(text: str) -> str:
     from pulsar_backlog.findings import CATALOGUE  # noqa: PLC0415 - every command waits for this module, few for codes
 
@@ -132,10 +153,18 @@ def _republish_to(text: str) -> str:
     return text
 
 
+def _service(text: str) -> str:
+    if not text.startswith(("pulsar://", "pulsar+ssl://")):
+        raise ValueError(f"{text!r} is not pulsar://host:port or pulsar+ssl://host:port")
+    return _without_credentials(text)
+
+
 Uri = Annotated[str, AfterValidator(_without_credentials)]
+Service = Annotated[str, AfterValidator(_service)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-z_]+(=[^,]+)?)*)?$")]
+Percent = Annotated[str, AfterValidator(_percent)]
 Duration = Annotated[str, AfterValidator(_duration)]
 FindingCode = Annotated[str, AfterValidator(_finding_code)]
 RepublishTo = Annotated[str, AfterValidator(_republish_to)]
@@ -177,7 +206,9 @@ class Options(Frozen):
     source: Annotated[
         Uri | None,
         Words(
-            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers", place=True, required=True
+            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers, or pulsar:// brokers",
+            place=True,
+            required=True,
         ),
     ] = None
     endpoint: Annotated[Uri | None, Words("address of the bucket's service, where it is not the cloud's own")] = None
@@ -192,6 +223,31 @@ class Options(Frozen):
     )
     store_concurrency: Annotated[
         Count | None, Words("requests of one process to a bucket under way at once; default 16")
+    ] = None
+    live: Annotated[
+        Service | None, Words("brokers, such as pulsar://broker:6650, that read what the source does not hold")
+    ] = None
+    admin_url: Annotated[
+        Uri | None, Words("web service of a broker, such as http://broker:8080, to read live topics")
+    ] = None
+    max_rate: Annotated[Count | None, Words("bytes a second that are read from brokers at most; default 10485760")] = (
+        None
+    )
+    token_file: Annotated[
+        str | None,
+        Words("file that holds the token for brokers; without it PULSAR_BACKLOG_TOKEN counts", place=True),
+    ] = None
+    ca_file: Annotated[str | None, Words("certificates (PEM) that those of brokers must descend from", place=True)] = (
+        None
+    )
+    cert_file: Annotated[str | None, Words("our certificate (PEM) for brokers", place=True)] = None
+    key_file: Annotated[str | None, Words("key (PEM) of --cert-file", place=True)] = None
+    timeout_seconds: Annotated[Count | None, Words("how long one answer of a broker may take; default 30")] = None
+    token_without_tls: Annotated[
+        bool | None, Words("send the token also where it can be read on the way (http://, pulsar://)")
+    ] = None
+    broker_host: Annotated[
+        Texts | None, Words("host (glob) that is a broker of the cluster though it does not list it; may be repeated")
     ] = None
     admin: Annotated[
         str | None,
@@ -231,6 +287,13 @@ class Options(Frozen):
         Annotated[tuple[ModelName, ...], BeforeValidator(_as_tuple)] | None,
         Words("client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated"),
     ] = None
+    budget_bytes: Annotated[
+        Count | None, Words("bytes of data objects that this run reads at most, the newest ledgers first")
+    ] = None
+    sample: Annotated[
+        Percent | None, Words("percentage of each topic's bytes that is read, such as 10; the newest ledgers first")
+    ] = None
+    limit: Annotated[Count | None, Words("ledgers that this run reads at most, the newest first")] = None
     max_ack_ranges: Annotated[
         Count | None, Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000")
     ] = None
@@ -321,7 +384,7 @@ class Options(Frozen):
     ] = None
     message: Annotated[
         Annotated[tuple[MessageId, ...], BeforeValidator(_as_tuple)] | None,
-        Words("publish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored) once more; may be repeated"),
+        Words("republish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored); may be repeated"),
     ] = None
 
     def over(self, below: Options) -> Options:
@@ -338,12 +401,14 @@ class Declared:
         words: what it says of itself.
         kind: what one value is: `str`, `int`, or `bool` for a switch.
         repeated: whether it may be given more than once.
+        choices: its values, where they are few.
     """
 
     name: str
     words: Words
     kind: type
     repeated: bool
+    choices: tuple[str, ...]
 
     @property
     def flag(self) -> str:
@@ -356,11 +421,12 @@ def _declared(name: str) -> Declared:
     words = next(found for found in field.metadata if isinstance(found, Words))
     parts = set(_types_in(field.annotation))
     kind = bool if bool in parts else int if int in parts else str
-    return Declared(name, words, kind, tuple in parts)
+    choices = tuple(part for part in parts if isinstance(part, str))
+    return Declared(name, words, kind, tuple in parts, tuple(sorted(choices)))
 
 
 def _types_in(annotation: object) -> Iterator[object]:
-    """The types an annotation is made of, containers included."""
+    """The types an annotation is made of, containers included, and the values of a `Literal`."""
     yield get_origin(annotation) or annotation
     for inner in get_args(annotation):
         yield from _types_in(inner)

@@ -1,4 +1,4 @@
-"""Pulsar's server distribution: fetched once from Maven Central, checked, unpacked into `.cache/`.
+"""Pulsar's server and offloaders: fetched once from Maven Central, checked, unpacked into `.cache/`.
 
 `python -m tests.broker.distribution` does it ahead of the tests (`make test-broker`).
 """
@@ -19,6 +19,11 @@ DISTRIBUTION = Artifact(
     "35c7d064c9e0928edbf2e708989faba0379662f98aa84ce0d4190c59efb6765e",
 )  # fmt: skip
 
+OFFLOADERS = Artifact(
+    "org.apache.pulsar", "pulsar-offloader-distribution", VERSION, "bin", "tar.gz",
+    "a73d8c48f578edbc572147351fbca742740b3fe4329f892ce80f3de717adf6c7",
+)  # fmt: skip
+
 
 def broker_home() -> Path:
     """The unpacked distribution, fetched if need be.
@@ -26,20 +31,31 @@ def broker_home() -> Path:
     Raises:
         RuntimeError: it cannot be had, or is not the file it should be.
     """
-    home = CACHE / f"apache-pulsar-{VERSION}"
+    # Examples and functions are a third of the archive.
+    return _unpacked(DISTRIBUTION, f"apache-pulsar-{VERSION}", ("lib", "conf"))
+
+
+def offloaders() -> Path:
+    """The folder of the offloaders, fetched if need be.
+
+    Raises:
+        RuntimeError: as `broker_home`.
+    """
+    return _unpacked(OFFLOADERS, f"apache-pulsar-offloaders-{VERSION}", ("offloaders",)) / "offloaders"
+
+
+def _unpacked(artifact: Artifact, name: str, folders: tuple[str, ...]) -> Path:
+    """These folders of an archive."""
+    home = CACHE / name
     if not home.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
-            with tarfile.open(fetch(DISTRIBUTION, Path(work))) as tar:
-                tar.extractall(work, _members(tar), filter="data")
-            (Path(work) / home.name).rename(home)
+            with tarfile.open(fetch(artifact, Path(work))) as tar:
+                members = [member for member in tar if member.name.split("/")[1:2] in [[one] for one in folders]]
+                tar.extractall(work, members, filter="data")
+            (Path(work) / name).rename(home)
     return home
 
 
-def _members(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
-    """What a broker needs: jars and settings; examples and functions are a third of the archive."""
-    return [member for member in tar if member.name.split("/")[1:2] in (["lib"], ["conf"])]
-
-
 if __name__ == "__main__":
-    sys.stdout.write(f"{broker_home()}\n")
+    sys.stdout.write(f"{broker_home()}\n{offloaders()}\n")

@@ -94,7 +94,9 @@ class Broker:
 
 
 @contextmanager
-def running_broker(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Broker]:
+def running_broker(
+    folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[Broker]:
     """Start a broker with its data in `folder`, wait until it takes topics, and end it."""
     ports = _free_ports(6)
     identity = make_identity(folder / "identity")
@@ -111,7 +113,7 @@ def running_broker(folder: Path, settings: Mapping[str, str] | None = None) -> I
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that an interrupt of the tests ends it here, and not halfway
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - a single call of the kernel
-            env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8"},
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})},
         )
     try:
         broker = Broker(

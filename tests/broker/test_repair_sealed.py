@@ -1,4 +1,4 @@
-"""Encrypted messages published once more as they are stored, without a key, and read by who has one."""
+"""Encrypted messages republished as they are stored, without a key, and read by who has one."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_from_the_audit_of_a_live_topic_to_copies_that_are_read(
     for where in (out, fresh):
         said = said_of(capsys, where, as_stored=True, message=[f"{ledger}:3"])
         assert [one for one in said if one["record"] == "repair_action" and one["kind"] == "republish"] == []
-        assert any("it was published once more already" in one["why"] for one in said if "why" in one)
+        assert any("it was republished already" in one["why"] for one in said if "why" in one)
 
 
 def said_of(capsys: pytest.CaptureFixture[str], out: Path, **options: object) -> list[dict[str, Any]]:

@@ -34,7 +34,7 @@ MODELS: dict[str, Callable[[], ReportModel]] = {
     "hostile": hostile,
 }
 PHONE, DESKTOP = 390, 1280
-# The page has no script of its own, so a frame around it measures it. Every <details> is opened first.
+# A frame around the page measures it. Every <details> is opened first.
 FRAME = """<!doctype html><link rel="icon" href="data:,"><body>
 <iframe src="/report.html" style="border:0;width:%dpx;height:900px"></iframe>
 <script>
@@ -48,6 +48,37 @@ document.querySelector("iframe").addEventListener("load", event => {
     bar: page.querySelector("svg.bar .seg") ? getComputedStyle(page.querySelector("svg.bar")).height : null,
     styled: getComputedStyle(page.querySelector(".verdict")).borderLeftStyle };
   document.body.textContent = "RESULT" + JSON.stringify(result) + "END";
+});
+</script>"""
+
+# The same for the page's own script: what is typed, what is then shown, and the order after a click on a heading.
+SEARCHED = """<!doctype html><link rel="icon" href="data:,"><body>
+<iframe src="/report.html" style="border:0;width:1280px;height:900px"></iframe>
+<script>
+document.querySelector("iframe").addEventListener("load", event => {
+  const page = event.target.contentDocument;
+  const rows = [...page.querySelectorAll("table.topics tbody tr")];
+  const field = page.getElementById("search-field");
+  const names = () => [...page.querySelectorAll("table.topics tbody tr")].map(r => r.cells[0].textContent);
+  const sizes = () => [...page.querySelectorAll("table.topics tbody tr")].map(r => Number(r.cells[3].dataset.sort));
+  const before = rows.length;
+  page.querySelectorAll("table.topics thead button")[3].click();
+  const up = sizes();
+  page.querySelectorAll("table.topics thead button")[3].click();
+  const down = sizes();
+  field.value = "MULTI-chunk";
+  field.dispatchEvent(new Event("input"));
+  setTimeout(() => {
+    const shown = rows.filter(r => !r.hidden).map(r => r.cells[0].textContent);
+    const sections = [...page.querySelectorAll("article.topic")].filter(a => !a.hidden).length;
+    field.value = "";
+    field.dispatchEvent(new Event("input"));
+    setTimeout(() => {
+      const again = rows.filter(r => !r.hidden).length;
+      const result = { before, up, down, shown, sections, again, count: names().length };
+      document.body.textContent = "RESULT" + JSON.stringify(result) + "END";
+    }, 400);
+  }, 400);
 });
 </script>"""
 
@@ -128,6 +159,22 @@ def test_page_fits_and_is_silent(name: str, width: int, site: Site, chromium: st
     assert "CONSOLE" not in run.stderr, run.stderr
     assert site.asked == ["/frame.html", "/report.html"]
     assert {url for url in requested(tmp_path) if not url.startswith(start)} == set()
+
+
+def test_search_hides_what_does_not_match_and_headings_sort(site: Site, chromium: str, tmp_path: Path) -> None:
+    site.pages = {"/frame.html": SEARCHED, "/report.html": render(lab())}
+    start = f"http://127.0.0.1:{site.port}/"
+    run = browse(chromium, tmp_path, "--virtual-time-budget=5000", "--dump-dom", start + "frame.html")
+    shown = re.search(r"RESULT(.*)END", run.stdout)
+    assert shown, run.stdout[:500]
+    result = json.loads(shown[1])
+    assert result["before"] == result["count"] == result["again"] == len(lab().topics)
+    assert result["up"] == sorted(result["up"])
+    assert result["down"] == sorted(result["up"], reverse=True)
+    assert result["up"] != result["down"]
+    assert result["shown"] == ["persistent://lab/s3/multi-chunk"]
+    assert result["sections"] == 1
+    assert "CONSOLE" not in run.stderr, run.stderr
 
 
 def test_page_prints(site: Site, chromium: str, tmp_path: Path) -> None:

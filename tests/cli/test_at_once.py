@@ -48,7 +48,10 @@ def run(folder: Path, *argv: str | Path) -> tuple[int, str, set[str]]:
 @pytest.mark.parametrize(
     "argv",
     [("--help",), ("--version",)]
-    + [(name, "--help") for name in ("audit", "run", "export", "explain", "sql", "locate", "snapshot")]
+    + [
+        (name, "--help")
+        for name in ("audit", "run", "export", "explain", "sql", "locate", "snapshot", "doctor", "completion")
+    ]
     + [("repair", name, "--help") for name in ("plan", "show", "apply", "verify")],
 )
 def test_help_waits_for_nothing(tmp_path: Path, argv: tuple[str, ...]) -> None:

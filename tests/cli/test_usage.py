@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -11,7 +15,10 @@ import pytest
 from pulsar_backlog import __version__
 from pulsar_backlog.cli import run_cli
 from pulsar_backlog.logs import VERBOSE_VARIABLE
+from pulsar_backlog.versions import PACKAGES, described
 from tests.auditing import OBJECTS
+
+ROOT = Path(__file__).parents[2]
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *argv: str | Path) -> int:
@@ -24,10 +31,24 @@ def run(monkeypatch: pytest.MonkeyPatch, *argv: str | Path) -> int:
 
 def test_version(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "--version") == 0
-    assert capsys.readouterr().out == f"pulsar-backlog {__version__}\n"
+    first, python, *packages = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(rf"pulsar-backlog {re.escape(__version__)} \(commit [0-9a-f]{{12}}(-dirty)?\)", first)
+    assert python.startswith(f"python {platform.python_version()} on ")
+    assert f"pyspark {metadata.version('pyspark')}" in packages
 
 
-@pytest.mark.parametrize("command", ["audit", "run", "explain", "sql", "snapshot", "repair"])
+def test_version_names_every_dependency() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert [re.match(r"[\w-]+", one)[0] for one in declared] == list(PACKAGES)  # type: ignore[index]
+
+
+def test_a_checkout_without_git_has_no_commit(tmp_path: Path) -> None:
+    assert described(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["audit", "run", "estimate", "explain", "sql", "snapshot", "rebuild-index", "repair"]
+)
 def test_help_of_each_command(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

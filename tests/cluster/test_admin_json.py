@@ -81,6 +81,7 @@ def test_a_real_folder() -> None:
         state="LedgerOpened",
         terminated=False,
         deduplicated=False,
+        open_bytes=0,
     )  # fmt: skip
     # The subscription's name is not encoded in stats; `None` as text is a subscription without consumers.
     assert types_of(state, SUBS) == {"keyshared/ü": None, "excl": None, "shared-holes": None}
@@ -445,3 +446,17 @@ def test_any_field_may_hold_anything(base: dict[str, Any], data: st.DataObject, 
     for record in broker_copies(state).values():
         assert 0 <= record.ledger_id < 2**63
     shutil.rmtree(folder)
+
+
+def test_the_compacted_ledger_by_the_property_of_its_cursor(tmp_path: Path) -> None:
+    """internal-info names it there alone; internalStats has an element of its own, of a broker that is older none."""
+    folder = SAVED.parents[1] / "compacted" / "admin"
+    for name in ("internal-info", "internalStats"):
+        body = json.loads((folder / f"lab__s3__compact-chunk.{name}.json").read_text())
+        body.pop("compactedLedger", None)
+        place = tmp_path / name
+        place.mkdir()
+        (place / f"lab__s3__compact-chunk.{name}.json").write_text(json.dumps(body))
+        state = read_cluster_state(place, {})
+        assert state.topics["persistent://lab/s3/compact-chunk"].compacted_ledger_id == 481
+        assert state.findings == ()

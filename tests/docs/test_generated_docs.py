@@ -14,6 +14,13 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.rejects import REJECT_CODES
 
 ROOT = Path(__file__).parents[2]
+PAGES = ("tables.md", "findings.md", "jobs.md")
+MAN = "pulsar-backlog.1"
+SCHEMAS = ("result.schema.json", "lines.schema.json")
+
+
+def places(folder: Path) -> list[str]:
+    return ["--docs", str(folder), "--schemas", str(folder), "--man", str(folder)]
 
 
 @pytest.fixture(scope="module")
@@ -27,33 +34,36 @@ def generator() -> ModuleType:
 
 @pytest.fixture
 def pages(tmp_path: Path) -> Path:
-    for name in ("tables.md", "findings.md", "jobs.md"):
+    for name in PAGES:
         shutil.copy(ROOT / "docs" / name, tmp_path)
+    for name in SCHEMAS:
+        shutil.copy(ROOT / "conf" / "schemas" / name, tmp_path)
+    shutil.copy(ROOT / "docs" / "man" / MAN, tmp_path)
     return tmp_path
 
 
 def test_the_committed_pages_are_fresh(generator: ModuleType, pages: Path) -> None:
-    assert generator.main(["--check", "--docs", str(pages)]) == 0
+    assert generator.main(["--check", *places(pages)]) == 0
 
 
-@pytest.mark.parametrize("page", ["tables.md", "findings.md", "jobs.md"])
+@pytest.mark.parametrize("page", [*PAGES, *SCHEMAS, MAN])
 def test_a_stale_page_is_named(
     generator: ModuleType, pages: Path, capsys: pytest.CaptureFixture[str], page: str
 ) -> None:
-    (pages / page).write_text((pages / page).read_text().replace("The ", "A ", 1))
-    assert generator.main(["--check", "--docs", str(pages)]) == 1
+    (pages / page).write_text((pages / page).read_text() + "more")
+    assert generator.main(["--check", *places(pages)]) == 1
     assert capsys.readouterr().err == f"{pages / page} is stale; run make docs\n"
 
 
 def test_a_missing_page_is_stale(generator: ModuleType, pages: Path) -> None:
     (pages / "tables.md").unlink()
-    assert generator.main(["--check", "--docs", str(pages)]) == 1
+    assert generator.main(["--check", *places(pages)]) == 1
 
 
 def test_writing_again_makes_it_fresh(generator: ModuleType, pages: Path) -> None:
     (pages / "findings.md").write_text("old")
-    assert generator.main(["--docs", str(pages)]) == 0
-    assert generator.main(["--check", "--docs", str(pages)]) == 0
+    assert generator.main(places(pages)) == 0
+    assert generator.main(["--check", *places(pages)]) == 0
 
 
 def test_the_pages_hold_every_column_code_and_view(pages: Path) -> None:

@@ -188,3 +188,92 @@ def test_chunk_manifests_name_the_chunks_in_order(ask: Ask) -> None:
     ]
     got = ask("chunk_manifests", ["chunk_uuid", "positions"], chunked_messages=rows)
     assert got == [("rebuildable", ["5:9", "6:0", "6:1"])]
+
+
+def test_stored_without_need(ask: Ask) -> None:
+    scan = {"copy": "x", "complete": True, "frames": 3, "entry_bytes": 9, "data_bytes": 7}
+    ledger = {"copy": "x", "expected_entries": 3, "expected_bytes": 9, "data_bytes": 7}
+    inventory = [
+        {"copy": "leftover", "leaks": True, "current_copy": "x", "bytes": 5},
+        {"copy": "beside-a-copy-not-scanned", "leaks": True, "current_copy": "other", "bytes": 9},
+        {"copy": "trimmed", "leaks": True, "bytes": 1},
+        {"copy": "needed", "leaks": False, "bytes": 99},
+    ]
+    got = ask("stored_without_need", ["copy", "current_is_whole"], inventory=inventory, ledgers=[ledger], scans=[scan])
+    assert got == [("beside-a-copy-not-scanned", False), ("leftover", True), ("trimmed", True)]
+
+
+_LAYERS = ["copy", "layer", "verdict", "checked", "failed", "unchecked", "first_failed_code", "first_failed_offset"]
+_COPY = {
+    "copy": "c", "selected": True, "kind": "jcloud", "block_count": 2, "expected_entries": 3, "expected_bytes": 9,
+    "data_uri": "d", "index_uri": "i",
+}  # fmt: skip
+_SCAN = {"copy": "c", "complete": True, "frames": 3, "decoded": 3, "entry_bytes": 9, "checksum_valid": 3}
+
+
+@pytest.mark.parametrize(
+    ("ledger", "scan", "layer", "expected"),
+    [
+        ({}, {}, "index", ("agrees", 1, 0, 0, None, None)),
+        ({"index_uri": None}, {}, "index", ("not_checked", 0, 0, 1, None, None)),
+        ({}, {}, "container", ("agrees", 2, 0, 0, None, None)),
+        ({}, {"unreadable_units": 1}, "container", ("partly", 1, 0, 1, None, None)),
+        ({}, {}, "record", ("agrees", 3, 0, 0, None, None)),
+        ({"expected_entries": 5}, {}, "record", ("failed", 3, 2, 0, None, None)),  # two that nobody walked over
+        ({"expected_entries": 5}, {"complete": False}, "record", ("partly", 3, 0, 2, None, None)),
+        ({"expected_bytes": 8}, {}, "record", ("failed", 3, 1, 0, None, None)),
+        ({}, {}, "message", ("agrees", 3, 0, 0, None, None)),
+        ({}, {"checksum_valid": 1, "checksum_absent": 1, "rejected": 1}, "message", ("partly", 1, 0, 2, None, None)),
+        ({}, {"checksum_valid": 0, "checksum_absent": 3}, "message", ("not_checked", 0, 0, 3, None, None)),
+        ({}, {"copy": "another"}, "record", ("not_checked", 0, 0, 3, None, None)),
+        ({}, {"copy": "another"}, "container", ("not_checked", 0, 0, 2, None, None)),
+        ({"kind": "bookies", "expected_entries": 5}, {}, "record", ("partly", 3, 0, 2, None, None)),  # on other bookies
+    ],
+)
+def test_integrity_layers(
+    ask: Ask, ledger: dict[str, object], scan: dict[str, object], layer: str, expected: tuple[object, ...]
+) -> None:
+    got = ask("integrity", _LAYERS, ledgers=[{**_COPY, **ledger}], scans=[{**_SCAN, **scan}])
+    layers = ["index", "container", "record", "message"]
+    assert [row[1] for row in got] == (layers[1:] if ledger.get("kind") == "bookies" else layers)
+    assert {row[1]: row[2:] for row in got}[layer] == expected
+
+
+def test_integrity_names_the_first_byte_of_each_layer(ask: Ask) -> None:
+    faults = [{"uri": "i", "code": "index_bad_length", "offset": 4, "field": "f"}]
+    of_data = {"ledger_id": 0, "uri": "d"}
+    rejects = [
+        {**of_data, "scope": "structure", "code": "padding_bad", "offset": 90},
+        {**of_data, "scope": "structure", "code": "block_bad_magic", "offset": 10},
+        {**of_data, "scope": "structure", "code": "entry_id_out_of_order", "offset": 5},
+        {**of_data, "scope": "entry", "code": "entry_too_short", "offset": 50},
+        {**of_data, "uri": "elsewhere", "scope": "structure", "code": "padding_bad", "offset": 1},
+    ]
+    noted = [
+        {"entry_id": 1, "offset": 300, "checksum_state": "mismatch"},
+        {"entry_id": 2, "offset": 200, "checksum_state": "valid"},  # a chunk
+    ]
+    scan = {**_SCAN, "checksum_valid": 2, "checksum_mismatch": 1}
+    ledger = {**_COPY, "structure_faults": faults}
+    got = ask("integrity", _LAYERS, ledgers=[ledger], scans=[scan], rejects=rejects, noted_entries=noted)
+    assert [(row[1], row[2], row[4], *row[6:]) for row in got] == [
+        ("index", "failed", 1, "index_bad_length", 4),
+        ("container", "failed", 2, "block_bad_magic", 10),
+        ("record", "failed", 2, "entry_id_out_of_order", 5),
+        ("message", "failed", 1, "checksum_mismatch", 300),
+    ]
+
+
+def test_integrity_of_a_ledger_in_files_of_bookies(ask: Ask) -> None:
+    """Its faults lie in many files."""
+    rejects = [
+        {"uri": "b1/0.log", "scope": "structure", "code": "digest_mismatch", "offset": 70},
+        {"uri": "b2/0.log", "scope": "structure", "code": "entries_elsewhere", "offset": 1},
+        {"uri": "b2/1.log", "scope": "structure", "code": "log_record_cut", "offset": 8},
+    ]
+    got = ask("integrity", _LAYERS, ledgers=[{**_COPY, "kind": "bookies"}], scans=[_SCAN], rejects=rejects)
+    assert [(row[1], row[2], row[4], *row[6:]) for row in got] == [
+        ("container", "failed", 1, "log_record_cut", 8),
+        ("record", "failed", 1, "digest_mismatch", 70),
+        ("message", "agrees", 0, None, None),
+    ]

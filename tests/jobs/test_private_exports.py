@@ -45,10 +45,10 @@ def test_nothing_of_an_export_is_open_to_others(form: str, times: int, audited: 
     to = tmp_path / "to"
     to.mkdir(mode=0o755)
     to.chmod(0o755)
-    for _ in range(times):
+    for run in range(times):
         code = run_job_of(
             "export", "export_messages", audited.source, audited.out, cluster="p", to=to, format=form, fail_on="never",
-            inline_limit_bytes=1000 * times,
+            inline_limit_bytes=1000 * (run + 1),
         ).exit_code  # fmt: skip
         assert code == 0
     files = [path for path in to.rglob("*") if path.is_file()]

@@ -19,7 +19,7 @@ SCANNED = (
     "entries", "rejects", "scans", "ledger_facts", "producer_facts", "entry_spans", "noted_entries",
 )  # fmt: skip
 TABLES = (
-    "ledgers", *SCANNED, "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
+    "ledgers", "inventory", *SCANNED, "chunked_messages", "chunks", "topic_stats", "consumer_outcomes",
     "client_forecasts", "quality_results", "findings", "runs",
 )  # fmt: skip
 

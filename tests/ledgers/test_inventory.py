@@ -95,7 +95,8 @@ def test_other_kinds_of_stored_ledgers(tmp_path: Path) -> None:
     (tmp_path / OTHER_UUID).write_bytes(b"something else")
     seen = see(tmp_path)
     counts = {(finding.code, finding.subject): finding.count for finding in seen.inventory.findings}
-    assert counts == {("S21", "streaming"): 2, ("S03", "foreign"): 1}
+    bad_index = ("S08", f"{UUID}-index")
+    assert counts == {("S21", "streaming"): 2, ("S03", "foreign"): 1, bad_index: 1}
 
 
 def test_index_without_data(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,8 @@ def test_the_unpacked_wheel_is_its_own_home(wheel: Path, tmp_path: Path) -> None
     zipfile.ZipFile(wheel).extractall(tmp_path / "site")
     code = "from pulsar_backlog import config as c; print(c.home(), *sorted(c.load_pipelines().pipelines))"
     done = run(sys.executable, "-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    said = run(sys.executable, "-m", "pulsar_backlog.cli", "--version", cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    assert re.match(r"pulsar-backlog \S+ \(commit [0-9a-f]{12}", said.stdout), said
     home = str(tmp_path / "site" / "pulsar_backlog")
     assert done.stdout.split() == [home, "audit", "export", "inventory", "repair_plan"], done.stderr
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.acks import Acks, BlockedRow
-from pulsar_backlog.report.clients import MAX_MODELS, ModelSum, TopicClients
+from pulsar_backlog.report.clients import MAX_MODELS, OUTCOMES, ModelSum, TopicClients
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
@@ -153,5 +153,5 @@ def hostile() -> ReportModel:
         quality=(quality(attack, False, attack, 3, [attack]),),
         tables=(TableCount(attack, 1),),
         acks=Acks(9, 9, 9, (BlockedRow(attack, attack, attack, 1, 0, attack, attack, attack, 1, None),)),
-        clients=(ModelSum(attack, {"mixed": 1}, 2, attack, attack, 1, 0, attack),),
+        clients=(ModelSum(attack, dict.fromkeys(OUTCOMES, 0) | {"mixed": 1}, 2, attack, attack, 1, 0, attack),),
     )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
+from pulsar_backlog.report.commands import Audited
 from pulsar_backlog.report.html import render
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
 from pulsar_backlog.subscriptions.stall_values import Action
@@ -174,7 +175,9 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
         assert words in text, words
     assert ADVICE in text
     assert [pre.full_text() for pre in section.all("pre")] == [
-        "pulsar-backlog export demo-out --topic persistent://lab/s3/brk2-bad-zstd",
+        "pulsar-backlog export demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd",
+        "pulsar-backlog repair plan demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd "
+        "--subscription billing",
         "pulsar-backlog explain tests/data/backlog/objects 13:7",
     ]
     rows = [[cell.full_text() for cell in tr.children] for tr in section.all("tbody")[0].all("tr")]
@@ -211,19 +214,21 @@ def test_subscriptions_that_are_not_shown_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "command"),
+    ("action", "commands"),
     [
-        ("skip", "pulsar-backlog repair plan out --topic 't[[]1]' --subscription 'a[*]b'"),
-        ("acknowledge", "pulsar-backlog repair plan out --topic 't[[]1]' --subscription 'a[*]b'"),
-        ("export_then_acknowledge", "pulsar-backlog export out --topic 't[[]1]'"),
-        ("wait", "pulsar-backlog explain source 13:3"),
-        ("of a newer version", "pulsar-backlog explain source 13:3"),
+        ("skip", ["repair plan out --topic 't[[]1]' --subscription 'a[*]b'"]),
+        ("reset_to_first_chunk", ["repair plan out --topic 't[[]1]' --subscription 'a[*]b'"]),
+        ("export_then_acknowledge",
+            ["export out --topic 't[[]1]'", "repair plan out --topic 't[[]1]' --subscription 'a[*]b'"]),
+        ("wait", ["explain source 13:3"]),
+        ("of a newer version", ["explain source 13:3"]),
     ],
-)
-def test_next_command_names_exactly_this_subscription(action: str, command: str) -> None:
+)  # fmt: skip
+def test_next_commands_name_exactly_this_subscription(action: str, commands: list[str]) -> None:
     facts = SubscriptionFacts(subscription("a*b"), stalls=(stall("u", (13, 3), action=action),))
-    (view,) = subscription_views(TopicAcks(None, (facts,), 1, 0), "t[1]", "source", "out")
-    assert [todo.command for todo in view.todo] == [command]
+    (view,) = subscription_views(TopicAcks(None, (facts,), 1, 0), "t[1]", Audited("source", "out"))
+    (todo,) = view.todo
+    assert [one.text.removeprefix("pulsar-backlog ") for one in todo.commands] == commands
 
 
 def test_sets_told_in_the_same_words_are_told_once_and_blocking_ones_first() -> None:
@@ -234,7 +239,7 @@ def test_sets_told_in_the_same_words_are_told_once_and_blocking_ones_first() -> 
         stall("c", (1, 12), advice="Other."),
     )
     (view,) = subscription_views(
-        TopicAcks(None, (SubscriptionFacts(subscription("s"), stalls=stalls),), 1, 0), "t", "s", "o"
+        TopicAcks(None, (SubscriptionFacts(subscription("s"), stalls=stalls),), 1, 0), "t", Audited("s", "o")
     )
     assert [[[s["chunk_uuid"] for s in alike] for alike in todo.alike] for todo in view.todo] == [
         [["a", "b"], ["c"]],

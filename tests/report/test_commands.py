@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 import pytest
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.report.commands import all_findings, fill
+from pulsar_backlog.report.commands import READS_ONLY, Audited, all_findings, changes_of, fill, remedies
 from pulsar_backlog.report.model import FindingRow
 from tests.report.sample_parts import finding
 
 
 def command(code: str, row: FindingRow | None, source: str = "s3://b/p", out: str = "my out") -> str:
-    return fill(CATALOGUE[code].command, source=source, out=out, finding=row)
+    return fill(CATALOGUE[code].command, Audited(source, out), row)
 
 
 def test_sql_names_the_ledger_of_the_finding() -> None:
@@ -49,9 +50,45 @@ def test_topic_is_one_word_whatever_it_holds() -> None:
 def test_every_command_of_the_catalogue_splits_into_words_without_placeholders() -> None:
     for code, kind in CATALOGUE.items():
         row = finding(code, "s", "m", topic="persistent://a/b/c", ledger_id=1, entry_id=2)
-        words = shlex.split(fill(kind.command, source="in dir", out="out dir", finding=row))
+        words = shlex.split(fill(kind.command, Audited("in dir", "out dir"), row))
         assert not {"OUT", "SOURCE", "SUBJECT", "LEDGER:ENTRY"} & set(words), code
         assert not any("SUBJECT" in word for word in words), code
+
+
+BUCKET = Audited("s3://b/p", "my out", "eu 1", "http://minio:9000")
+
+
+@pytest.mark.parametrize(
+    ("action", "commands"),
+    [
+        ("export_then_acknowledge", [
+            "pulsar-backlog export 'my out' --cluster 'eu 1' --endpoint http://minio:9000 --topic 't[[]1]'",
+            "pulsar-backlog repair plan 'my out' --cluster 'eu 1' --topic 't[[]1]' --subscription 'a[*]b'"]),
+        ("acknowledge", [
+            "pulsar-backlog repair plan 'my out' --cluster 'eu 1' --topic 't[[]1]' --subscription 'a[*]b'"]),
+        ("wait", ["pulsar-backlog explain s3://b/p --endpoint http://minio:9000 13:3"]),
+    ],
+)  # fmt: skip
+def test_remedies_name_cluster_and_endpoint_where_they_are_not_the_usual_ones(action: str, commands: list[str]) -> None:
+    assert [one.text for one in remedies(action, BUCKET, "t[1]", "a*b", (13, 3))] == commands
+
+
+def test_a_name_that_no_command_can_hold_stays_a_placeholder() -> None:
+    (plan,) = remedies("skip", Audited("s", "o", "default"), "t" * 1001, "n" * 1001, None)
+    assert plan.text == "pulsar-backlog repair plan o --topic TOPIC --subscription SUBSCRIPTION"
+
+
+def test_commands_of_findings_name_the_cluster_only_where_it_is_needed() -> None:
+    words = [shlex.split(fill(CATALOGUE[code].command, BUCKET, None)) for code in sorted(CATALOGUE)]
+    for command in words:
+        assert ("--cluster" in command) == (command[1] in ("export", "audit")), command
+        assert ("--endpoint" in command) == (command[1] in ("export", "audit", "explain")), command
+
+
+def test_only_what_writes_is_said_to_change_anything() -> None:
+    changing = {code for code, kind in CATALOGUE.items() if changes_of(kind.command) != READS_ONLY}
+    writing = re.compile("pulsar-backlog (export|audit) |pulsar-admin topics offload ")
+    assert changing == {code for code, kind in CATALOGUE.items() if writing.match(kind.command)}
 
 
 def test_code_of_another_version_does_not_reach_the_sql() -> None:

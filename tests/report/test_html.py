@@ -23,7 +23,8 @@ from tests.report.sample_extremes import hostile, huge
 from tests.report.sample_models import clean, empty, lab
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
-CSS = Path(__file__).parents[2] / "lib/pulsar_backlog/report/templates/report.css"
+TEMPLATES = Path(__file__).parents[2] / "lib/pulsar_backlog/report/templates"
+CSS = TEMPLATES / "report.css"
 
 
 @cache
@@ -54,10 +55,13 @@ def test_document_is_balanced_and_has_its_landmarks(name: str) -> None:
 
 
 @every_model
-def test_nothing_is_fetched_and_nothing_runs(name: str) -> None:
+def test_nothing_is_fetched_and_only_our_script_runs(name: str) -> None:
+    (script,) = tree(name).all("script")
+    assert script.text == (TEMPLATES / "report.js").read_text()
+    assert script.attrs == {}
     allowed = {"data_docs/index.html", "repairs.html", "data:,"} | {kind.upstream for kind in CATALOGUE.values()}
     for element in tree(name).everything():
-        assert element.tag not in ("script", "iframe", "object", "embed", "img", "form", "base")
+        assert element.tag not in ("iframe", "object", "embed", "img", "form", "base")
         assert not {"src", "srcset", "style", "action", "background"} & set(element.attrs)
         assert not [a for a in element.attrs if a.startswith("on")]
         href = element.attrs.get("href")
@@ -67,13 +71,20 @@ def test_nothing_is_fetched_and_nothing_runs(name: str) -> None:
 
 
 @every_model
-def test_content_policy_allows_our_style_and_nothing_else(name: str) -> None:
+def test_content_policy_allows_our_style_and_script_and_nothing_else(name: str) -> None:
     policy = next(m for m in tree(name).all("meta") if m.attrs.get("http-equiv") == "Content-Security-Policy")
     style = tree(name).all("style")[0].text
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    script = base64.b64encode(hashlib.sha256(tree(name).all("script")[0].text.encode()).digest()).decode()
     assert policy.attrs["content"] == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'sha256-{script}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
+
+
+def test_our_script_makes_no_markup_of_text() -> None:
+    script = (TEMPLATES / "report.js").read_text()
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|Function|fetch|XMLHttp", script)
 
 
 @every_model

@@ -16,6 +16,7 @@ from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGr
 from pulsar_backlog.report.outcomes import outcome
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.report.words import FLAGS, STATES
+from tests.report.sample_consumers import blocked_acks, stall
 from tests.report.sample_models import clean, empty, lab
 from tests.report.sample_parts import MIXED, finding, group, quality, section, totals
 
@@ -147,7 +148,7 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
     lost = any(g.state in states and "resend_residue" not in g.flags for g in found)
     if unreadable:
         assert not verdict.complete
-        assert "could not be" in verdict.headline
+        assert "could not be" in verdict.headline or "left unread on purpose" in verdict.headline
         assert "may hold more" in verdict.sureness
     if unreadable or error or lost:
         assert verdict.grade in ("broken", "incomplete")
@@ -157,6 +158,22 @@ def test_nothing_unreadable_or_wrong_is_ever_called_clean(
         assert verdict.grade == "broken"
 
 
+def test_what_was_left_unread_on_purpose_is_in_every_verdict() -> None:
+    left = finding("S40", "topic", "3 ledgers are not read yet.", count=3, incomplete=True)
+    told = FindingTotal("S40", "warning", True, 1, 3)
+    healthy = judge(replace(clean(), findings=(left,), finding_totals=(told,), exit_code=4))
+    assert (healthy.grade, healthy.complete) == ("incomplete", False)
+    assert healthy.headline.startswith("3 ledgers left unread on purpose; in the rest (")
+    broken = judge(replace(clean(), groups=(group("gap", 1),), finding_totals=(told,), exit_code=4))
+    assert (broken.grade, broken.label) == ("broken", "Errors found, and not everything was read")
+    assert "3 ledgers left unread on purpose" in broken.headline
+    for verdict in (healthy, broken):
+        assert "What was not read may hold more." in verdict.sureness
+        assert not any("could not be read" in fact.what for fact in verdict.facts)
+    topic = section("topic", 7, 10, 100, findings=[left])
+    assert topic_line(topic) == ("incomplete", "3 ledgers left unread on purpose")
+
+
 def test_facts_say_how_sure_and_for_whom() -> None:
     by_what = {f.what: f for f in judge(lab()).facts}
     assert by_what["5 messages are lost"].sureness == "certain for 4, likely for 1"
@@ -164,15 +181,43 @@ def test_facts_say_how_sure_and_for_whom() -> None:
     assert by_what["2 more can be rebuilt though clients lose them"].who == "Whoever waits for it"
     assert judge(lab()).sureness == (
         "How sure, of broken messages: certain for 7, likely for 1, cannot tell for 1. "
-        "What could not be read may hold more. The broker knows ledgers that are not in this audit."
+        "What was not read may hold more. The broker knows ledgers that are not in this audit."
     )
 
 
 def test_steps_come_in_order_of_urgency_and_share_commands() -> None:
-    steps = judge(lab()).steps
+    steps = [step for step in judge(lab()).steps if step.remedies]
     assert [r.code for r in steps[0].remedies] == ["C14", "C33", "C06", "C08", "C09", "C10"]
     assert steps[1].command == "pulsar-backlog explain tests/data/backlog/objects 292:8"
     assert len({s.command for s in steps}) == len(steps)
+
+
+def test_what_to_do_begins_with_what_puts_the_worst_subscription_right() -> None:
+    first, second, *rest = judge(lab()).steps
+    chosen = "--cluster lab --topic persistent://lab/s3/brk2-bad-zstd"
+    assert first.command == f"pulsar-backlog export demo-out {chosen}"
+    assert second.command == f"pulsar-backlog repair plan demo-out {chosen} --subscription billing"
+    assert {step.subscription for step in (first, second)} == {"billing"}
+    assert all(step.changes.startswith("Changes nothing on the cluster: it ") for step in (first, second))
+    assert all(step.remedies and step.subscription is None for step in rest)
+
+
+def test_without_a_blocked_subscription_the_one_with_most_to_do_comes_first() -> None:
+    acks = blocked_acks()
+    waiting = replace(
+        acks.subscriptions[0], blocked_at=None, stalls=(stall("u", (13, 4), blocks_dispatch=False, action="skip"),)
+    )
+    sections = tuple(
+        section(f"t-{n}", n, 1, 1, acks=replace(
+            acks, blocked=0,
+            subscriptions=(replace(waiting, row={**waiting.row, "stalls": n, "subscription": f"s-{n}"}),),
+        ))
+        for n in (0, 1, 3, 2)
+    )  # fmt: skip
+    model = replace(clean(), topics=sections)
+    assert [step.command for step in judge(model).steps] == [
+        "pulsar-backlog repair plan out --cluster lab --topic t-3 --subscription s-3"
+    ]
 
 
 def test_totals_win_over_the_listed_rows() -> None:

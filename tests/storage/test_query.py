@@ -247,7 +247,8 @@ def test_a_folder_without_tables_is_named(spark: object, tmp_path: Path, engine:
 
 def test_what_outgrows_memory_and_disk_is_told_to_ask_spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tables(tmp_path, findings=[{"code": "C01"}])
-    monkeypatch.setattr(duck, "_CONFIG", {**duck._CONFIG, "memory_limit": "40MiB", "max_temp_directory_size": "1MiB"})
+    monkeypatch.setattr(duck, "_CONFIG", {**duck._CONFIG, "memory_limit": "40MiB"})
+    monkeypatch.setattr(duck, "SPILL_LIMIT", "1MiB")
     query = "SELECT count(*) AS n FROM (SELECT x FROM range(6000000) AS r(x), findings ORDER BY hash(x) LIMIT 5999999)"
     assert "--engine spark" in mistake(tmp_path, query, "duckdb")
 

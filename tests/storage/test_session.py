@@ -10,7 +10,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.commands.audit import _start
+from pulsar_backlog.commands import audit
 from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage import s3a
@@ -18,7 +18,7 @@ from pulsar_backlog.storage import session as sessions
 from pulsar_backlog.storage.commits import TableLog
 from pulsar_backlog.storage.delta import replace_slice
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import entry, table_frame
 
@@ -48,6 +48,18 @@ def test_deltas_log_tells_it_of_a_bucket(spark: SparkSession, tmp_path: Path, en
     assert log.size_bytes == sessions.entries_bytes_of(spark, str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("sizes", "small"),
+    [((), True), ((100, SMALL_WORK_BYTES - 100), True), ((100, SMALL_WORK_BYTES - 99), False)],
+)
+def test_small_work_is_that_of_few_entries(tmp_path: Path, sizes: tuple[int, ...], small: bool) -> None:
+    assert is_small_work(entries_of(tmp_path, *sizes), SMALL_WORK_BYTES) is small
+
+
+def test_nobody_knows_how_much_lies_in_a_bucket() -> None:
+    assert not is_small_work("s3a://bucket/audit", SMALL_WORK_BYTES)
+
+
 def test_the_running_session_suits_itself_to_each_job(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -68,16 +80,7 @@ def test_what_somebody_chose_wins_over_what_fits_the_work(spark: SparkSession, t
     assert {(key, spark.conf.get(key)) for key, _ in unchosen} == unchosen
 
 
-def test_a_pipeline_settings_start_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(sessions, "start_session", lambda *given: asked.append(given))
-    pipeline = load_pipelines().get("audit").model_copy(update={"spark": {"spark.driver.memory": "8g"}})
-    _start("pulsar-backlog run", pipeline, {"out": "s3a://bucket/audit", "earlier": "/earlier"})
-    others = (None, None, "/earlier")
-    assert asked == [("pulsar-backlog run", "s3a://bucket/audit", others, {"spark.driver.memory": "8g"})]
-
-
-def test_chosen_settings_are_those_of_a_new_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipeline_settings_are_those_of_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
     def end_here(conf: SparkConf) -> None:
@@ -86,9 +89,14 @@ def test_chosen_settings_are_those_of_a_new_session(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(sessions, "_start_java", end_here)
     monkeypatch.setattr(SparkContext, "_gateway", None)
+    pipeline = load_pipelines().get("audit")
     chosen = {"spark.driver.memory": "8g", "spark.sql.session.timeZone": "CET"}
-    with pytest.raises(InterruptedError):
-        sessions._new_session("any", chosen, needs_s3a=False)
+    given = {"source": str(tmp_path / "none"), "out": str(tmp_path / "out")}
+    monkeypatch.setattr(audit, "_look_first", lambda _: None)
+    monkeypatch.setattr(audit, "_run_jobs", lambda *_: sessions._new_session("any", needs_s3a=False))
+    with pytest.raises(InterruptedError), monkeypatch.context() as patch:
+        patch.setattr("pulsar_backlog.storage.endings.ending", lambda _, run: run())
+        audit.run_pipeline(pipeline.model_copy(update={"spark": chosen}), given)
     assert begun[0]["spark.driver.memory"] == "8g"
     assert begun[0]["spark.sql.session.timeZone"] == "UTC"  # what the program depends on nobody can choose
     assert "spark.jars" not in begun[0]
@@ -104,8 +112,19 @@ def test_s3_is_another_file_system_to_spark() -> None:
 def test_the_first_entries_that_spark_writes_are_compiled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "is_one_machine", lambda _: False)
+    monkeypatch.setattr(sessions, "tasks_share_disk", lambda: False)
     start_session("any", str(tmp_path / "new"))
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     start_session("any", entries_of(tmp_path / "small", 10))
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "false"
+
+
+def test_results_are_held_where_entries_are_few(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "HELD_WORK_BYTES", 10)
+    few, more = entries_of(tmp_path / "few", 10), entries_of(tmp_path / "more", 11)
+    for out, held in ((few, True), (more, False), (None, False), (few, True)):
+        start_session("any", out)
+        assert sessions.holds_results(spark) is held
+        assert (spark.conf.get("spark.sql.adaptive.enabled") == "false") is held

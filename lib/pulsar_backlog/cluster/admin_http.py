@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urlencode, urljoin, urlsplit
 
 import urllib3
@@ -34,6 +35,20 @@ class AdminError(SourceError):
     def __init__(self, uri: str, reason: str, detail: str, status: int | None = None) -> None:
         super().__init__(uri, reason, detail)
         self.status = status
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def is_html(self) -> bool:
+        """Whether it looks like a page for people."""
+        return "html" in self.headers.get("Content-Type", "").lower() or self.content.lstrip()[:1] == b"<"
 
 
 class AdminHttp:
@@ -73,11 +88,24 @@ class AdminHttp:
         Raises:
             AdminError: there was none.
         """
+        return self._answered(method, path, query, body).content
+
+    def headers(self, path: str) -> Mapping[str, str]:
+        """The headers of a good answer, whose body may be anything.
+
+        Raises:
+            AdminError: there was none.
+        """
+        return self._answered("GET", path, None, None, any_body=True).headers
+
+    def _answered(
+        self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, *, any_body: bool = False
+    ) -> _Answer:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
         attempts = self._access.attempts if method == "GET" else 1
         for attempt in range(1, attempts + 1):
             try:
-                return self._once(method, url, body)
+                return self._once(method, url, body, any_body=any_body)
             except AdminError as error:
                 passing = error.reason in ("unreachable", "interrupted") or error.status in _PASSING
                 if attempt == attempts or not passing:
@@ -85,15 +113,16 @@ class AdminHttp:
             self._sleep(0.5 * 2 ** (attempt - 1))
         raise AssertionError("no attempt was made")
 
-    def _once(self, method: str, url: str, body: bytes | None) -> bytes:
+    def _once(self, method: str, url: str, body: bytes | None, *, any_body: bool) -> _Answer:
         for _ in range(_MAX_REDIRECTS):
-            status, target, content, is_html = self._exchange(method, url, body)
-            if status not in _REDIRECTS or target is None:
-                if is_html and status < 400:
-                    raise AdminError(url, "failed", _HTML, status)
-                if status >= 300:
-                    raise _refusal(url, status, content, is_html, self._access)
-                return content
+            answer = self._exchange(method, url, body)
+            target = answer.headers.get("Location")
+            if answer.status not in _REDIRECTS or target is None:
+                if answer.is_html and answer.status < 400 and not any_body:
+                    raise AdminError(url, "failed", _HTML, answer.status)
+                if answer.status >= 300:
+                    raise _refusal(url, answer.status, answer.content, answer.is_html, self._access)
+                return answer
             url = self._followed(url, target)
         raise AdminError(url, "failed", f"more than {_MAX_REDIRECTS} redirects: brokers disagree on who owns the topic")
 
@@ -122,7 +151,7 @@ class AdminHttp:
             raise AdminError(url, "failed", f"sends us on to {target}: {against}")
         return target
 
-    def _exchange(self, method: str, url: str, body: bytes | None) -> tuple[int, str | None, bytes, bool]:
+    def _exchange(self, method: str, url: str, body: bytes | None) -> _Answer:
         headers = {"Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -138,8 +167,7 @@ class AdminHttp:
             raise _no_answer(url, error, self._access) from None
         if len(content) > MAX_ANSWER_BYTES:
             raise AdminError(url, "failed", f"more than {MAX_ANSWER_BYTES} bytes: not an answer about one topic")
-        is_html = "html" in answer.headers.get("Content-Type", "").lower() or content.lstrip()[:1] == b"<"
-        return answer.status, answer.headers.get("Location"), content, is_html
+        return _Answer(answer.status, answer.headers, content)
 
 
 def checked_url(url: str) -> str:

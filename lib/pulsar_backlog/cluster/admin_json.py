@@ -11,13 +11,14 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
 from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.cluster.merge import disputes, merged
+from pulsar_backlog.cluster.snapshot_index import saved_entries
 from pulsar_backlog.cluster.stored_values import (
     SavedCursorLedger,
     StoredValue,
@@ -27,7 +28,7 @@ from pulsar_backlog.cluster.stored_values import (
     value_of_tree,
     values_of_dump,
 )
-from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import Finding
 
@@ -84,7 +85,7 @@ def read_cluster_state(
     if not folder.is_dir():
         raise UsageError(f"no folder of admin JSON: {folder}")
     files = list(_files(folder, max_file_bytes))
-    topics = merged(_named(files, topics_of_ledgers))
+    topics = _asked(folder, merged(_named(files, topics_of_ledgers)))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
     values = tuple(value for file in files for value in file.stored_values)
@@ -92,6 +93,19 @@ def read_cluster_state(
     if not topics and not findings and not values and not ledgers:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
     return ClusterState(topics, disputed, tuple(findings), values, ledgers)
+
+
+def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
+    """With the times at which a snapshot asked: until then nothing followed what it calls the last entry."""
+    asked = {one.topic: one.asked_ms for one in saved_entries(folder) if one.status == "saved"}
+
+    def known(state: TopicState) -> TopicState:
+        asked_ms = asked.get(state.topic)
+        if asked_ms is None or state.last_confirmed is None:
+            return state
+        return replace(state, known_until_ms=max(asked_ms, state.known_until_ms or asked_ms))
+
+    return {name: known(state) for name, state in topics.items()}
 
 
 def _files(folder: Path, max_file_bytes: int) -> Iterator[_File]:

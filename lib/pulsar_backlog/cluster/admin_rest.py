@@ -19,6 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
@@ -81,9 +82,21 @@ class AdminRest:
         """Of the broker that answers."""
         return self._http.request("GET", "/admin/v2/brokers/version").decode(errors="replace").strip()
 
+    def time_ms(self) -> int | None:
+        """The clock of the broker that answers, to the second before; None where it tells none."""
+        told = self._http.headers("/admin/v2/brokers/version").get("Date")
+        try:
+            return int(parsedate_to_datetime(told).timestamp() * 1000) if told else None
+        except ValueError:
+            return None
+
     def clusters(self) -> list[str]:
         """Names of the clusters of the instance."""
         return self._names("/admin/v2/clusters")
+
+    def brokers(self) -> list[str]:
+        """`host:port` of the web services of the cluster's brokers; needs a superuser."""
+        return self._names("/admin/v2/brokers")
 
     def settings(self) -> Mapping[str, object]:
         """The settings with which the answering broker runs; needs a superuser."""
@@ -118,6 +131,10 @@ class AdminRest:
     def object_of(self, topic: str, kind: str, query: Mapping[str, str] | None = None) -> Mapping[str, object]:
         """A document about a topic, parsed."""
         return self._object(f"{parse_topic(topic).path}/{kind}", query)
+
+    def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
+        """What is said of one entry beside its payload."""
+        return self._http.headers(f"{parse_topic(topic).path}/ledger/{ledger_id}/entry/{entry_id}")
 
     def policy(self, topic: str, kind: str) -> object:
         """A policy that is in force for a topic, such as `retention`; None when none is set anywhere."""

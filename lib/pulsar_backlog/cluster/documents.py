@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -84,6 +84,7 @@ class Document:
     offloaded_ledger_id: int | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
+    open_bytes: int | None = None
 
 
 def documents(file: Fields, path: str = "") -> Iterator[Document]:
@@ -129,6 +130,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
     switched_ms = [cursor.time_ms("lastLedgerSwitchTimestamp") for _, cursor in cursors]
     state = body.text("state")
     known_until_ms = max((t for t in [created_ms, *switched_ms] if t is not None), default=None)
+    saved = cursors_of_internal_stats(cursors, path, known_until_ms)
     compacted = body.child("compactedLedger")
     compacted_id = compacted.signed("ledgerId") if compacted else None
     return Document(
@@ -140,14 +142,16 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         known_until_ms=known_until_ms,
         state=state,
         terminated=None if state is None else state == "Terminated",
-        cursors=cursors_of_internal_stats(cursors, path, known_until_ms),
+        cursors=saved,
         # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
-        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else None,
+        open_bytes=body.integer("currentLedgerSize"),
+        compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else _compacted(saved),
     )
 
 
 def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
     ledgers = []
+    cursors = cursors_of_internal_info(body, path)
     for ledger in body.children("ledgers"):
         ledger_id = _ledger_id(ledger)
         if ledger_id is None:
@@ -172,8 +176,14 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         ledgers=tuple(ledgers),
         known_until_ms=body.time_ms("modificationDate"),
         terminated=_is_terminated(body.child("terminatedPosition")),
-        cursors=cursors_of_internal_info(body, path),
+        cursors=cursors,
+        compacted_ledger_id=_compacted(cursors),
     )
+
+
+def _compacted(cursors: Iterable[SavedCursor]) -> int | None:
+    """The compacted ledger that the cursor of compaction names."""
+    return next((one.compacted_ledger_id for one in cursors if one.compacted_ledger_id), None)
 
 
 def _stats(body: Fields, topic: str | None) -> Document:

@@ -39,7 +39,8 @@ def _state(topic: str, documents: list[Document]) -> TopicState:
         terminated=live.terminated if live.terminated is not None else stored.terminated,
         deduplicated=stats.deduplicated,
         cursors=tuple(cursor for document in documents for cursor in document.cursors),
-        compacted_ledger_id=live.compacted_ledger_id,
+        compacted_ledger_id=live.compacted_ledger_id or stored.compacted_ledger_id,
+        open_bytes=live.open_bytes,
     )
 
 

@@ -22,6 +22,9 @@ from urllib.parse import unquote_plus
 from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.terms import Position
 
+COMPACTION = "__compaction"
+"""The cursor of a topic's compaction."""
+
 Range = tuple[int, int, int, int]
 
 _POSITION = re.compile(r"(-1|\d{1,18}):(-1|\d{1,18})", re.ASCII)
@@ -44,6 +47,7 @@ class SavedCursor:
         cursor_ledger_entry_id: last entry the broker wrote to it; None when not said.
         saved_ms: not before this; None when nothing says.
         stored_state: of internal-info, whether the metadata store holds the whole state (no cursor ledger).
+        compacted_ledger_id: of the cursor of compaction, the ledger of the compacted topic; None when there is none.
     """
 
     name: str
@@ -57,6 +61,7 @@ class SavedCursor:
     cursor_ledger_entry_id: int | None = None
     saved_ms: int | None = None
     stored_state: bool = False
+    compacted_ledger_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ def _of_internal_stats(name: str, cursor: Fields, file: str, saved_ms: int | Non
         cursor_ledger_id=ledger_id if open_ledger else None,
         cursor_ledger_entry_id=last if open_ledger else None,
         saved_ms=saved_ms,
+        compacted_ledger_id=_compacted_ledger(name, cursor),
     )
 
 
@@ -129,7 +135,13 @@ def _of_internal_info(name: str, cursor: Fields, file: str) -> SavedCursor:
         cursor_ledger_id=ledger_id if ledger_id is not None and ledger_id >= 0 else None,
         saved_ms=cursor.time_ms("modificationDate"),
         stored_state=ledger_id == -1,
+        compacted_ledger_id=_compacted_ledger(name, cursor),
     )
+
+
+def _compacted_ledger(name: str, cursor: Fields) -> int | None:
+    properties = cursor.child("properties") if name == COMPACTION else None
+    return (properties.integer("CompactedTopicLedger") or None) if properties else None
 
 
 def subscriptions_of_stats(body: Fields) -> Iterator[SavedSubscription]:

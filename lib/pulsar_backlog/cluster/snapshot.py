@@ -104,17 +104,29 @@ def save_topics(
     now_ms: Callable[[], int],
 ) -> Iterator[Entry]:
     """Save topics, several at a time; yields each when it is saved, gone or failed, and noted in the index."""
+    ahead_ms = _ahead_ms(rest, now_ms)
     with ThreadPoolExecutor(max_workers=parallel) as pool:
         # One batch at a time: a cluster has more topics than a list of futures should hold.
         waiting = list(files)
         for start in range(0, len(waiting), parallel * 8):
             batch = waiting[start : start + parallel * 8]
-            for entry in pool.map(lambda file: _save_topic(rest, folder, file, now_ms), batch):
+            for entry in pool.map(lambda file: _save_topic(rest, folder, file, now_ms, ahead_ms), batch):
                 index.add(entry)
                 yield entry
 
 
-def _save_topic(rest: AdminRest, folder: Path, file: TopicFiles, now_ms: Callable[[], int]) -> Entry:
+def _ahead_ms(rest: AdminRest, now_ms: Callable[[], int]) -> int | None:
+    """By how much our clock is ahead of the broker's, 0 where it is behind; None where the broker tells no time."""
+    try:
+        theirs_ms = rest.time_ms()
+    except AdminError:
+        return None
+    return None if theirs_ms is None else max(0, now_ms() - theirs_ms)
+
+
+def _save_topic(
+    rest: AdminRest, folder: Path, file: TopicFiles, now_ms: Callable[[], int], ahead_ms: int | None
+) -> Entry:
     at_ms = now_ms()
     try:
         contents = {kind: rest.document(file.topic, kind, query) for kind, query in _DOCUMENTS}
@@ -127,7 +139,7 @@ def _save_topic(rest: AdminRest, folder: Path, file: TopicFiles, now_ms: Callabl
         write_file(folder / names[-1], file.wrapped(content))
     names.append(f"{file.stem}.policies.json")
     write_file(folder / names[-1], _json({"snapshotKind": "policies", "topic": file.topic, **policies}))
-    return Entry(file.topic, "saved", at_ms, tuple(names))
+    return Entry(file.topic, "saved", at_ms, tuple(names), asked_ms=None if ahead_ms is None else at_ms - ahead_ms)
 
 
 def _json(body: Mapping[str, object]) -> bytes:

@@ -32,6 +32,7 @@ class Entry:
         status: `gone` is a topic that was deleted between listing and reading.
         at_ms: when reading it began; everything saved is at least as new.
         files: names in the folder.
+        asked_ms: the same by the earlier of our clock and the broker's; None where the broker tells no time.
         note: why it failed, or is gone.
     """
 
@@ -40,6 +41,7 @@ class Entry:
     at_ms: int
     files: tuple[str, ...] = ()
     note: str | None = None
+    asked_ms: int | None = None
 
 
 class SnapshotIndex:
@@ -138,6 +140,21 @@ def _lines(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError:
         raise UsageError(f"{path} is not the index of a snapshot: delete the folder and begin anew") from None
+
+
+def saved_entries(folder: Path) -> list[Entry]:
+    """What became of each topic of a snapshot, the newest of each; none where the folder is no snapshot."""
+    path = folder / INDEX_NAME
+    if not path.is_file():
+        return []
+    found: dict[str, Entry] = {}
+    for text in path.read_bytes().splitlines():
+        try:
+            line = json.loads(text)
+            found[line["topic"]] = Entry(**{**line, "files": tuple(line["files"])})
+        except (ValueError, KeyError, TypeError):
+            continue  # the line at the begin or the end, or one that a kill cut short
+    return list(found.values())
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -43,13 +43,14 @@ class TopicState:
         last_confirmed: (ledger id, entry id) of the last entry; entry id -1 when that ledger is empty.
         last_ledger_created_ms: when the newest ledger was begun.
         known_until_ms: no entry followed `last_confirmed` before this time; without `last_confirmed`, no
-            ledger followed the last one. A lower bound: nothing in a snapshot says when it was taken.
+            ledger followed the last one. A lower bound: of the documents, only a snapshot says when it asked.
         publishers: producers that were connected.
         subscriptions: by name, as the newest stats say.
         state: of the managed ledger, such as `LedgerOpened`.
         terminated: whether nothing can be published any more; None when that was not saved.
         cursors: of all documents about the topic; one cursor may be there several times.
         compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
+        open_bytes: of the entries of the ledger that is open; None when that was not saved.
         deduplicated: whether the broker dropped duplicates then; None when that was not saved.
     """
 
@@ -65,6 +66,7 @@ class TopicState:
     deduplicated: bool | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
+    open_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import Given, JsonOption, SourceArgument, VerboseOption, job_options
-from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.commands.options import (
+    ConfigOption,
+    Given,
+    JsonOption,
+    MaybeSourceArgument,
+    VerboseOption,
+    job_options,
+)
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import OPTIONS, given_options
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
@@ -35,28 +43,48 @@ if TYPE_CHECKING:
 
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
-    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "grace_seconds", "model",
-    "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged", required=("out",),
+    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "token_file",
+    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host", "budget_bytes", "sample",
+    "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
 )  # fmt: skip
-def audit(source: SourceArgument, given: Given, as_json: JsonOption = False, verbose: VerboseOption = False) -> None:
-    """Audit offloaded ledgers: tables, findings and a report."""
-    from pulsar_backlog.config import load_pipelines
+def audit(
+    given: Given,
+    source: MaybeSourceArgument = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+    verbose: VerboseOption = False,
+) -> None:
+    """Audit offloaded ledgers, or live topics: tables, findings and a report."""
+    from pulsar_backlog.config import configured
+    from pulsar_backlog.ledgers.live.service import is_service
 
-    given = {**given, "source": absolute("source", source)}
-    raise typer.Exit(run_pipeline(load_pipelines().get("audit"), given, "audit", as_json=as_json))
+    pipeline = configured(config).get("audit")
+    if source is None and pipeline.options.source is None:
+        raise UsageError("SOURCE is missing: name the folder or bucket that holds the offloaded ledgers")
+    if source is not None:
+        given = {**given, "source": absolute("source", source)}
+    asked = given_options(given).over(pipeline.options)
+    if is_service(asked.source or "") or asked.live:
+        from pulsar_backlog.steps.live_snapshots import with_snapshot
+
+        given = {**given, **with_snapshot(asked)}
+    raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
 
 @job_options(*OPTIONS)
 def run(
-    pipeline: Annotated[str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml", show_default=False)],
+    pipeline: Annotated[
+        str, typer.Argument(metavar="PIPELINE", help="name in pipelines.yaml or --config", show_default=False)
+    ],
     given: Given,
+    config: ConfigOption = None,
     as_json: JsonOption = False,
     verbose: VerboseOption = False,
 ) -> None:
     """Run a pipeline of pipelines.yaml, its jobs one after the other in one Spark session."""
-    from pulsar_backlog.config import load_pipelines
+    from pulsar_backlog.config import configured
 
-    raise typer.Exit(run_pipeline(load_pipelines().get(pipeline), given, as_json=as_json))
+    raise typer.Exit(run_pipeline(configured(config).get(pipeline), given, as_json=as_json))
 
 
 def run_pipeline(
@@ -73,6 +101,7 @@ def run_pipeline(
     from pulsar_backlog.config import job_argv
     from pulsar_backlog.storage.claims import claimed
     from pulsar_backlog.storage.endings import ending
+    from pulsar_backlog.storage.session import choose
 
     who = f"pulsar-backlog {command}"
 
@@ -82,36 +111,23 @@ def run_pipeline(
         out = given.get("out") or pipeline.options.out
         _look_first(lines)
         with claimed(str(out) if out else None, who):
-            return _run_jobs(lines, given, as_json, lambda: _start(who, pipeline, overrides))
+            choose(pipeline.spark)
+            return _run_jobs(lines, given, as_json)
 
     return ending(who, run_all)
 
 
 def _look_first(lines: Mapping[str, list[str]]) -> None:
     """Look at the source before Spark is even imported; the job looks again when it is run by itself."""
-    from pulsar_backlog.arguments import job_parser, parse_options, scope_of
+    from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
     from pulsar_backlog.ledgers.first_look import look_at
-    from pulsar_backlog.ledgers.store import open_source
 
     if (argv := lines.get(_LISTS)) is not None:
         options = parse_options(job_parser(_LISTS, ""), argv)
-        look_at(open_source(options.source or "", options.endpoint), scope_of(options))
+        look_at(source_of(options), scope_of(options))
 
 
-def _start(who: str, pipeline: Pipeline, given: Mapping[str, object]) -> None:
-    """Start the session that all jobs find, with the pipeline's own Spark settings."""
-    from pulsar_backlog.arguments import absolute
-    from pulsar_backlog.options import given_options
-    from pulsar_backlog.storage.session import start_session
-
-    options = given_options(given).over(pipeline.options)
-    others = (options.to, options.exported, options.earlier)
-    start_session(who, absolute("out", options.out), others, pipeline.spark)
-
-
-def _run_jobs(
-    lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool, start: Callable[[], None]
-) -> int:
+def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
 
@@ -121,8 +137,6 @@ def _run_jobs(
         label = f"[{number}/{len(lines)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
-            if not codes:
-                start()
             code = _run_report(argv, codes, given, as_json) if job == "write_report" else load_job(job).main(argv)
         if code in _STOPPED:
             return int(code)

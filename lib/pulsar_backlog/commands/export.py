@@ -11,7 +11,7 @@ import typer
 
 from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.audit import run_pipeline
-from pulsar_backlog.commands.options import Given, job_options
+from pulsar_backlog.commands.options import ConfigOption, Given, job_options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import OPTIONS
 
@@ -21,8 +21,9 @@ PIPELINE = "export"
 @job_options(
     "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
     "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", "endpoint",
-    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "fail_on",
-    "exit_zero_when_unchanged",
+    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url",
+    "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
+    "fail_on", "exit_zero_when_unchanged",
     words={
         "out": f"{OPTIONS['out'].words.help}; needed with SOURCE",
         "since": "only messages published from this time on",
@@ -37,22 +38,23 @@ def export(
         ),
     ],
     given: Given,
+    config: ConfigOption = None,
 ) -> None:
     """Export messages: decrypted, rebuilt, decompressed, verified; as table, Parquet or files."""
     out = given.pop("out", None)
-    raise typer.Exit(run_export(place, out, given))
+    raise typer.Exit(run_export(place, out, given, config))
 
 
-def run_export(place: str, out: str | None, given: Mapping[str, object]) -> int:
+def run_export(place: str, out: str | None, given: Mapping[str, object], config: str | None = None) -> int:
     """Export from the folder of an audit, or audit what is needed of a source first; the exit code.
 
     Raises:
         UsageError: a source without `--out`, or an audit that does not say where its source is.
     """
-    from pulsar_backlog.config import job_argv, load_pipelines
+    from pulsar_backlog.config import configured, job_argv
     from pulsar_backlog.jobfiles import load_job
 
-    pipeline = load_pipelines().get(PIPELINE)
+    pipeline = configured(config).get(PIPELINE)
     here = absolute("out", place) or ""
     if not is_audit(here):
         if out is None:

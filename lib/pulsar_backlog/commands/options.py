@@ -15,6 +15,9 @@ from pulsar_backlog.options import OPTIONS, Declared
 Given: TypeAlias = dict[str, Any]
 """Options that a user gave, by name; folders are absolute, what was not given is missing."""
 
+MaybeSourceArgument = Annotated[
+    str | None, typer.Argument(metavar="[SOURCE]", help=OPTIONS["source"].words.help, show_default=False)
+]
 SourceArgument = Annotated[str, typer.Argument(metavar="SOURCE", help=OPTIONS["source"].words.help, show_default=False)]
 EndpointOption = Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].words.help)]
 OutArgument = Annotated[str, typer.Argument(metavar="DIR", help=OPTIONS["out"].words.help, show_default=False)]
@@ -27,6 +30,9 @@ def _show_all(asked: bool) -> bool:
 
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", callback=_show_all, help="show what Java and Spark say, and stack traces")
+]
+ConfigOption = Annotated[
+    str | None, typer.Option("--config", metavar="FILE", help="options and pipelines in a file, as in pipelines.yaml")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="JSON lines on a terminal too, as they come elsewhere")]
 
@@ -70,7 +76,11 @@ def _parameter(option: Declared, required: bool, words: str | None) -> inspect.P
     kind: Any = list[str] if option.repeated else option.kind
     default: Any = inspect.Parameter.empty if required else False if option.kind is bool else None
     metavar = None if option.kind is bool else "N" if option.kind is int else "TEXT"
-    of = typer.Option(option.flag, help=words or option.words.help, metavar=metavar, show_default=False)
+    choices = list(option.choices)
+    of = typer.Option(
+        option.flag, help=words or option.words.help, metavar=metavar, show_default=False,
+        autocompletion=(lambda: choices) if choices else None,
+    )  # fmt: skip
     optional = kind if required or option.kind is bool else kind | None
     return inspect.Parameter(
         option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[optional, of]

@@ -35,6 +35,7 @@ from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, Live
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
@@ -111,7 +112,11 @@ def apply(
     )  # fmt: skip
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
-    ledgers = Ledgers(source, endpoint)
+    live = Live(
+        service_url, admin_url, None, DEFAULT_RATE, _text(token_file), _text(ca_file), _text(cert_file),
+        _text(key_file), timeout_seconds, token_without_tls, tuple(broker_host or ()),
+    )  # fmt: skip
+    ledgers = Ledgers(source, endpoint, live)
     allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
     journal = open_journal(plan, planned)
     if not yes:
@@ -172,6 +177,10 @@ def verify(
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)
 
 
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None
+
+
 @dataclass(frozen=True)
 class _Row:
     """What is said of one action."""
@@ -188,9 +197,9 @@ def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
 @contextmanager
 def _door(admin_url: str, service_url: str, access: Access, keys: Keys | None, ledgers: Ledgers) -> Iterator[Door]:
     from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.protocol.connection import Service
     from pulsar_backlog.repair.broker.client import opened_client
     from pulsar_backlog.repair.broker.cluster import Door
-    from pulsar_backlog.repair.broker.connection import Service
 
     with closing(AdminHttp(admin_url, access)) as http, opened_client(service_url, access) as client:
         yield Door(

@@ -137,7 +137,7 @@ KINDS = (
         "Compare the delivered payload with the source system.",
         SQL_CHUNKED, f"{PULSAR}/issues/16796"),
     FindingKind("C37", "resend_residue", "warning",
-        "The first chunks of a message that is stored whole are stored once more, under another publish time: nothing is lost, but no client delivers them, and they stay in the backlog.",
+        "The first chunks of a message that is stored whole are stored again, under another publish time: nothing is lost, but no client delivers them, and they stay in the backlog.",
         "A message was sent again under its sequence id, and broker deduplication dropped only its last chunk; or a send was cut off and made again.",
         "The message is whole where the reason says; these entries belong to no other message.",
         SQL_CHUNKED, f"{PULSAR}/pull/20948"),

@@ -44,5 +44,6 @@ class FindingKind:
 SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = SUBJECT"'
 SQL_CHUNKED = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
 SQL_COPIES = 'pulsar-backlog sql OUT "SELECT * FROM ledgers WHERE ledger_id = SUBJECT"'
+SQL_INVENTORY = 'pulsar-backlog sql OUT "SELECT * FROM inventory WHERE ledger_id = SUBJECT"'
 EXPLAIN = "pulsar-backlog explain SOURCE LEDGER:ENTRY"
 AUDIT = "pulsar-backlog audit SOURCE --out OUT"

@@ -27,6 +27,7 @@ from pulsar_backlog.wire.names import topic_of_managed_ledger
 FORMAT_VERSION = "1"
 FORMAT_VERSION_KEY = "s3managedledgeroffloaderformatversion"
 MANAGED_LEDGER_KEY = "managedledgername"
+CLUSTER_KEY = "pulsarclustername"
 
 _MAX_ENTRY_ID = 2**63 - 2
 

@@ -19,6 +19,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.bookies.names import role_of
 from pulsar_backlog.ledgers.copies import Pair, examine
 from pulsar_backlog.ledgers.listing import Tally, kind_of, offload_name, printable
 from pulsar_backlog.ledgers.scope import Scope
@@ -39,6 +40,8 @@ def look_at(source: Source, scope: Scope) -> None:
     Raises:
         UsageError: it cannot, or holds none.
     """
+    if source.live is not None:
+        return  # what its brokers hold, a snapshot has said
     over = threading.Event()
     knocking = threading.Event()
     raised: list[Exception] = []
@@ -151,7 +154,7 @@ class _Look:
                 folder, _, name = stored.path.rpartition("/")
                 named = offload_name(name)
                 if named is None:
-                    if kind_of(folder, name):
+                    if kind_of(folder, name) or role_of(folder, name) in ("entry log", "journal"):
                         return True  # what it is of, only the inventory knows
                     self.others.add(stored.path)
                     continue

@@ -17,14 +17,20 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder and all below it; links are followed, each folder once."""
+    """A folder and all below it; links are followed, each folder once.
+
+    Attributes:
+        root: what paths are relative to.
+        only: folders in it that are listed; all of it unless given.
+    """
 
     root: Path
+    only: tuple[str, ...] = ("",)
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
@@ -33,7 +39,7 @@ class Folder:
     def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
         """Regular files in a fixed order. Pipes, sockets and devices are left out: reading one may never end."""
         seen: set[tuple[int, int]] = set()
-        waiting = [""]
+        waiting = list(reversed(self.only))
         while waiting:
             folder = waiting.pop()
             try:
@@ -56,8 +62,13 @@ class Folder:
                 if stat.S_ISDIR(status.st_mode):
                     below.append(path)
                 elif stat.S_ISREG(status.st_mode):
-                    yield StoredObject(_text(path), status.st_size, f"mtime-{status.st_mtime_ns}")
+                    written = status.st_mtime_ns
+                    yield StoredObject(_text(path), status.st_size, f"mtime-{written}", written // 1_000_000)
             waiting += reversed(below)
+
+    def unfinished(self) -> Iterator[Upload]:
+        """None: what was written to a folder is a file."""
+        return iter(())
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of a file, fewer where it ends before."""

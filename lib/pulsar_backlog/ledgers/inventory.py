@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.copies import Examined, Problem
+from pulsar_backlog.ledgers.copies import CLUSTER_KEY, Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
 from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
@@ -74,11 +74,13 @@ class Known:
         ledger_id = attempts[0].pair.ledger_id
         broker = self.broker.get(ledger_id)
         chosen = _choose(attempts, broker)
-        between = _between(attempts, chosen)
+        attempts = [found for found in attempts if found is chosen or found.pair.kind != "live"]
+        stored = [found for found in attempts if found.pair.kind != "live"]
+        between = _between(stored, chosen) if len(stored) > 1 else []
         copies, findings = [], []
         for found in attempts:
             topic = self._topic(found)
-            problems = [*found.problems, *(between if len(attempts) > 1 else ())]
+            problems = [*found.problems, *(between if found in stored else ())]
             if found is chosen or chosen is None:
                 problems += _against_broker(found, topic, broker)
                 problems += [] if topic else [Problem("S18", _NO_PROMISE, _path(found))]
@@ -98,11 +100,12 @@ class Known:
 def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
-    def merit(found: Examined) -> tuple[bool, bool, bool, int]:
+    def merit(found: Examined) -> tuple[bool, bool, bool, bool, int]:
         named = bool(broker and broker.complete and broker.uuid == _uuid(found))
         agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
         # Lengths tell which of two copies holds more only where both are stored the same way.
-        return named, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
+        is_live = found.pair.kind == "live"  # what lies in the store beside it is then an attempt that is not complete
+        return named, is_live, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
 
     with_data = [found for found in attempts if found.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
@@ -151,6 +154,9 @@ def _copy(
 ) -> LedgerCopy:
     data, index = found.pair.data, found.pair.index
     metadata = found.metadata
+    written = [stored.modified_ms for stored in (data, index) if stored is not None]
+    times = [time for time in written if time is not None]
+    times = times if len(times) == len(written) else []
     return LedgerCopy(
         topic=topic,
         ledger_id=found.pair.ledger_id,
@@ -162,10 +168,10 @@ def _copy(
         data_bytes=data.size if data else None,
         index_bytes=index.size if index else None,
         data_etag=data.etag if data else None,
-        expected_entries=found.expected_entries,
-        expected_bytes=found.expected_bytes,
+        expected_entries=_promised(found.expected_entries, broker.entries if broker else None, found),
+        expected_bytes=_promised(found.expected_bytes, broker.size_bytes if broker else None, found),
         expected_data_bytes=found.index.data_length if found.index else None,
-        ledger_state=metadata.state if metadata else None,
+        ledger_state=_state(found, broker),
         created_time_ms=metadata.created_ms if metadata else None,
         closed_time_ms=broker.closed_time_ms if broker else None,
         offload_complete=_is_complete(found, broker, attempts),
@@ -175,7 +181,22 @@ def _copy(
         blocks=found.blocks,
         structure_faults=found.faults,
         checksum_uri=found.pair.checksums.path if found.pair.checksums else None,
+        pulsar_cluster=found.user_metadata.get(CLUSTER_KEY),
+        first_written_ms=min(times, default=None),
+        last_written_ms=max(times, default=None),
     )
+
+
+def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:
+    """What the copy promises; entry logs promise nothing, so of those what the broker recorded when it closed it."""
+    return theirs if ours is None and found.pair.kind == "bookies" else ours
+
+
+def _state(found: Examined, broker: BrokerCopy | None) -> str | None:
+    """State of the ledger. One in files of bookies may go on elsewhere until somebody says where it ends."""
+    if found.pair.kind == "bookies":
+        return "OPEN" if broker is None or broker.entries is None else "CLOSED"
+    return found.metadata.state if found.metadata else None
 
 
 def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> bool | None:

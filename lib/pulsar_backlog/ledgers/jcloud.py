@@ -18,7 +18,7 @@ and `DataBlockHeaderImpl.java`, `BlockAwareSegmentInputStreamImpl.java` beside i
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
@@ -86,6 +86,20 @@ def decode_index(data: bytes) -> tuple[JcloudIndex | None, tuple[Fault, ...]]:
     entries = tuple(IndexEntry(*item) for item in _INDEX_ENTRY.iter_unpack(data[entries_at:end]))
     index = JcloudIndex(index_length, data_length, header_length, metadata, entries)
     return index, (*_head_faults(data, index, end), *faults, *_order_faults(data, index, entries_at))
+
+
+def encode_index(metadata: bytes, data_length: int, blocks: Sequence[Block]) -> bytes:
+    """The index object of a data object.
+
+    Args:
+        metadata: LedgerMetadataFormat.
+        data_length: bytes of the data object.
+        blocks: all of it, in order.
+    """
+    length = _INDEX_HEAD.size + len(metadata) + len(blocks) * _INDEX_ENTRY.size
+    head = _INDEX_HEAD.pack(INDEX_MAGIC, length, data_length, BLOCK_HEADER_BYTES, len(blocks), len(metadata))
+    named = (_INDEX_ENTRY.pack(one.first_entry_id, part, one.offset) for part, one in enumerate(blocks, start=1))
+    return b"".join([head, metadata, *named])
 
 
 def decode_block_header(data: bytes) -> BlockHeader | None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pulsar_backlog.ledgers import copies, walk
+from pulsar_backlog.ledgers.bookies import walk as bookie_walk
+from pulsar_backlog.ledgers.live import copies as live_copies
+from pulsar_backlog.ledgers.live import walk as live_walk
 from pulsar_backlog.ledgers.mapfile import copies as mapfile_copies
 from pulsar_backlog.ledgers.mapfile import walk as mapfile_walk
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, FrameBatch, ScanUnit
 
-_EXAMINE = {"jcloud": copies.examine, "filesystem": mapfile_copies.examine}
-_WALK = {"jcloud": walk.walk_unit, "filesystem": mapfile_walk.walk_unit}
+_EXAMINE = {"jcloud": copies.examine, "filesystem": mapfile_copies.examine, "live": live_copies.examine}
+_WALK = {
+    "jcloud": walk.walk_unit,
+    "filesystem": mapfile_walk.walk_unit,
+    "bookies": bookie_walk.walk_unit,
+    "live": live_walk.walk_unit,
+}
 
 
 def examine(source: Source, pair: copies.Pair) -> copies.Examined:

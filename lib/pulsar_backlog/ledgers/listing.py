@@ -5,6 +5,8 @@
 <uuid>-ledger-<id>-index    its index             <id>-<uuid>/.data.crc      its checksums
 <uuid>, <uuid>-index        streaming offload
 ```
+Entry logs and journals of bookies: see `bookies/names.py`.
+
 In a folder of any depth; a folder stands for a bucket, so data and index belong together only within one.
 
 Source: https://github.com/apache/pulsar/blob/492eb456/tiered-storage/jcloud/src/main/java/org/apache/bookkeeper/mledger/offload/jcloud/impl/DataBlockUtils.java
@@ -19,7 +21,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.bookies.names import role_of
+from pulsar_backlog.ledgers.bookies.survey import Log
 from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.live.values import is_live, live_ledger
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Kind, StoredObject
 
@@ -64,6 +69,7 @@ class Listing:
         pairs: offload attempts of the object-store offloader, in order.
         foreign: objects that are no ledger's.
         others: objects that are a ledger of another kind by their name: kind and object.
+        logs: entry logs and journals of bookies, by their names.
         unreadable: parts that could not be listed.
         digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
             is part of it, so that mending a permission is a change.
@@ -72,6 +78,7 @@ class Listing:
     pairs: list[Pair] = field(default_factory=list)
     foreign: Tally = field(default_factory=Tally)
     others: list[tuple[str, StoredObject]] = field(default_factory=list)
+    logs: list[Log] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
     digest: str = ""
 
@@ -88,16 +95,16 @@ def take_listing(source: Source) -> Listing:
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
-        if named := offload_name(name):
+        if live := live_ledger(stored.path):
+            pairs[live[1], f"live-{stored.etag}", folder, "live"] = {"data": stored}
+        elif named := offload_name(name):
             ledger_id, uuid, role = named
             pairs.setdefault((ledger_id, uuid, folder, "jcloud"), {})[role] = stored
         elif (key := _map_file(folder, name)) is not None:
             pairs.setdefault(key, {})[name] = stored
-        elif kind := kind_of(folder, name):
-            listing.others.append((kind, stored))
         else:
-            listing.foreign.add(stored.path)
-    if listing.unreadable and not (pairs or listing.others or listing.foreign.count):
+            _add_other(listing, folder, name, stored)
+    if listing.unreadable and not (pairs or listing.logs or listing.others or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.pairs = _numbered(pairs)
     for objects in pairs.values():
@@ -107,6 +114,16 @@ def take_listing(source: Source) -> Listing:
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"
     return listing
+
+
+def _add_other(listing: Listing, folder: str, name: str, stored: StoredObject) -> None:
+    """Take what is no offloaded ledger by its name."""
+    if kind := kind_of(folder, name):
+        listing.others.append((kind, stored))
+    elif (role := role_of(folder, name)) is None:
+        listing.foreign.add(stored.path)
+    elif role != "other":
+        listing.logs.append(Log(stored, role))
 
 
 def _digest(text: str) -> int:
@@ -131,23 +148,43 @@ def kind_of(folder: str, name: str) -> str | None:
     """The kind of a ledger's data, by the name of the object that holds it; None where it is none of another kind."""
     if _map_file(folder, name):
         return "filesystem"
+    if is_live(folder):
+        return "live"
     return "streaming" if _STREAMING.fullmatch(name) else None
 
 
-def look_at_others(source: Source, listing: Listing) -> tuple[dict[str, Tally], Tally, list[SourceError]]:
-    """Ledgers of other kinds by kind, and foreign objects, by the first bytes too; what could not be looked into."""
-    unsupported: dict[str, Tally] = {}
-    foreign = Tally(listing.foreign.count, listing.foreign.examples.copy())
-    unreadable: list[SourceError] = []
+@dataclass
+class Others:
+    """Objects that are no ledger of a kind that is read, by their first bytes too.
+
+    Attributes:
+        kinds: ledgers of other kinds, by kind.
+        foreign: objects that are no ledger's.
+        unreadable: what could not be looked into.
+        streaming: objects of streaming offload.
+    """
+
+    foreign: Tally
+    kinds: dict[str, Tally] = field(default_factory=dict)
+    unreadable: list[SourceError] = field(default_factory=list)
+    streaming: list[StoredObject] = field(default_factory=list)
+
+
+def look_at_others(source: Source, listing: Listing) -> Others:
+    """Look into what by its name could be a ledger of another kind."""
+    others = Others(Tally(listing.foreign.count, listing.foreign.examples.copy()))
     for kind, stored in listing.others:
         try:
             begins = source.read(stored.path, 0, 4).tobytes()
         except SourceError as error:
-            unreadable.append(error)
+            others.unreadable.append(error)
             continue
-        is_kind = begins.startswith(_MAGIC_OF_KIND[kind])
-        (unsupported.setdefault(kind, Tally()) if is_kind else foreign).add(stored.path)
-    return unsupported, foreign, unreadable
+        if begins.startswith(_MAGIC_OF_KIND[kind]):
+            others.kinds.setdefault(kind, Tally()).add(stored.path)
+            others.streaming.append(stored)
+        else:
+            others.foreign.add(stored.path)
+    return others
 
 
 def _numbered(found: _Attempts) -> list[Pair]:

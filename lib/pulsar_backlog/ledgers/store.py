@@ -8,18 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import numpy as np
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.bookies.address import FORM, folders_of, is_bookies
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.live.service import LIVE_NEEDED, Live, is_service
+from pulsar_backlog.ledgers.live.values import is_live
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.live.place import LivePlace
 
 OnError = Callable[[SourceError], None]
 
@@ -36,6 +42,8 @@ class _Place(Protocol):
 
     def list(self, on_error: OnError) -> Iterator[StoredObject]: ...
 
+    def unfinished(self) -> Iterator[Upload] | None: ...
+
     def read(self, path: str, start: int, end: int) -> Bytes: ...
 
     def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]: ...
@@ -49,25 +57,45 @@ class _Place(Protocol):
 
 @dataclass(frozen=True)
 class Source:
-    """A folder or bucket of offloaded ledgers, opened when first read. Make it with `open_source`.
+    """A folder or bucket of ledgers, or folders of bookies, opened when first read. Make it with `open_source`.
 
     Attributes:
-        source: folder, or address of a bucket.
+        source: folder, or address of a bucket or of bookies.
         endpoint: address of the bucket's service, where it is not the cloud's own, or None.
         access: bounds of what is asked of a bucket.
+        live: cluster whose brokers read the ledgers that `source` does not hold, or all where it names the brokers.
     """
 
     source: str
     endpoint: str | None
     access: Access = DEFAULT_ACCESS
+    live: Live | None = None
 
     @property
-    def _place(self) -> _Place:
-        return _opened(self.source, self.endpoint, self.access)
+    def _stored(self) -> _Place | None:
+        return None if is_service(self.source) else _opened(self.source, self.endpoint, self.access)
+
+    @property
+    def live_place(self) -> LivePlace:
+        """The live cluster.
+
+        Raises:
+            SourceError: none is named.
+        """
+        if self.live is None:
+            raise SourceError(self.source, "not_found", LIVE_NEEDED)
+        return _opened_live(self.live)
+
+    def _place(self, path: str) -> _Place:
+        return self.live_place if self._stored is None or is_live(path) else self._stored
+
+    def shared_by(self, readers: int) -> Source:
+        """The same for each of several processes that read at once: together they keep to the limits of a cluster."""
+        return replace(self, live=self.live.shared_by(readers)) if self.live else self
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
-        return self._place.uri(path)
+        return self._place(path).uri(path)
 
     def list(self, on_error: OnError | None = None) -> Iterator[StoredObject]:
         """All regular objects under the source, as they are met.
@@ -79,7 +107,23 @@ class Source:
             UsageError: the source does not exist.
             SourceError: without `on_error` only.
         """
-        yield from self._place.list(on_error or _raise)
+        told = on_error or _raise
+        if (stored := self._stored) is not None:
+            for one in stored.list(told):
+                if is_live(one.path):
+                    told(SourceError(stored.uri(one.path), "failed", "an object with the name of a live ledger"))
+                else:
+                    yield one
+        if self.live is not None or stored is None:
+            yield from self.live_place.list(told)
+
+    def unfinished(self) -> Iterator[Upload] | None:
+        """Multipart uploads to the source that were never finished; None where its store has no way to tell.
+
+        Raises:
+            SourceError: they cannot be listed; also while they are taken.
+        """
+        return self._stored.unfinished() if self._stored is not None else None
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes `start` (inclusive) to `end` (exclusive), fewer where the object ends before; not to be written to.
@@ -89,14 +133,14 @@ class Source:
         """
         if end <= start:
             return np.empty(0, dtype=np.uint8)
-        return self._place.read(path, start, end)
+        return self._place(path).read(path, start, end)
 
     def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]:
         """A stretch of an object for one reader who goes from front to back: its bytes are fetched before it asks.
 
         Reads may overlap, leave something out, and go beyond the stretch.
         """
-        return self._place.ahead(path, start, end)
+        return self._place(path).ahead(path, start, end)
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole small object and its user metadata, in one request.
@@ -104,7 +148,7 @@ class Source:
         Raises:
             SourceError: the object cannot be read, or is larger than `max_bytes`.
         """
-        return self._place.fetch(path, max_bytes)
+        return self._place(path).fetch(path, max_bytes)
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object with lower-case keys; empty in a local folder.
@@ -112,22 +156,38 @@ class Source:
         Raises:
             SourceError: the object cannot be read.
         """
-        return self._place.user_metadata(path)
+        return self._place(path).user_metadata(path)
 
 
-def open_source(source: str, endpoint: str | None = None, access: Access = DEFAULT_ACCESS) -> Source:
+def open_source(
+    source: str, endpoint: str | None = None, access: Access = DEFAULT_ACCESS, live: Live | None = None
+) -> Source:
     """Name a source; nothing but the existence of a local folder is looked at yet.
 
     Raises:
         UsageError: no such folder, an address of another kind, or an endpoint that is no address.
     """
-    if is_bucket(source):
+    if is_service(source):
+        if live is None:
+            raise UsageError(f"{source}: {LIVE_NEEDED}")
+    elif is_bucket(source):
         bucket_of(source, endpoint, access)
+    elif is_bookies(source):
+        folders_of(source)
     elif "://" in source:
-        raise UsageError(f"{source!r} is neither a folder nor a bucket such as {FORMS}")
+        raise UsageError(
+            f"{source!r} is neither a folder, nor {FORM}, nor pulsar://broker:6650, nor a bucket such as {FORMS}"
+        )
     elif not source or not _is_folder(source):
         raise UsageError(f"{source!r} is not a folder")
-    return Source(source, endpoint, access)
+    return Source(source, endpoint, access, live)
+
+
+@lru_cache(maxsize=4)
+def _opened_live(live: Live) -> LivePlace:
+    from pulsar_backlog.ledgers.live.place import LivePlace  # noqa: PLC0415 - HTTP and protobuf, which few need
+
+    return LivePlace(live)
 
 
 def _is_folder(source: str) -> bool:
@@ -140,6 +200,8 @@ def _is_folder(source: str) -> bool:
 @lru_cache(maxsize=16)
 def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
     """The place of a source: its connections, credentials and patience serve all tasks of a process."""
+    if is_bookies(source):
+        return folders_of(source)
     return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
 
 

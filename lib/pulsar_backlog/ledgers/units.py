@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pulsar_backlog.ledgers.bookies import units as bookie_units
 from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy, PlannedCopy, ScanUnit
 
 
 def units_of(copy: LedgerCopy | PlannedCopy, unit_bytes: int = UNIT_BYTES) -> Iterator[ScanUnit]:
     """Consecutive blocks of about `unit_bytes` together; a larger block is a unit of its own."""
     if copy.data_uri is None:
+        return
+    if copy.kind == "bookies":
+        yield from bookie_units.units_of(copy, unit_bytes)
         return
     for number, blocks in enumerate(_groups(copy.blocks, unit_bytes)):
         yield ScanUnit(

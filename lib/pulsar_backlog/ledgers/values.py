@@ -20,8 +20,12 @@ WINDOW_BYTES = 8 * 1024 * 1024
 """How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
 (64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
-Kind = Literal["jcloud", "filesystem"]
-"""How a ledger is stored: by the object-store offloader, or as a MapFile by the filesystem offloader."""
+MAX_FAULTS_TOLD = 20
+"""Faults of one copy that its row in `ledgers` tells of."""
+
+Kind = Literal["jcloud", "filesystem", "bookies", "live"]
+"""How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, in the entry logs
+and journals of bookies, or where a broker reads it for us."""
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -35,11 +39,30 @@ class StoredObject:
         path: key relative to the source.
         size: bytes.
         etag: version tag, or None when the store gives none (then the modification time stands in).
+        modified_ms: when it was written, milliseconds, or None when the store does not say.
     """
 
     path: str
     size: int
     etag: str | None
+    modified_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A multipart upload that was neither finished nor given up: its parts are paid for, and no listing shows them.
+
+    Attributes:
+        path: key it is for, relative to the source.
+        upload_id: what the store calls it.
+        started_ms: when it began, milliseconds, or None when the store does not say.
+        size: bytes of its parts, or None when they could not be listed.
+    """
+
+    path: str
+    upload_id: str
+    started_ms: int | None
+    size: int | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +83,8 @@ class Block:
         first_entry_id: id of its first entry.
         entry_count: entries it must hold by the index and ledger metadata, or None when unknown.
         is_last: whether no block follows: then surplus entries cannot share their ids with another block's.
+        uri: file that it lies in, relative to the source; None where all blocks of a copy lie in one.
+        last_entry_id: greatest id in it, where blocks of a copy may overlap; then the first one is the least.
     """
 
     offset: int
@@ -67,6 +92,8 @@ class Block:
     first_entry_id: int
     entry_count: int | None
     is_last: bool = False
+    uri: str | None = None
+    last_entry_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +140,8 @@ class ScanUnit:
         blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own.
         kind: how the copy is stored, one of `KINDS`.
         checksum_path: file with checksums of the data object, relative to the source, or None.
+        ids: where blocks overlap, the first id that is the unit's and the first that is not, None at the end.
+        end: entries that the ledger has, where it is known.
     """
 
     ledger_id: int
@@ -123,9 +152,13 @@ class ScanUnit:
     blocks: tuple[Block, ...]
     kind: Kind = "jcloud"
     checksum_path: str | None = None
+    ids: tuple[int, int | None] | None = None
+    end: int | None = None
 
     def uri_of(self, fault: Fault) -> str:
         """The object that a fault is in."""
+        if fault.path is not None:
+            return fault.path
         return self.checksum_path or self.path if fault.code.startswith("crc_file") else self.path
 
 
@@ -143,6 +176,7 @@ class Fault:
         found: what was there.
         first_bytes: up to 32 bytes from `offset` on.
         entry_id: id that the entry at `offset` would have by its place, or None when it is not about one entry.
+        path: object that it is in, relative to the source; None where a unit has but one.
     """
 
     code: str
@@ -154,6 +188,7 @@ class Fault:
     found: str
     first_bytes: bytes
     entry_id: int | None = None
+    path: str | None = None
 
 
 def fault_of(error: DecodeError, place: int, length: int) -> Fault:
@@ -178,6 +213,21 @@ class Compressed:
 
 
 @dataclass(frozen=True)
+class Spread:
+    """Where entries lie that come from several files, stored as they are.
+
+    Attributes:
+        paths: files, relative to the source.
+        path: number of each entry's file among them.
+        offset: its first byte in that file.
+    """
+
+    paths: tuple[str, ...]
+    path: Int64s
+    offset: Int64s
+
+
+@dataclass(frozen=True)
 class FrameBatch:
     """Entries of one unit: one contiguous buffer, and where in it each entry lies.
 
@@ -189,6 +239,8 @@ class FrameBatch:
         length: bytes of each entry body.
         faults: what was wrong around the entries.
         compressed: where they lie in the data object; None where they are stored as they are.
+        spread: where they lie in several files; None where they are from the data object.
+        address: place of each entry, where that is not `base` and `offset`; None where it is.
     """
 
     buffer: Bytes
@@ -198,12 +250,21 @@ class FrameBatch:
     length: Int64s
     faults: tuple[Fault, ...]
     compressed: Compressed | None = None
+    spread: Spread | None = None
+    address: Int64s | None = None
+
+    @property
+    def places(self) -> Int64s:
+        """Place of each entry in the data object; without meaning where it was compressed."""
+        return self.offset + self.base if self.address is None else self.address
 
     def place(self, path: str, at: int) -> Place:
-        """Where entry number `at` of the batch lies in the object `path`."""
+        """Where entry number `at` of the batch lies, in the object `path` if it is from one."""
         length = int(self.length[at])
+        if self.spread is not None:
+            return Place(self.spread.paths[int(self.spread.path[at])], int(self.spread.offset[at]), length)
         if self.compressed is None:
-            return Place(path, self.base + int(self.offset[at]), length)
+            return Place(path, int(self.places[at]), length)
         found = self.compressed
         return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 
@@ -242,6 +303,9 @@ class LedgerCopy:
         faults: codes of the findings about this copy, sorted.
         blocks: data blocks in order, or parts of a MapFile; empty when nothing can be scanned.
         structure_faults: what is wrong in the index, and in the data where no block is; the walk tells of the blocks.
+        pulsar_cluster: Pulsar's own name of the cluster that wrote it, or None where the objects do not say.
+        first_written_ms: when the earlier of its objects was written, by the store, or None where that is not known.
+        last_written_ms: when the later one was.
     """
 
     topic: str | None
@@ -267,6 +331,14 @@ class LedgerCopy:
     blocks: tuple[Block, ...]
     structure_faults: tuple[Fault, ...]
     checksum_uri: str | None = None
+    pulsar_cluster: str | None = None
+    first_written_ms: int | None = None
+    last_written_ms: int | None = None
+
+    @property
+    def uuid(self) -> str:
+        """The offload attempt's UUID; `copy` numbers a second one stored elsewhere in the source."""
+        return self.copy.partition("#")[0]
 
     def uri_of(self, fault: Fault) -> str | None:
         """The object that one of the `structure_faults` is in."""
@@ -307,9 +379,18 @@ class LedgerCopy:
             "offload_complete": self.offload_complete,
             "selected": self.selected,
             "status": self.status,
-            "blocks": [asdict(block) for block in self.blocks],
+            "blocks": [_without_last(asdict(block)) for block in self.blocks],
+            "structure_faults": [
+                {"uri": self.uri_of(fault), "code": fault.code, "offset": fault.offset, "field": fault.field}
+                for fault in self.structure_faults[:MAX_FAULTS_TOLD]
+            ],
             "faults": list(self.faults),
         }
+
+
+def _without_last(block: dict[str, object]) -> dict[str, object]:
+    """What of a block stands in `ledgers`: whether it is the last one shows."""
+    return {name: value for name, value in block.items() if name != "is_last"}
 
 
 @dataclass(frozen=True)
@@ -334,12 +415,12 @@ class PlannedCopy:
     @property
     def scan_bytes(self) -> int:
         """About how many bytes of entries a scan goes through; for showing how far it is."""
-        promised = self.expected_bytes or 0 if self.kind == "filesystem" else 0
+        promised = self.expected_bytes or 0 if self.kind != "jcloud" else 0
         return promised if promised > 0 else self.data_bytes or 0
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> PlannedCopy:
         """The plan in a row of `ledgers`."""
         plain = {field.name: row[field.name] for field in fields(cls) if field.name != "blocks"}
-        blocks = (Block(b["offset"], b["length"], b["first_entry_id"], b["entry_count"]) for b in row["blocks"])
+        blocks = (Block(**one) for one in row["blocks"])
         return cls(**plain, blocks=tuple(blocks))

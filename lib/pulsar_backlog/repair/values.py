@@ -34,7 +34,7 @@ Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", 
 * `skip`: admin skip; moves mark-delete over the first entries that are not acknowledged, which must be those of `runs`.
 * `acknowledge_cumulative`: everything up to `target`; the entries it covers must be those of `runs`.
 * `reset_cursor`: mark-delete to just before `target`; forgets every acknowledgement after it, disconnects consumers.
-* `republish`: publishes `message` once more, to all subscriptions of its topic.
+* `republish`: republishes `message`, to all subscriptions of its topic.
 * `file`: `message` is only kept, in the plan's own folder; nothing is applied.
 * `settings`: advice, never applied.
 """

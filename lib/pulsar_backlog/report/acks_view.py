@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from glob import escape
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.foreign_text import shell_word, visible
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
+from pulsar_backlog.report.commands import Audited, Command, remedies
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
 from pulsar_backlog.terms import Position
@@ -28,11 +28,11 @@ _ACTION_ORDER = ("skip", "export_then_acknowledge", "reset_to_first_chunk", "ack
 
 @dataclass(frozen=True)
 class Todo:
-    """Chunk sets that need the same, those told in the same words together, and the command to begin with."""
+    """Chunk sets that need the same, those told in the same words together, and the commands that do it, in order."""
 
     action: str
     alike: tuple[tuple[StallRow, ...], ...]
-    command: str
+    commands: tuple[Command, ...]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SubscriptionView:
         return self.facts.stall_total - len(self.facts.stalls)
 
 
-def subscription_views(acks: TopicAcks, topic: str, source: str, out: str) -> tuple[SubscriptionView, ...]:
+def subscription_views(acks: TopicAcks, topic: str, audit: Audited) -> tuple[SubscriptionView, ...]:
     """The subscriptions of a topic that are drawn."""
     return tuple(
         SubscriptionView(
@@ -62,7 +62,7 @@ def subscription_views(acks: TopicAcks, topic: str, source: str, out: str) -> tu
             backlog=backlog_words(facts.row),
             strip=strip(acks.axis, facts),
             told=tuple(told(facts.row)),
-            todo=todo(facts, topic, source, out),
+            todo=todo(facts, topic, audit),
             stands=stands_words(facts.blocked_at, facts.blocked_sureness),
         )
         for facts in acks.subscriptions
@@ -170,22 +170,16 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         yield "If its cursor ledger were lost", f"back to {back}, {again_then}{size} again"
 
 
-def todo(facts: SubscriptionFacts, topic: str, source: str, out: str) -> tuple[Todo, ...]:
-    """Its chunk sets by what to do, the most urgent first, each with the next command."""
+def todo(facts: SubscriptionFacts, topic: str, audit: Audited) -> tuple[Todo, ...]:
+    """Its chunk sets by what to do, the most urgent first, each with its commands."""
     by_action: dict[str, list[StallRow]] = {}
     for stall in facts.stalls:
         by_action.setdefault(stall["action"], []).append(stall)
-    chosen = f"--topic {shell_word(escape(topic))}"
-    planned = f"pulsar-backlog repair plan {shell_word(out)} {chosen}"
-    commands = {
-        "export_then_acknowledge": f"pulsar-backlog export {shell_word(out)} {chosen}",
-        **dict.fromkeys(
-            ("acknowledge", "skip", "reset_to_first_chunk"),
-            f"{planned} --subscription {shell_word(escape(facts.row['subscription']))}",
-        ),
-    }
     ordered = sorted(by_action.items(), key=lambda pair: _urgency(*pair))
-    return tuple(Todo(action, _alike(of), commands.get(action) or _explain(of[0], source)) for action, of in ordered)
+    name = facts.row["subscription"]
+    return tuple(
+        Todo(action, _alike(of), remedies(action, audit, topic, name, first_unacked(of[0]))) for action, of in ordered
+    )
 
 
 def _alike(stalls: Iterable[StallRow]) -> tuple[tuple[StallRow, ...], ...]:
@@ -202,10 +196,10 @@ def _urgency(action: str, stalls: Iterable[StallRow]) -> tuple[bool, int, str]:
     return not any(stall["blocks_dispatch"] for stall in stalls), place, action
 
 
-def _explain(stall: StallRow, source: str) -> str:
+def first_unacked(stall: StallRow) -> Position | None:
+    """Its first entry that is not acknowledged."""
     at = stall["unacked_positions"][0] if stall["unacked_positions"] else None
-    place = f"{at['ledger_id']}:{at['entry_id']}" if at else "LEDGER:ENTRY"
-    return f"pulsar-backlog explain {shell_word(source)} {place}"
+    return (at["ledger_id"], at["entry_id"]) if at else None
 
 
 def where(stall: StallRow) -> str:

@@ -1,24 +1,110 @@
-"""The next command, ready to copy: the catalogue's templates with the user's own paths and positions."""
+"""The next command, ready to copy: what puts a stall right, and the catalogue's templates, in the user's own names."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
+from glob import escape
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.foreign_text import shell_word
-from pulsar_backlog.report.model import FindingRow
+from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.report.model import FindingRow, ReportModel
 from pulsar_backlog.report.words import position
+from pulsar_backlog.terms import Position
 
 MAX_TOPIC = 1000
 """Characters of a topic name that a command can hold."""
 
+READS_ONLY = "Changes nothing: it only reads."
+
 _PLACEHOLDER = re.compile(r"\b(?:LEDGER:ENTRY|SOURCE|SUBJECT|OUT)\b")
 _BY_LEDGER = " WHERE ledger_id = SUBJECT"
 _POSITION = re.compile(r"\d+:\d+\Z", re.ASCII)
+_PLANNED = ("acknowledge", "skip", "reset_to_first_chunk")
+"""Actions about a chunk set for which a plan needs no export."""
 
 
-def fill(template: str, *, source: str, out: str, finding: FindingRow | None) -> str:
+@dataclass(frozen=True)
+class Audited:
+    """What commands have to say of an audit.
+
+    Attributes:
+        source: where its ledgers lie.
+        out: the folder of its tables.
+        cluster: its name in the tables.
+        endpoint: of the bucket's service, where it is not the cloud's own.
+    """
+
+    source: str
+    out: str
+    cluster: str | None = None
+    endpoint: str | None = None
+
+    @property
+    def source_words(self) -> str:
+        """The source and how it is reached."""
+        return f"{_source(self.source, self.out)}{self._endpoint}"
+
+    @property
+    def export_words(self) -> str:
+        """The tables to export from, and how their source is reached."""
+        return f"{shell_word(self.out)}{self.cluster_words}{self._endpoint}"
+
+    @property
+    def cluster_words(self) -> str:
+        """The cluster, where a command that is not told takes another."""
+        named = self.cluster not in (None, OPTIONS["cluster"].words.default)
+        return f" --cluster {shell_word(str(self.cluster))}" if named else ""
+
+    @property
+    def _endpoint(self) -> str:
+        return f" --endpoint {shell_word(self.endpoint)}" if self.endpoint else ""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command to copy, and in one line what it changes."""
+
+    text: str
+    changes: str
+
+
+def audited(model: ReportModel) -> Audited:
+    """What commands have to say of a report's audit."""
+    return Audited(model.source, model.out, model.cluster, model.options.get("endpoint"))
+
+
+def remedies(action: str, audit: Audited, topic: str, subscription: str, at: Position | None) -> tuple[Command, ...]:
+    """What puts a stalled subscription right, in order; what cannot be decided yet begins with a look at the entry.
+
+    Args:
+        action: what is to be done about its chunk set, as in the table `stalls`.
+        audit: where everything lies.
+        topic: of the subscription.
+        subscription: its name.
+        at: an entry of the chunk set that is not acknowledged.
+    """
+    chosen = f" --topic {_name_word(topic, 'TOPIC')}"
+    export = Command(
+        f"pulsar-backlog export {audit.export_words}{chosen}",
+        "Changes nothing on the cluster: it keeps the messages, verified, in the audit's folder.",
+    )
+    plan = Command(
+        f"pulsar-backlog repair plan {shell_word(audit.out)}{audit.cluster_words}{chosen} --subscription "
+        f"{_name_word(subscription, 'SUBSCRIPTION')}",
+        "Changes nothing on the cluster: it writes a plan, and names the command that applies it.",
+    )
+    if action == "export_then_acknowledge":
+        return export, plan
+    if action in _PLANNED:
+        return (plan,)
+    place = f"{at[0]}:{at[1]}" if at else "LEDGER:ENTRY"
+    return (Command(f"pulsar-backlog explain {audit.source_words} {place}", READS_ONLY),)
+
+
+def fill(template: str, audit: Audited, finding: FindingRow | None) -> str:
     """The command of a `FindingKind` with its placeholders replaced, each quoted for a shell.
 
     What the finding does not say stays a placeholder (`LEDGER:ENTRY`, `TOPIC`); a condition on an
@@ -27,12 +113,35 @@ def fill(template: str, *, source: str, out: str, finding: FindingRow | None) ->
     ledger_id = finding["ledger_id"] if finding else None
     where = "" if ledger_id is None else f" WHERE ledger_id = {int(ledger_id)}"
     values: dict[str, Callable[[], str]] = {
-        "SOURCE": lambda: shell_word(source),
-        "OUT": lambda: shell_word(out),
+        "SOURCE": lambda: audit.source_words,
+        "OUT": lambda: _out_words(template, audit),
         "SUBJECT": lambda: _topic_word(finding),
         "LEDGER:ENTRY": lambda: _first_position(finding),
     }
     return _PLACEHOLDER.sub(lambda match: values[match.group()](), template.replace(_BY_LEDGER, where))
+
+
+def _name_word(name: str, unknown: str) -> str:
+    """A glob that matches exactly this name; a placeholder for one that no command can hold."""
+    return shell_word(escape(name)) if len(name) <= MAX_TOPIC else unknown
+
+
+def _out_words(template: str, audit: Audited) -> str:
+    """The folder of the tables, and of which cluster, for a command that takes another where it is not told."""
+    command = template.split()[1]
+    if command == "export":
+        return audit.export_words
+    return f"{shell_word(audit.out)}{audit.cluster_words if command == 'audit' else ''}"
+
+
+def changes_of(template: str) -> str:
+    """What the command of a `FindingKind` changes."""
+    words = template.split()
+    if words[0] == "pulsar-admin":
+        return READS_ONLY if "stats-internal" in words else "Changes the topic: the broker moves ledgers to the store."
+    if words[1] in ("export", "audit"):
+        return "Changes nothing on the cluster: it writes to the audit's folder."
+    return READS_ONLY
 
 
 def all_findings(out: str, code: str) -> str:
@@ -52,3 +161,10 @@ def _first_position(finding: FindingRow | None) -> str:
     own = position(finding["ledger_id"], finding["entry_id"])
     shown = [own] if own else [e for e in finding["evidence"] if _POSITION.match(e)]
     return shown[0] if shown else "LEDGER:ENTRY"
+
+
+def _source(source: str, out: str) -> str:
+    """The source as a command names it: brokers, with the snapshot that says what they hold."""
+    if not source.startswith(("pulsar://", "pulsar+ssl://")):
+        return shell_word(source)
+    return f"{shell_word(source)} --admin {shell_word(f'{out}/live/begin')} --admin-url http://broker:8080"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup
 from pulsar_backlog.report.model import PublicationGroup, QualityRow
@@ -61,6 +62,10 @@ _CORRUPT_MEANING = "The stored bytes are not what was sent. Clients drop such an
 _UNREAD_MEANING = (
     "What could not be read is in no table, and missing chunks may lie there. This report is not complete."
 )
+
+_CHOSEN = ("Whoever relies on this report",
+    "The audit was told to read less (--budget-bytes, --sample or --limit). What those ledgers hold is in no verdict: "
+    "missing chunks, copies and whole messages may lie there.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -168,15 +173,18 @@ def _quality_facts(quality: Sequence[QualityRow]) -> list[Fact]:
 
 def _unread_facts(codes: Sequence[CodeGroup], ledgers_not_ok: int) -> list[Fact]:
     """What was not read; damaged ledgers only where no finding says it better."""
-    unread = sum(g.findings for g in codes if g.incomplete and g.kind.code not in TOLD_BY_ENTRIES)
+    left = sum(g.count for g in codes if g.kind.code == LEFT_UNREAD)
+    chosen = [Fact("unread", f"{counted(left, 'ledger')} left unread on purpose", None, *_CHOSEN)] if left else []
+    others = TOLD_BY_ENTRIES | {LEFT_UNREAD}
+    unread = sum(g.findings for g in codes if g.incomplete and g.kind.code not in others)
     told = any(g.kind.code.startswith("S") and severity_rank(g.severity) == 0 for g in codes)
     if unread:
         what = f"{counted(unread, 'object')} could not be read in full"
     elif ledgers_not_ok and not told:
         what = f"{counted(ledgers_not_ok, 'ledger')} could not be read in full"
     else:
-        return []
-    return [unread_fact(what)]
+        return chosen
+    return [unread_fact(what), *chosen]
 
 
 def unread_fact(what: str) -> Fact:

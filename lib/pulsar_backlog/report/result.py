@@ -9,7 +9,7 @@ from pulsar_backlog.report.codes import by_code
 from pulsar_backlog.report.consumers_json import acks_json, model_json, topic_acks_json, topic_clients_json
 from pulsar_backlog.report.model import MAX_FINDINGS, FindingRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import by_flag, by_outcome, by_state, rebuildable
-from pulsar_backlog.report.verdict import Verdict, judge, topic_line
+from pulsar_backlog.report.verdict import Step, Verdict, judge, topic_line
 
 SCHEMA_VERSION = 2
 """Of result.json and of the JSON lines; grows when a field changes its meaning or goes away, or a part is added."""
@@ -35,9 +35,7 @@ def result_json(model: ReportModel) -> dict[str, object]:
         "quality": [dict(row) for row in model.quality],
         "topics": _topics_json(model),
         "tables": {table.name: table.rows for table in model.tables},
-        "next": [
-            {"command": step.command, "codes": [remedy.code for remedy in step.remedies]} for step in verdict.steps
-        ],
+        "next": [_step_json(step) for step in verdict.steps],
     }
 
 
@@ -51,6 +49,16 @@ def _verdict_json(verdict: Verdict) -> dict[str, object]:
             {"kind": f.kind, "what": f.what, "sureness": f.sureness, "who": f.who, "meaning": f.meaning}
             for f in verdict.facts
         ],
+    }
+
+
+def _step_json(step: Step) -> dict[str, object]:
+    return {
+        "command": step.command,
+        "changes": step.changes,
+        "codes": [remedy.code for remedy in step.remedies],
+        "topic": step.topic,
+        "subscription": step.subscription,
     }
 
 

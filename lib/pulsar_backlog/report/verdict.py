@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.report.acks_view import first_unacked
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.commands import fill
+from pulsar_backlog.report.commands import Command, audited, changes_of, fill, remedies
 from pulsar_backlog.report.consumers import consumer_facts, headline_of_blocked, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
 from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
+from pulsar_backlog.terms import Position
 
-MAX_STEPS = 5
+MAX_STEPS = 6
 MAX_REMEDIES = 6
 MAX_IN_HEADLINE = 3
 MAX_HEADLINE = 1000
@@ -45,10 +47,13 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Step:
-    """A command to type next, and what it is good for."""
+    """A command to type next, what it changes, and what it is for: a stalled subscription, or codes of findings."""
 
     command: str
-    remedies: tuple[Remedy, ...]
+    changes: str
+    remedies: tuple[Remedy, ...] = ()
+    topic: str | None = None
+    subscription: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ def judge(model: ReportModel) -> Verdict:
         sureness=_sureness(model, complete, {g.kind.code for g in codes}),
         facts=found,
         warnings=warnings,
-        steps=_steps(model, codes),
+        steps=(*_of_worst(model), *_steps(model, codes))[:MAX_STEPS],
     )
 
 
@@ -185,19 +190,44 @@ def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
     else:
         text = "How sure: certain, for what was read." if complete else "How sure: only what was read can be judged."
     if not complete:
-        text += " What could not be read may hold more."
+        text += " What was not read may hold more."
     if codes & {"S15", "S16"}:
         text += " The broker knows ledgers that are not in this audit."
     return text
 
 
-def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> tuple[Step, ...]:
+def _of_worst(model: ReportModel) -> Iterator[Step]:
+    """What puts the worst subscription right: the first that is blocked, else the one with most to be done about."""
+    for topic, subscription, action, at in _worst(model):
+        for one in remedies(action, audited(model), topic, subscription, at):
+            yield Step(one.text, one.changes, topic=topic, subscription=subscription)
+
+
+def _worst(model: ReportModel) -> Iterator[tuple[str, str, str, Position | None]]:
+    """Topic, name, what to do and where, of one subscription or none."""
+    if model.acks.rows:
+        row = model.acks.rows[0]
+        yield row.topic, row.subscription, row.action, (row.ledger_id, row.entry_id)
+        return
+    waiting = [
+        (-facts.row["stalls"], section.topic, facts.row["subscription"], facts.stalls[0])
+        for section in model.topics
+        for facts in section.acks.subscriptions
+        if section.topic and facts.row["stalls"] and facts.stalls
+    ]
+    if waiting:
+        _, topic, subscription, first = min(waiting, key=lambda one: one[:3])
+        yield topic, subscription, first["action"], first_unacked(first)
+
+
+def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> Iterator[Step]:
     """Commands in the order of urgency; codes that need the same command share a step."""
-    remedies: dict[str, list[Remedy]] = {}
+    found: dict[Command, list[Remedy]] = {}
     for group in codes:
         if severity_rank(group.severity) <= 1:
             first = group.rows[0] if group.rows else None
-            command = fill(group.kind.command, source=model.source, out=model.out, finding=first)
-            name = spaced(group.kind.name)
-            remedies.setdefault(command, []).append(Remedy(group.kind.code, name, group.kind.remedy))
-    return tuple(Step(command, tuple(found[:MAX_REMEDIES])) for command, found in remedies.items())[:MAX_STEPS]
+            text = fill(group.kind.command, audited(model), first)
+            command = Command(text, changes_of(group.kind.command))
+            found.setdefault(command, []).append(Remedy(group.kind.code, spaced(group.kind.name), group.kind.remedy))
+    for command, of in found.items():
+        yield Step(command.text, command.changes, tuple(of[:MAX_REMEDIES]))

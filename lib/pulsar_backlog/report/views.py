@@ -11,7 +11,7 @@ from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS, BlockedRow
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.commands import all_findings, fill
+from pulsar_backlog.report.commands import all_findings, audited, fill
 from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
@@ -159,7 +159,7 @@ def _topic(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicS
 def _subscriptions(model: ReportModel, at: int, section: TopicSection) -> tuple[SubscriptionView, ...]:
     shown = MAX_SUBSCRIPTIONS if at < MAX_OPEN else MAX_STRIPS_LATER
     acks = replace(section.acks, subscriptions=section.acks.subscriptions[:shown])
-    return subscription_views(acks, section.topic or "", model.source, model.out)
+    return subscription_views(acks, section.topic or "", audited(model))
 
 
 def _ledger_order(ledger: LedgerFacts) -> tuple[bool, int]:
@@ -184,12 +184,7 @@ def _codes(model: ReportModel, groups: Sequence[CodeGroup], limit: int) -> tuple
     return tuple(
         CodeView(
             group=group,
-            command=fill(
-                group.kind.command,
-                source=model.source,
-                out=model.out,
-                finding=group.rows[0] if group.rows else None,
-            ),
+            command=fill(group.kind.command, audited(model), group.rows[0] if group.rows else None),
             all_command=all_findings(model.out, group.kind.code),
             shown=min(len(group.rows), limit),
         )

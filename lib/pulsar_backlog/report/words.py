@@ -46,7 +46,7 @@ EXIT_CODES: dict[int, str] = {
     1: "findings at or above --fail-on",
     2: "wrong usage or configuration",
     3: "the program failed",
-    4: "incomplete: something was unreadable",
+    4: "incomplete: something was unreadable, or left unread as asked",
     99: "nothing new to do since the last audit",
 }
 

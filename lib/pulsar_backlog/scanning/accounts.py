@@ -23,6 +23,7 @@ class UnitAccount:
         valid: entries whose checksum agrees.
         mismatch: entries whose checksum does not.
         absent: entries without checksum.
+        hidden: entries that a live broker keeps from every consumer.
         unreadable: why the unit could not be read to its end, or None.
     """
 
@@ -35,6 +36,7 @@ class UnitAccount:
     valid: int = 0
     mismatch: int = 0
     absent: int = 0
+    hidden: int = 0
     unreadable: str | None = None
 
     def __add__(self, other: UnitAccount) -> UnitAccount:
@@ -49,6 +51,7 @@ class UnitAccount:
             self.valid + other.valid,
             self.mismatch + other.mismatch,
             self.absent + other.absent,
+            self.hidden + other.hidden,
             self.unreadable or other.unreadable,
         )
 

@@ -11,7 +11,7 @@ from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
 
 def damaged_units(units: Iterable[ScanUnit], accounts: Accounts) -> list[ScanUnit]:
     """Units that must be walked again because they have something for `rejects`."""
-    return [unit for unit in units if (a := accounts.get(unit_key(unit))) and (a.rejected or a.faults)]
+    return [unit for unit in units if (a := accounts.get(unit_key(unit))) and (a.rejected or a.faults or a.hidden)]
 
 
 def copy_accounts(units: Iterable[ScanUnit], accounts: Accounts) -> dict[int, list[UnitAccount]]:

@@ -27,6 +27,23 @@ Runs = dict[tuple[int, int], Facts]
 """By ledger and first entry."""
 
 
+def with_facts(
+    batches: Iterable[pa.RecordBatch], cluster: str, done: Callable[[Runs], None]
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """The entries of a task, and what is made of them on the way, each with its table's name.
+
+    Args:
+        batches: rows of `entries` in the order of the log, one ledger after the other.
+        cluster: name of the cluster.
+        done: called with each run that has ended.
+    """
+    facts = FactRuns(cluster, done)
+    for batch in batches:
+        yield "entries", batch
+        yield from facts.add(batch)
+    yield from facts.end()
+
+
 class FactRuns:
     """Takes batches of entries in the order of the log, one ledger after the other."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Compressed, Fault, FrameBatch, Int64s, ScanUnit
 from pulsar_backlog.scanning.accounts import UnitAccount
 from pulsar_backlog.wire.columns import FrameDecoder
+from pulsar_backlog.wire.rejects import ENTRY_CODES, HIDDEN_CODES
 
 BATCH_ENTRIES = 16_384
 """Entries of a batch at most: enough to hide what a column costs, few enough to keep a worker small."""
@@ -59,8 +61,18 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
     rows = [_fault_row(fault, unit, cluster) for fault in faults]
-    out_of_order = sum(fault.code == "entry_id_out_of_order" for fault in faults)
-    return Piece(None, rows, UnitAccount(faults=len(faults), order_faults=out_of_order))
+    scopes = Counter(row["scope"] for row in rows)
+    return Piece(
+        None,
+        rows,
+        UnitAccount(
+            frames=scopes["entry"],
+            rejected=scopes["entry"],
+            faults=scopes["structure"],
+            order_faults=sum(fault.code == "entry_id_out_of_order" for fault in faults),
+            hidden=scopes["hidden"],
+        ),
+    )
 
 
 class _Gathered:
@@ -107,16 +119,22 @@ class _Places:
     length: Int64s
     inner_offset: Int64s | None
     block_length: Int64s | None
+    path: Int64s | None = None
+    paths: tuple[str, ...] = ()
 
     def columns(self, chosen: Int64s) -> dict[str, pa.Array]:
         """The columns of some entries that only the store knows."""
         names = ("entry_id", "offset") if self.inner_offset is None else _PLACE_COLUMNS
-        return {name: pa.array(getattr(self, name)[chosen]) for name in names}
+        columns = {name: pa.array(getattr(self, name)[chosen]) for name in names}
+        if self.path is not None:
+            columns["uri"] = pa.array(self.paths, pa.string()).take(pa.array(self.path[chosen]))
+        return columns
 
-    def row(self, at: int) -> dict[str, int | None]:
+    def row(self, at: int) -> dict[str, Any]:
         """The same of one entry."""
         values = {name: getattr(self, name) for name in _PLACE_COLUMNS}
-        return {name: None if value is None else int(value[at]) for name, value in values.items()}
+        row: dict[str, Any] = {name: None if value is None else int(value[at]) for name, value in values.items()}
+        return row if self.path is None else {**row, "uri": self.paths[int(self.path[at])]}
 
 
 _PLACE_COLUMNS = ("entry_id", "offset", "inner_offset", "block_length")
@@ -124,17 +142,20 @@ _PLACE_COLUMNS = ("entry_id", "offset", "inner_offset", "block_length")
 
 def _places(frames: FrameBatch, chosen: slice) -> _Places:
     entry_id, length = frames.entry_id[chosen], frames.length[chosen]
+    if frames.spread is not None:
+        spread = frames.spread
+        return _Places(entry_id, spread.offset[chosen], length, None, None, spread.path[chosen], spread.paths)
     found: Compressed | None = frames.compressed
     if found is None:
-        return _Places(entry_id, frames.offset[chosen] + frames.base, length, None, None)
+        return _Places(entry_id, frames.places[chosen], length, None, None)
     return _Places(entry_id, found.offset[chosen], length, found.inner_offset[chosen], found.length[chosen])
 
 
 def _joined(places: list[_Places]) -> _Places:
-    """All of one unit, which is compressed as a whole or not at all."""
-    columns = ([getattr(part, field.name) for part in places] for field in fields(_Places))
+    """All of one unit, which is compressed as a whole or not at all, and from the same files."""
+    columns = ([getattr(part, field.name) for part in places] for field in fields(_Places) if field.name != "paths")
     joined: list[Any] = [None if parts[0] is None else np.concatenate(parts) for parts in columns]
-    return _Places(*joined)
+    return replace(_Places(*joined), paths=places[0].paths)
 
 
 def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, schema: pa.Schema) -> pa.RecordBatch:
@@ -177,6 +198,7 @@ def _reject_row(error: DecodeError, places: _Places, at: int, unit: ScanUnit, cl
     offset, inner_offset = place["offset"] or 0, place["inner_offset"]
     return {
         **_constants(unit, cluster),
+        "uri": place.get("uri", unit.path),
         "entry_id": place["entry_id"],
         "scope": "entry",
         "code": error.code,
@@ -192,11 +214,13 @@ def _reject_row(error: DecodeError, places: _Places, at: int, unit: ScanUnit, cl
 
 
 def _fault_row(fault: Fault, unit: ScanUnit, cluster: str) -> dict[str, Any]:
+    # An entry that a live broker confirmed and does not show is lost to us, or missed by nobody.
+    scope = "hidden" if fault.code in HIDDEN_CODES else "entry" if fault.code in ENTRY_CODES else "structure"
     return {
         **_constants(unit, cluster),
         "uri": unit.uri_of(fault),
-        "entry_id": STRUCTURE_ENTRY_ID,
-        "scope": "structure",
+        "entry_id": STRUCTURE_ENTRY_ID if scope == "structure" or fault.entry_id is None else fault.entry_id,
+        "scope": scope,
         "code": fault.code,
         "offset": fault.offset,
         "entry_offset": fault.entry_offset,

@@ -39,23 +39,35 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     """
     path = table_path(out, table)
     folder = local_out(path)
-    if folder is not None and not (folder / "_delta_log").is_dir():
-        return None
     if folder is None and not path.startswith(SCHEMES):
         raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
-    try:
-        found = DeltaTable(
-            folder or path.replace("s3a://", "s3://", 1), storage_options=_bucket_options(path, endpoint) or None
-        )
-    except TableNotFoundError:
+    found = open_folder(folder) if folder is not None else _opened(path, path, _bucket_options(path, endpoint))
+    if found is None:
         return None
-    except (DeltaError, OSError) as error:
-        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_said(error)})") from error
     if found.protocol().min_reader_version > _READER_VERSION:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
         )
     return found
+
+
+def open_folder(folder: Path) -> DeltaTable | None:
+    """The table in a local folder, of any protocol; None when there is none.
+
+    Raises:
+        SourceError: the table is there and cannot be read.
+    """
+    return _opened(str(folder), folder, {}) if (folder / "_delta_log").is_dir() else None
+
+
+def _opened(path: str, place: str | Path, options: dict[str, str]) -> DeltaTable | None:
+    where = place.replace("s3a://", "s3://", 1) if isinstance(place, str) else place
+    try:
+        return DeltaTable(where, storage_options=options or None)
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_said(error)})") from error
 
 
 def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) -> list[Path]:

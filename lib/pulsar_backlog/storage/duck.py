@@ -30,7 +30,6 @@ SPILL_LIMIT = "16GiB"
 
 _CONFIG: Mapping[str, str] = {
     "memory_limit": MEMORY_LIMIT,
-    "max_temp_directory_size": SPILL_LIMIT,
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
@@ -71,7 +70,8 @@ def opened(
         tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
         duckdb.connect(config={**_CONFIG}) as connection,
     ):
-        connection.execute(f"SET temp_directory = {literal(spill)}")
+        connection.execute(f"SET temp_directory = {literal(spill)}")  # which forgets the limit of its size
+        connection.execute(f"SET max_temp_directory_size = {literal(SPILL_LIMIT)}")
         for statement in _PRELUDE:
             connection.execute(statement)
         allowed = _open_tables(connection, out, tables, endpoint, wanted or {})

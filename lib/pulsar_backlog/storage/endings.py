@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.errors import CommitConflictError, DecodeError, SourceError, UsageError
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.logs import keep_trace
 from pulsar_backlog.storage.places import local_out
@@ -82,7 +82,7 @@ def headline(error: BaseException) -> str:
 
 def _environment_words(error: BaseException, places: list[str]) -> str | None:
     chain = list(_chain(error))
-    if any(type(one).__module__.startswith(_CONFLICTS) for one in chain):
+    if any(isinstance(one, CommitConflictError) or type(one).__module__.startswith(_CONFLICTS) for one in chain):
         return (
             f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta took only what came "
             "first: wait until the other ends, then start this command again"

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.storage.delta import replace_slice, schema_of
+from pulsar_backlog.storage.delta import frame_of, replace_rows, replace_slice, schema_of
 from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 
 
 def findings_frame(context: JobContext, findings: Iterable[Finding]) -> DataFrame:
     """Findings as rows of the `findings` table."""
-    rows = [finding.row(context.cluster, context.job) for finding in findings]
-    return context.spark.createDataFrame(rows, schema_of(TABLES["findings"]))
+    made = pa.Table.from_pylist(_rows(context, findings), schema=arrow_schema(TABLES["findings"]))
+    return frame_of(context.spark, made, schema_of(TABLES["findings"]))
 
 
 def replace_findings(
     context: JobContext,
-    findings: DataFrame,
+    findings: DataFrame | Sequence[Finding],
     left_out: Collection[int] = (),
     topics: Collection[str] | None = None,
 ) -> None:
@@ -38,4 +41,11 @@ def replace_findings(
         mine &= f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(*left_out)
     if topics is not None:
         mine &= f.col("topic").isin(*topics)
-    replace_slice(findings, context.out, TABLES["findings"], mine)
+    if isinstance(findings, DataFrame):
+        replace_slice(findings, context.out, TABLES["findings"], mine)
+    else:
+        replace_rows(context.spark, _rows(context, findings), context.out, TABLES["findings"], mine)
+
+
+def _rows(context: JobContext, findings: Iterable[Finding]) -> list[dict[str, Any]]:
+    return [finding.row(context.cluster, context.job) for finding in findings]

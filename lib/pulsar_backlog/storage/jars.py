@@ -75,6 +75,12 @@ def s3a_artifacts() -> Mapping[str, str]:
     return dict(line.split() for line in lines if not line.startswith("#"))
 
 
+def unsound_jars() -> list[str]:
+    """Names of the jars that would have to be fetched."""
+    sound = {artifact for artifact, sha256 in _DELTA_ARTIFACTS.items() if _is_sound(jars_folder(), artifact, sha256)}
+    return [_file_name(artifact) for artifact in _DELTA_ARTIFACTS if artifact not in sound]
+
+
 def check_suffix(jar: str, spark_version: str) -> None:
     """Refuse a Delta jar that was built for another Spark.
 

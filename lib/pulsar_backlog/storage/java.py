@@ -27,8 +27,8 @@ def java_path() -> Path:
     return Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")
 
 
-def check_java() -> None:
-    """Look whether Spark can run on the Java that it would start.
+def check_java() -> int:
+    """The version of the Java that Spark would start and can run on.
 
     Raises:
         UsageError: there is none, it does not run, or Spark does not run on its version.
@@ -44,6 +44,7 @@ def check_java() -> None:
         raise UsageError(f"{java} does not run: {_REMEDY}; it says: {said.strip().partition(chr(10))[0][:200]}")
     if int(match[1]) not in SUPPORTED:
         raise UsageError(f"{java} is Java {match[1]}, on which Spark does not run: {_REMEDY}")
+    return int(match[1])
 
 
 def _version_words(java: Path) -> str:

@@ -1,7 +1,7 @@
 """How a job runs: options in, exit code out, and a row in `runs` for what it did.
 
 Exit codes: 0 clean; 1 findings at or above `--fail-on`; 2 usage, configuration or environment; 3 runtime error; 4
-something was unreadable; 99 nothing new to do; 130 Ctrl-C.
+something was unreadable or left unread as asked; 99 nothing new to do; 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -13,34 +13,46 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyspark
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
-from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.storage.delta import read_table, replace_slice, schema_of, table_version
+from pulsar_backlog.storage.delta import (
+    frame_of,
+    gathered,
+    local_version,
+    read_table,
+    replace_rows,
+    small_rows,
+    table_version,
+)
 from pulsar_backlog.storage.endings import ending, environment_told
+from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
-from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
-_PLACE_OPTIONS = ("source", "out", "endpoint", "private_keys_command", "key")
+_PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
     "fail_on", "exit_zero_when_unchanged", "out",
-    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "token_file",
+    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
 
 
@@ -49,20 +61,56 @@ class JobContext:
     """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
 
     Attributes:
+        begin: starts the session, or finds the running one.
         kept: closed when the job ends, see `keep`.
     """
 
-    spark: SparkSession
+    begin: Callable[[], SparkSession]
     job: str
     options: Options
     started: datetime
     kept: ExitStack = field(default_factory=ExitStack)
 
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session, started by who asks first: a job that finds nothing new starts no JVM."""
+        return self.begin()
+
+    @property
+    def mine(self) -> Column:
+        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
+        _ = self.spark
+        return f.col("cluster") == self.cluster
+
+    def version(self, name: str) -> int:
+        """Delta version of a table, -1 when it was never written."""
+        known = local_version(self.out, TABLES[name])
+        return table_version(self.spark, self.out, TABLES[name]) if known is None else known
+
+    def has(self, name: str) -> bool:
+        """Whether a table has been made."""
+        return self.version(name) >= 0
+
+    def held(self, name: str) -> pa.Table | None:
+        """The cluster's rows of a table that is small and on this machine's disk, without a session; else None."""
+        rows = small_rows(self.out, TABLES[name])
+        return None if rows is None else rows.filter(pc.equal(rows["cluster"], self.cluster))
+
+    def written(self, name: str) -> int:
+        """How many rows of the cluster a table has that the job wrote."""
+        held = self.held(name)
+        if held is not None:
+            return int(held.num_rows)
+        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine).count()
+
     def keep(self, frame: DataFrame) -> DataFrame:
-        """Cache a frame that is asked for more than once, until the job ends, however it does.
+        """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
         """
+        few = gathered(frame)
+        if few is not None:
+            return frame_of(self.spark, few, frame.schema)
         self.kept.callback(frame.unpersist)
         return frame.persist(StorageLevel.MEMORY_AND_DISK)
 
@@ -126,12 +174,19 @@ def run_job(
     def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
         look_first(options)
-        with claimed(options.out, command), claimed(options.to, command, "--to"):
-            spark = start_session(command, options.out, (options.to, options.exported, options.earlier))
-            with environment_told(options.out, options.to):
-                return _carry_out(JobContext(spark, job, options, now()), body)
+        context = JobContext(lambda: _begin(command, options), job, options, now())
+        with (
+            claimed(options.out, command),
+            claimed(options.to, command, "--to"),
+            environment_told(options.out, options.to),
+        ):
+            return _carry_out(context, body)
 
     return ending(command, run)
+
+
+def _begin(command: str, options: Options) -> SparkSession:
+    return start_session(command, options.out, (options.to, options.exported, options.earlier))
 
 
 def _carry_out(context: JobContext, body: Body) -> int:
@@ -141,7 +196,7 @@ def _carry_out(context: JobContext, body: Body) -> int:
     if not result.changed:
         return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
     whose = None if result.judges_all else context.job
-    code = exit_code(context.spark, context.out, context.cluster, context.options.fail_on, whose, result.topics)
+    code = exit_code(context, whose, result.topics)
     _record(context, result, time.monotonic() - began, code)
     return code
 
@@ -160,15 +215,22 @@ def fingerprint(options: Options, inputs: dict[str, object]) -> str:
 
 def is_unchanged(context: JobContext, digest: str) -> bool:
     """Whether the job's last recorded run had the same inputs and left nothing unread."""
-    version = table_version(context.spark, context.out, TABLES["runs"])
-    if version < 0:
-        return False
-    last = _last_runs(context.spark, context.out, context.cluster, version).get(context.job)
+    version = context.version("runs")
+    last = None if version < 0 else _last_run(context, version)
     return last is not None and last["fingerprint"] == digest and last["exit_code"] != EXIT_INCOMPLETE
 
 
+def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
+    """The last recorded run of the job, with `fingerprint` and `exit_code`."""
+    held = context.held("runs")
+    if held is None:
+        return _last_runs(context.spark, context.out, context.cluster, version).get(context.job)
+    runs = held.filter(pc.equal(held["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
+    return max(runs, key=lambda run: run["started"], default=None)
+
+
 @lru_cache(maxsize=1)
-def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, Row]:
+def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, dict[str, Any]]:
     """The last recorded run of each job; asked once while nothing is recorded, as in an audit without news.
 
     Args:
@@ -179,7 +241,7 @@ def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dic
     """
     last = f.max_by(f.struct("fingerprint", "exit_code"), "started").alias("last")
     runs = read_table(spark, out, TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
-    return {row["job"]: row["last"] for row in runs.collect()}
+    return {row["job"]: row["last"].asDict() for row in runs.collect()}
 
 
 def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
@@ -188,30 +250,6 @@ def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
     scans = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
     last = scans.orderBy(f.col("started").desc()).select("source").first()
     return None if last is None else str(last["source"])
-
-
-def exit_code(
-    spark: SparkSession,
-    out: str,
-    cluster: str,
-    fail_on: str | None,
-    job: str | None = None,
-    topics: Collection[str] | None = None,
-) -> int:
-    """The exit code that the findings of one job, or of all, ask for; those about some topics, or all."""
-    findings = read_table(spark, out, TABLES["findings"]).filter(f.col("cluster") == cluster)
-    if job is not None:
-        findings = findings.filter(f.col("job") == job)
-    if topics is not None:
-        findings = findings.filter(f.col("topic").isin(*topics))
-    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []
-    counts = findings.agg(
-        f.count(f.when(f.col("incomplete"), 1)).alias("incomplete"),
-        f.count(f.when(f.col("severity").isin(bad), 1)).alias("bad"),
-    ).first()
-    if counts is None or (counts["incomplete"] == 0 and counts["bad"] == 0):
-        return EXIT_CLEAN
-    return EXIT_INCOMPLETE if counts["incomplete"] else EXIT_FINDINGS
 
 
 def versions(spark: SparkSession) -> dict[str, str]:
@@ -241,5 +279,4 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "versions": versions(context.spark),
         "exit_code": code,
     }
-    frame = context.spark.createDataFrame([row], schema_of(TABLES["runs"]))
-    replace_slice(frame, context.out, TABLES["runs"], f.col("run_id") == run_id)
+    replace_rows(context.spark, [row], context.out, TABLES["runs"], f.col("run_id") == run_id)

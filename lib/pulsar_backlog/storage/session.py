@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -64,7 +65,6 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 WORK_SETTINGS: dict[str, str] = {
     # At least; `partitions_for` says how many more. Spark's 200 are 200 tasks for a handful of rows.
     PARTITIONS: "4",
-    "spark.sql.adaptive.enabled": "true",
     # Delta's own is 50 tasks to read the log of each table, and an audit has many small ones.
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
@@ -75,13 +75,38 @@ WORK_SETTINGS: dict[str, str] = {
 PARTITION_BYTES = 32 * 1024 * 1024
 """Bytes of the table `entries` for which a shuffle gets one more partition; about a million entries."""
 
+SMALL_WORK_SETTINGS: dict[str, str] = {
+    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings while work is small; where it is not, those that the session began with."""
 SMALL_WORK_BYTES = 8 * 1024 * 1024
 """Size of the table `entries` (about 250,000 entries) up to which queries are interpreted."""
 
+HELD_WORK_SETTINGS: dict[str, str] = {
+    # Small tables lie in one partition (`storage.delta.frame_of`): nothing has to be moved for a join or a sum, and a
+    # query is one job of one task. A plan that adapts, and a table that is broadcast, are jobs of their own.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.optimizer.disableHints": "true",
+}
+"""Settings while work is so small that the driver holds what queries give, see `holds_results`."""
+HELD_WORK_BYTES = 1024 * 1024
+"""Size of the table `entries` (about 30,000 entries) up to which that is so."""
+_HOLDS = "spark.pulsar_backlog.holdsResults"
 
-def start_session(
-    app: str, out: str | None = None, others: Sequence[str | None] = (), chosen: Mapping[str, str] | None = None
-) -> SparkSession:
+
+_chosen: dict[str, str] = {}
+
+
+def choose(settings: Mapping[str, str]) -> None:
+    """Let the next new session have these Spark settings; what this program requires wins. spark-submit has its own."""
+    _chosen.clear()
+    _chosen.update(settings)
+
+
+def start_session(app: str, out: str | None = None, others: Sequence[str | None] = ()) -> SparkSession:
     """The running session, or a new one with Delta.
 
     Under spark-submit the master and memory come from there; alone it runs `local[*]`.
@@ -90,25 +115,53 @@ def start_session(
         app: name of a new session.
         out: folder of the tables it is to work on; None where nobody knows how large they are.
         others: more folders or buckets of tables.
-        chosen: Spark settings that somebody chose, for a new session; spark-submit has its own.
 
     Raises:
         UsageError: Java or the jars cannot be had.
     """
     places = (out, *others)
     needs_s3a = s3a.is_needed(places)
-    session = SparkSession.getActiveSession() or _new_session(app, chosen or {}, needs_s3a)
+    session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
     if needs_s3a:
         s3a.connect(session, places, own_machine=not _is_submitted())
-    entries_bytes = None if out is None else entries_bytes_of(session, out)
-    _suit(session, entries_bytes or 0)
-    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-    compiled = entries_bytes is None or entries_bytes > SMALL_WORK_BYTES
-    if entries_bytes == 0 and (local_out(out or "") is None or not is_one_machine(session)):
-        compiled = True  # Spark's writer will write the first entries, however many they are
-    session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
-    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if compiled else "NO_CODEGEN")
+    entries_bytes = 0 if out is None else entries_bytes_of(session, out) or 0
+    _suit(session, entries_bytes)
+    on_disk = out is not None and tasks_share_disk()
+    few = on_disk and is_small_work(out or "", HELD_WORK_BYTES)
+    session.conf.set(_HOLDS, str(few).lower())
+    _set(session, HELD_WORK_SETTINGS, few)
+    # The first entries of a bucket or a cluster Spark's writer writes, however many they are.
+    small = (on_disk and is_small_work(out or "", SMALL_WORK_BYTES)) or 0 < entries_bytes <= SMALL_WORK_BYTES
+    _set(session, SMALL_WORK_SETTINGS, small)
     return session
+
+
+def _set(session: SparkSession, settings: Mapping[str, str], on: bool) -> None:
+    for name, value in settings.items():
+        if on:
+            session.conf.set(name, value)
+        else:
+            session.conf.unset(name)
+
+
+def holds_results(session: SparkSession) -> bool:
+    """Whether the driver gathers what is kept and written: one partition, no caches, no tasks that write files."""
+    return session.conf.get(_HOLDS, "false") == "true"
+
+
+def tasks_share_disk() -> bool:
+    """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
+    running = SparkContext._active_spark_context
+    return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
+
+
+def is_small_work(out: str, limit_bytes: int) -> bool:
+    """Whether the entries below a local `out` take at most so many bytes, or are not yet there."""
+    folder = local_out(out)
+    if folder is None:
+        return False
+    sizes = (path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+    return all(total <= limit_bytes for total in accumulate(sizes))
 
 
 def entries_bytes_of(session: SparkSession, out: str) -> int | None:
@@ -117,11 +170,6 @@ def entries_bytes_of(session: SparkSession, out: str) -> int | None:
     if folder is None:
         return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
     return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
-
-
-def is_one_machine(session: SparkSession) -> bool:
-    """Whether all tasks run where the driver does."""
-    return str(session.conf.get("spark.master")).startswith("local")
 
 
 def partitions_for(entries_bytes: int) -> int:
@@ -142,12 +190,12 @@ def _is_submitted() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
-def _new_session(app: str, chosen: Mapping[str, str], needs_s3a: bool) -> SparkSession:
+def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = REQUIRED_SETTINGS
     if not _is_submitted():
-        settings = {**_local_settings(needs_s3a), **chosen, **settings}
+        settings = {**_local_settings(needs_s3a), **_chosen, **settings}
         if SparkContext._gateway is None:
             _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
     builder = SparkSession.builder.appName(app)

@@ -9,6 +9,7 @@ from pulsar_backlog.tables import (
     entries,
     entry_spans,
     findings,
+    inventory,
     ledger_facts,
     ledgers,
     messages,
@@ -30,6 +31,7 @@ TABLES: dict[str, Table] = {
     module.TABLE.name: module.TABLE
     for module in (
         ledgers,
+        inventory,
         scans,
         entries,
         rejects,

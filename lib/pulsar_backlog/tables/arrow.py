@@ -32,23 +32,28 @@ def arrow_type(ddl: str) -> pa.DataType:
     Raises:
         ValueError: a type that no contract uses.
     """
-    name, _, rest = ddl.strip().partition("<")
-    inside = rest.removesuffix(">")
-    match name.strip():
+    name, held = inside(ddl)
+    match name:
         case "array":
-            return pa.list_(pa.field("element", arrow_type(inside)))
+            return pa.list_(pa.field("element", arrow_type(held)))
         case "map":
-            key, value = _parts(inside)
+            key, value = parts(held)
             return pa.map_(arrow_type(key), pa.field("value", arrow_type(value)))
         case "struct":
-            pairs = (part.partition(":") for part in _parts(inside))
+            pairs = (part.partition(":") for part in parts(held))
             return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
     if ddl.strip() not in _PLAIN:
         raise ValueError(f"no Arrow type for {ddl}")
     return _PLAIN[ddl.strip()]
 
 
-def _parts(ddl: str) -> Iterator[str]:
+def inside(ddl: str) -> tuple[str, str]:
+    """A type's name, and what stands between its angle brackets."""
+    name, _, rest = ddl.strip().partition("<")
+    return name.strip(), rest.removesuffix(">")
+
+
+def parts(ddl: str) -> Iterator[str]:
     """What commas separate, but those inside angle brackets."""
     depth = start = 0
     for at, character in enumerate(ddl):

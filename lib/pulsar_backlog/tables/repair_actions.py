@@ -32,7 +32,7 @@ TABLE = Table(
         required("bytes", "bigint", "Payload bytes that it concerns."),
         Column("target", POSITION_TYPE, "Position that a cursor is reset to."),
         Column("expected_mark_delete", POSITION_TYPE, "Where the subscription stood when the plan was made."),
-        Column("original", POSITION_TYPE, "Message id of what is published once more."),
+        Column("original", POSITION_TYPE, "Message id of what is republished."),
         Column("original_uuid", "string", "Its chunk uuid."),
         Column("payload_sha256", "string", "SHA-256 of its payload, hexadecimal; null where it is published as it is stored: nobody saw the payload."),
         required("state", "string", "`planned`, `begun`, `done`, `already` (there was nothing left to do), `refused`, `failed`; after a look at the cluster `verified`, `not yet` or `not verified`."),

@@ -15,6 +15,7 @@ Source: https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-proto/src/
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from google.protobuf.message import DecodeError as ProtobufError
@@ -91,6 +92,27 @@ def decode_ledger_metadata(data: bytes) -> LedgerMetadata:
         created_ms=message.ctime if message.HasField("ctime") else None,
         custom=tuple((item.key.decode("utf-8", "replace"), item.value) for item in message.custom_metadata),
     )
+
+
+def encode_ledger_metadata(metadata: LedgerMetadata) -> bytes:
+    """The same as LedgerMetadataFormat; without bookies (6), password (8) and token (12), which the record lacks."""
+    message = pb.LedgerMetadata(
+        quorum_size=metadata.write_quorum,
+        ensemble_size=metadata.ensemble_size,
+        ack_quorum_size=metadata.ack_quorum,
+        length=metadata.length_bytes,
+        last_entry_id=metadata.last_entry_id,
+        state=_number(STATES, metadata.state),
+        digest_type=_number(DIGEST_TYPES, metadata.digest_type),
+        ctime=metadata.created_ms,
+    )
+    for key, value in metadata.custom:
+        message.custom_metadata.add(key=key.encode(), value=value)
+    return message.SerializeToString()
+
+
+def _number(names: Mapping[int, str], wanted: str | None) -> int | None:
+    return next((number for number, name in names.items() if name == wanted), None)
 
 
 def _undecodable(data: bytes, expected: str, found: str) -> DecodeError:

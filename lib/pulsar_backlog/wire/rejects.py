@@ -1,7 +1,8 @@
 """Reject codes: why bytes could not be decoded. Stable, because the `rejects` table stores them.
 
 Codes of scope `entry` mean that one entry is lost to us; codes of scope `structure` are about what lies
-around entries (objects, indexes, blocks, padding). Payload codes are met where payloads are read.
+around entries (objects, indexes, blocks, padding); codes of scope
+`hidden` are about entries that no consumer gets and that a live broker does not send. Payload codes are met where payloads are read.
 """
 
 from __future__ import annotations
@@ -14,6 +15,13 @@ ENTRY_CODES: dict[str, str] = {
     "metadata_too_large": "The metadata is larger than any broker would have taken (16 MiB).",
     "metadata_undecodable": "The message metadata is not valid protobuf.",
     "metadata_incomplete": "The message metadata lacks a required field (producer name, sequence id, publish time).",
+    "live_held_back": "The broker has the entry and sends it to nobody: it is of an open transaction, or behind one.",
+    "live_not_sent": "The broker has the entry and did not send it, though it is a message: a filter may hide it.",
+    "live_not_given": "The broker confirmed the entry, but neither sends it nor says anything of it.",
+}
+HIDDEN_CODES: dict[str, str] = {
+    "live_marker": "A marker of the broker itself; it is no message and is sent to no consumer.",
+    "live_aborted": "An entry of an aborted transaction; it is sent to no consumer.",
 }
 STRUCTURE_CODES: dict[str, str] = {
     "index_too_short": "The index object ends before its parts do.",
@@ -50,6 +58,14 @@ STRUCTURE_CODES: dict[str, str] = {
     "record_damaged": "A record's value does not decompress.",
     "record_overruns_file": "A record or block is longer than what is left: the file is cut off there, or the length is wrong.",
     "map_index_damaged": "The index of a MapFile cannot be read.",
+    "log_bad_header": "An entry log or journal of a bookie does not begin as one, or is of a version that is not read.",
+    "log_record_cut": "A file of a bookie ends inside a record that was there when it was listed.",
+    "digest_mismatch": "The digest that the bookie stored with an entry does not agree with its bytes.",
+    "digest_unverified": "No entry agrees with a digest that can be computed: all are damaged, or the ledgers have another password than PULSAR_BACKLOG_LEDGER_PASSWORD says.",
+    "copies_differ": "Two stored copies of one entry hold different bytes, and the digests of both agree.",
+    "entries_absent": "No file of a bookie that was read holds these entries: lost, damaged, or on a bookie that is not here.",
+    "entries_elsewhere": "These entries lie on other bookies of the ensemble, by the pattern of those that are here.",
+    "entry_after_end": "Entries behind the end at which the ledger was closed: no client reads them.",
     "crc_mismatch": "A part of the file does not agree with its checksum in the checksum file beside it.",
     "crc_file_bad": "The checksum file cannot be read, or is none.",
     "crc_file_short": "The checksum file ends before the sums of the file do.",
@@ -65,5 +81,9 @@ PAYLOAD_CODES: dict[str, str] = {
     "batch_member_undecodable": "The metadata of a message in the batch is not valid protobuf.",
     "batch_trailing_bytes": "The batch holds bytes after its last message.",
 }
-REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES}
+COMPACTED_CODES: dict[str, str] = {
+    "compacted_bad_id": "The message id before an entry of a compacted ledger cannot be read.",
+    "compacted_bad_length": "A length in an entry of a compacted ledger is impossible.",
+}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **HIDDEN_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES}
 """Every code with its sentence."""

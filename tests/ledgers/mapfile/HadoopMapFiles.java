@@ -11,6 +11,7 @@ import org.apache.hadoop.util.ReflectionUtils;
  *
  *   write FOLDER RECORDS COMPRESSION CODEC BLOCK_BYTES INDEX_INTERVAL
  *   read FOLDER RECORDS
+ *   get FOLDER RECORDS    the same, each record looked up by its key, the last one first
  *
  * RECORDS is a file of records, each [ key i64 ][ length i32 ][ bytes ]. A line that fails is answered by its error.
  */
@@ -22,6 +23,8 @@ public class HadoopMapFiles {
             try {
                 if (words[0].equals("write")) {
                     write(words);
+                } else if (words[0].equals("get")) {
+                    get(words[1], words[2]);
                 } else {
                     read(words[1], words[2]);
                 }
@@ -72,6 +75,31 @@ public class HadoopMapFiles {
             }
         } finally {
             reader.close();
+        }
+    }
+
+    static void get(String folder, String records) throws Exception {
+        MapFile.Reader reader = new MapFile.Reader(new Path("file://" + folder), new Configuration());
+        java.util.ArrayDeque<byte[]> found = new java.util.ArrayDeque<>();
+        LongWritable key = new LongWritable();
+        reader.finalKey(key);
+        for (long wanted = key.get(); wanted >= -1; wanted--) {
+            BytesWritable value = new BytesWritable();
+            if (reader.get(new LongWritable(wanted), value) == null) {
+                throw new IOException("key " + wanted + " is not found");
+            }
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            DataOutputStream out = new DataOutputStream(bytes);
+            out.writeLong(wanted);
+            out.writeInt(value.getLength());
+            out.write(value.getBytes(), 0, value.getLength());
+            found.addFirst(bytes.toByteArray());
+        }
+        reader.close();
+        try (OutputStream out = Files.newOutputStream(Paths.get(records))) {
+            for (byte[] record : found) {
+                out.write(record);
+            }
         }
     }
 }

@@ -41,10 +41,12 @@ def write(files: Sequence[Written], scratch: Path) -> list[str]:
     return _run(lines)
 
 
-def read(folders: Sequence[Path], scratch: Path) -> list[list[Record] | str]:
-    """What Hadoop reads of each, or its error."""
+def read(folders: Sequence[Path], scratch: Path, *, by_key: bool = False) -> list[list[Record] | str]:
+    """What Hadoop reads of each from front to back, or looks up key by key; or its error."""
     places = [scratch / f"{number}.read" for number in range(len(folders))]
-    said = _run([f"read\t{folder}\t{place}" for folder, place in zip(folders, places, strict=True)])
+    said = _run(
+        [f"{'get' if by_key else 'read'}\t{folder}\t{place}" for folder, place in zip(folders, places, strict=True)]
+    )
     return [_records(place) if word == "done" else word for place, word in zip(places, said, strict=True)]
 
 

@@ -55,7 +55,7 @@ LOOP = replace(REPUBLISH, message=Message((5, 3), "00", 1, properties={"pulsar-b
         (ACK, live(MOVED), "mark-delete moved from 5:0 to 5:2"),
         (ACK, live(HALF), "acknowledged since the plan was made: 1 of its 2 entries"),
         (ACK, live(SHARED), "2 consumers are connected: stop them, or say --allow-consumers"),
-        (ACK, live(subscription(type="Failover", consumers=1)), "gives our client no place beside them"),
+        (ACK, live(subscription(type="Failover", consumers=1)), "does not let our client connect beside them"),
         (SKIP, live(SHARED), "mark-delete would move under their feet"),
         (ACK, live(lengths={6: 2}), "ledger 5 does not belong to the topic any more: it was trimmed"),
         (ACK, live(lengths={5: 4}), "beyond the end of the log"),

@@ -16,9 +16,10 @@ import pytest
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.repair.broker.client import ClientError, opened_client
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Service
+from pulsar_backlog.repair.broker.client import opened_client
 from pulsar_backlog.repair.broker.cluster import Door
-from pulsar_backlog.repair.broker.connection import Service
 from tests.broker.identity import Identity, make_identity
 from tests.broker.protocol import CONNECTED, LOOKUP, LOOKUP_RESPONSE, PING, PONG, _field, _parse
 

@@ -9,8 +9,9 @@ from typing import Any, cast
 import pytest
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.repair.broker.client import ClientError, Keys, read_keys
-from pulsar_backlog.repair.broker.connection import Connection
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Connection
+from pulsar_backlog.repair.broker.client import Keys, read_keys
 from pulsar_backlog.repair.broker.producer import Producer
 from pulsar_backlog.wire.encryption import KeyRing, read_private_keys
 from pulsar_backlog.wire.metadata import EncryptionKey

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from pulsar_backlog.cluster.access import Access
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Service
 from pulsar_backlog.repair.applying.republish import Found, find_stored
 from pulsar_backlog.repair.applying.sealed_entries import sealed_sha256
-from pulsar_backlog.repair.broker.client import ClientError
-from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.broker.reading import RawEntry, entries_after
 from pulsar_backlog.repair.values import Action, Plan
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (

@@ -179,8 +179,8 @@ def test_named_messages() -> None:
         (topic(named=(Named((1, 1), ("p-0", 1000), True),)), True, "too many messages share its uuid"),
         (topic(whole(), named=(Named((1, 1), ("p-0", 1000), False),)), True, "can be rebuilt, and is not exported"),
         (topic(sealed(stored=stored(republished="done")), named=(Named((1, 1), ("p-0", 1000), True),)), True,
-         "it was published once more already"),
-        (topic(named=(single(stored=stored(republished="done")),)), True, "it was published once more already"),
+         "it was republished already"),
+        (topic(named=(single(stored=stored(republished="done")),)), True, "it was republished already"),
         (topic(named=(single(stored=stored(fault="no checksum")),)), True, "no checksum"),
     ],
 )  # fmt: skip

@@ -56,9 +56,7 @@ def test_the_first_line_says_what_it_does_for_whom() -> None:
     ]
     view = PlanView("abc", "/x/plans/abc", "planned", rows)
     line = headline(view)
-    assert line.startswith(
-        "Plan abc (planned): publish 1 message once more, acknowledge 5 entries on 2 subscriptions, "
-    )
+    assert line.startswith("Plan abc (planned): republish 1 message, acknowledge 5 entries on 2 subscriptions, ")
     assert line.endswith("settings for 1 topic.")
     assert " ".join(words(view).split()).startswith(line)
 

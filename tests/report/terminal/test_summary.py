@@ -43,10 +43,12 @@ def test_summary_of_the_lab() -> None:
         "5 messages are lost (certain for 4, likely for 1)",
         "error C14 decode fault, 1 finding",
         "The joined payload of message bz-0 is not ZSTD. [persistent://lab/s3/brk2-bad-zstd]",
-        '  pulsar-backlog sql demo-out "SELECT * FROM broken_chunked_messages"',
+        "Next (subscription billing):",
+        "  pulsar-backlog export demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd",
+        "    Changes nothing on the cluster: it writes a plan, and names the command that applies it.",
         "Report: demo-out/report.html   Tables: demo-out/tables",
         "Read: 12 ledger copies of 10 topics, 804 entries, 19.8 MiB, in 41.2 s",
-        "Exit code 4: incomplete: something was unreadable",
+        "Exit code 4: incomplete: something was unreadable, or left unread as asked",
     ):
         assert words in text, words
     assert len(re.findall(r"^  (?:error|warning) [CES]\d\d ", text, re.M)) == 8
@@ -82,13 +84,13 @@ def test_lines_fit_and_hold_no_control_characters(make: Callable[[], ReportModel
 def test_terminal_gets_colours_of_ours_only() -> None:
     strange = finding("S07", "x", "m") | {"code": "Z99", "name": "[red]name[/red]"}
     model = replace(
-        hostile(), out="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=(), clients=()
+        hostile(), source="[bold red]markup[/bold red]", findings=(strange, *hostile().findings), groups=(), clients=()
     )
     text = printed(model, 1000, terminal=True)
     assert set(re.findall(r"\x1b\[[0-9;]*[A-Za-z]|\x1b.", text)) <= {
         "\x1b[1;31m", "\x1b[1;33m", "\x1b[1m", "\x1b[2m", "\x1b[0m",
     }  # fmt: skip
-    assert "pulsar-backlog sql '[bold red]markup[/bold red]'" in text
+    assert "pulsar-backlog explain '[bold red]markup[/bold red]'" in text
     assert "[red]name[/red] (Z99)" in text
 
 
@@ -120,7 +122,11 @@ def test_result_of_the_lab() -> None:
     assert result["findings"]["by_code"][0]["code"] == "C14"
     assert result["findings"]["rows"][0]["evidence"] == ["13:3", "13:4", "13:5"]
     assert result["tables"] == {"ledgers": 12, "entries": 389, "rejects": 2, "chunked_messages": 67}
-    assert result["next"][1] == {"command": "pulsar-backlog explain tests/data/backlog/objects 292:8", "codes": ["E02"]}
+    assert [step["subscription"] for step in result["next"]] == ["billing", "billing", None, None, None, None]
+    assert result["next"][3] == {
+        "command": "pulsar-backlog explain tests/data/backlog/objects 292:8", "codes": ["E02"],
+        "changes": "Changes nothing: it only reads.", "topic": None, "subscription": None,
+    }  # fmt: skip
 
 
 def test_result_keeps_hostile_text_exactly() -> None:
@@ -145,6 +151,7 @@ def test_every_field_is_documented() -> None:
     assert set(result) <= documented
     for name in ("verdict", "counts", "findings", "topics"):
         assert set(result[name]) <= documented, name  # type: ignore[call-overload]
+    assert set(result["next"][0]) <= documented  # type: ignore[index]
     assert set(result["verdict"]["facts"][0]) <= documented  # type: ignore[index]
     assert set(result["findings"]["by_code"][0]) <= documented  # type: ignore[index]
     assert set(result["topics"]["rows"][0]) <= documented  # type: ignore[index]

@@ -25,7 +25,7 @@ OUTCOME_CODES: dict[Outcome, str] = {
 
 COUNTED = {
     "X01": "Chunked messages that were not exported because they are not whole",
-    "X02": "Encrypted messages or batches that no given key opens",
+    "X02": "Encrypted messages or batches that none of the given keys decrypts",
     "X03": "Encrypted messages or batches that do not decrypt",
     "X04": "Messages or batches that do not decompress or split",
     "X05": "Messages that are not as long as their metadata says",

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
@@ -22,7 +22,7 @@ from pulsar_backlog.frames.chunks.rows import topic_ends
 
 EDGE_COLUMNS = (
     "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
-    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned",
+    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned", "live_last", "cut",
 )  # fmt: skip
 
 _NOTHING_SAID = TopicState("")
@@ -33,18 +33,23 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
-    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`.
+    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`. `live_last`: where reading of live ledgers ended;
+    `cut`: ledgers that were not read to their end.
     """
     short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
     lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
     books = scans.groupBy("topic").agg(
-        lost.alias("has_rejects"), f.collect_set("ledger_id").alias("scanned"), hurt_ledgers().alias("hurt")
+        lost.alias("has_rejects"),
+        f.collect_set(f.when(~f.col("complete"), f.col("ledger_id"))).alias("cut"),
+        f.collect_set("ledger_id").alias("scanned"),
+        hurt_ledgers().alias("hurt"),
     )
     still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
     stored = ledgers.groupBy("topic").agg(
         still_open.alias("open_ledgers"),
         f.collect_set("ledger_id").alias("stored"),
         f.unix_millis(f.max("closed_time")).alias("closed_ms"),
+        f.max(_live_last()).alias("live_last"),
     )
     joined = topic_ends(producers).join(books, on="topic", how="left").join(stored, on="topic", how="left")
     return (
@@ -52,6 +57,12 @@ def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> Dat
         .withColumn("unscanned", f.array_except("stored", "scanned"))
         .select(*EDGE_COLUMNS)
     )
+
+
+def _live_last() -> Column:
+    """Of a live ledger: its last entry that was read, or told to be hidden. No row of `entries` shows a hidden one."""
+    count = f.regexp_extract("copy", r"^live-entries-(\d+)", 1).cast("bigint")
+    return f.when((f.col("kind") == "live") & f.col("selected"), f.struct("ledger_id", (count - 1).alias("entry_id")))
 
 
 def log_edges(rows: DataFrame, tables: LogTables, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
@@ -130,7 +141,10 @@ def _edge(
     absent = set(row["unscanned"] or ()) | {ledger.ledger_id for ledger in absent_ledgers(topic, scanned)}
     if not topic.ledgers:
         absent |= {id_ for one in lists for id_, holds in one.items() if holds and id_ not in scanned}
-    at_end = _is_at_end((row["last_ledger_id"], row["last_entry_id"]), topic.last_confirmed, absent)
+    last = row["last_ledger_id"], row["last_entry_id"]
+    if (live := row.get("live_last")) and live[0] not in (row.get("cut") or ()):
+        last = max(last, (live[0], live[1]))
+    at_end = _is_at_end(last, topic.last_confirmed, absent)
     known_until = topic.known_until_ms if at_end else None
     return LogEdge(
         end_time_ms=max((ms for ms in (end_ms, known_until) if ms is not None), default=None),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
 from pyspark.sql import DataFrame, Row, Window
 from pyspark.sql import functions as f
 
+from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.frames.finding_rows import Origin, as_findings, code_of, subject
+from pulsar_backlog.ledgers.budget import TopicBytes
+from pulsar_backlog.ledgers.values import PlannedCopy
 
 _READ = "read from the stored bytes"
 _COUNTED = {
@@ -37,17 +41,43 @@ def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:
         )
 
 
+def findings_of_left(
+    left: Iterable[PlannedCopy], topics: Mapping[str | None, TopicBytes], budget: str
+) -> Iterator[Finding]:
+    """A finding for each topic with ledgers that were left unread by the `budget` that was typed."""
+    by_topic: dict[str | None, list[PlannedCopy]] = {}
+    for copy in left:
+        by_topic.setdefault(copy.topic, []).append(copy)
+    for topic, copies in sorted(by_topic.items(), key=lambda one: one[0] or ""):
+        unread, stored = sum(copy.data_bytes or 0 for copy in copies), topics[topic].stored
+        first, last = copies[0].ledger_id, copies[-1].ledger_id
+        yield Finding(
+            LEFT_UNREAD,
+            topic or "ledgers without a topic",
+            f"{counted(len(copies), 'ledger')} of ids {first} to {last} ({unread:,} of {stored:,} bytes) are not read "
+            f"yet, because of {budget}.",
+            topic=topic,
+            count=len(copies),
+            reason="chosen by option",
+            evidence=tuple(f"ledger:{copy.ledger_id}" for copy in copies[:MAX_EVIDENCE]),
+            incomplete=True,
+        )
+
+
 def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> DataFrame:
     """What the books of each ledger say: rejected entries, missing entries, damaged blocks, lengths, unread parts."""
     first = Window.partitionBy("ledger_id", "scope").orderBy("offset", "code")
     place = f.concat_ws(" ", "code", f.concat(f.lit("at "), "uri", f.lit("+"), f.col("offset").cast("string")))
+    entry = f.concat(f.col("code"), f.lit(" at "), f.concat_ws(":", "ledger_id", "entry_id"))
     listed = rejects.withColumn("number", f.row_number().over(first)).filter(f.col("number") <= MAX_EVIDENCE)
     evidence = listed.groupBy("ledger_id").agg(
         f.collect_list(f.when(f.col("scope") == "entry", place)).alias("entry_evidence"),
         f.collect_list(f.when(f.col("scope") == "structure", place)).alias("structure_evidence"),
+        f.collect_list(f.when(f.col("scope") == "hidden", entry)).alias("hidden_evidence"),
         f.min(f.when(f.col("scope") == "entry", f.col("entry_id"))).alias("first_entry"),
     )
-    books = scans.join(evidence, on="ledger_id", how="left")
+    hidden = rejects.filter(f.col("scope") == "hidden").groupBy("ledger_id").agg(f.count("*").alias("hidden"))
+    books = scans.join(evidence, on="ledger_id", how="left").join(hidden, on="ledger_id", how="left")
     none = f.array().cast("array<string>")
     missing = f.col("expected_entries") - f.col("frames")
     short = f.col("expected_bytes") - f.col("entry_bytes")
@@ -63,6 +93,8 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
          f.format_string(promised, missing, "expected_entries")),
         ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
          f.format_string("The entries hold %d bytes; the metadata records %d.", "entry_bytes", "expected_bytes")),
+        ("S40", f.col("hidden") > 0, f.col("hidden"), "hidden_evidence",
+         f.format_string("%d entries that the broker confirmed and keeps from every consumer.", "hidden")),
         ("S02", ~whole, f.col("unreadable_units"), None,
          f.format_string("%d of %d parts of the data object could not be read.", "unreadable_units", "units")),
     )  # fmt: skip

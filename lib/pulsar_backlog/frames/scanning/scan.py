@@ -14,7 +14,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
 from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_files
 from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
-from pulsar_backlog.scanning.fact_runs import ROW_TABLES, FactRuns, Runs
+from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, with_facts
 from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -98,20 +98,9 @@ def scan_files(
     tables = {name: (places[name], arrow_schema(TABLES[name]), TABLES[name]) for name in SCAN_TABLES}
 
     def write_files(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from write_data_files(_with_facts(scan.batches(numbers), cluster, runs), tables)
+        yield from write_data_files(with_facts(scan.batches(numbers), cluster, runs.add), tables)
 
     return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(write_files), FILES_DDL), scan.accounts, runs
-
-
-def _with_facts(
-    batches: Iterable[pa.RecordBatch], cluster: str, runs: Accumulator[Runs]
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The entries of a task, and what is made of them on the way, each with its table's name."""
-    facts = FactRuns(cluster, runs.add)
-    for batch in batches:
-        yield "entries", batch
-        yield from facts.add(batch)
-    yield from facts.end()
 
 
 class _Scan:

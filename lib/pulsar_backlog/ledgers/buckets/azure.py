@@ -24,7 +24,17 @@ from xml.etree import ElementTree as Xml
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secrets
-from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, text_of, xml_of
+from pulsar_backlog.ledgers.buckets.cloud import (
+    NO_RETRIES,
+    Listed,
+    Page,
+    Question,
+    address,
+    listed_of,
+    text_of,
+    written_ms,
+    xml_of,
+)
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 
 VERSION = "2023-11-03"
@@ -54,6 +64,7 @@ class Azure:
     endpoint: str | None
 
     skips = False
+    uploads = None
     ca_file = None
 
     @property
@@ -118,7 +129,8 @@ class Azure:
             if item.findtext(f"{properties}ResourceType") == "directory":
                 return None  # of a hierarchical namespace
             size = int(text_of(item, f"{properties}Content-Length"))
-            return Listed(_name(item), size, item.findtext(f"{properties}Etag"))
+            written = written_ms(item.findtext(f"{properties}Last-Modified"))
+            return Listed(_name(item), size, item.findtext(f"{properties}Etag"), written)
 
         objects = listed_of(parsed.iterfind("Blobs/Blob"), listed)
         folders = [_name(item) for item in parsed.iterfind("Blobs/BlobPrefix")]

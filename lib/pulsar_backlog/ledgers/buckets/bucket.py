@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,12 +24,12 @@ from obstore.exceptions import BaseError, GenericError, PermissionDeniedError, U
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, SILENCE_SECONDS, Access
-from pulsar_backlog.ledgers.buckets.cloud import Cloud, Page, Question
+from pulsar_backlog.ledgers.buckets.cloud import Cloud, Marker, Page, Question, Uploads
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError, kind_of_status
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
 from pulsar_backlog.ledgers.buckets.web import get, web_pool
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
 
 Answer = TypeVar("Answer")
 
@@ -85,7 +85,41 @@ class Bucket:
                     continue
                 for listed in page:
                     if not listed.key.endswith("/"):  # folders that consoles make
-                        yield StoredObject(listed.key[start:], listed.size, listed.etag)
+                        yield StoredObject(listed.key[start:], listed.size, listed.etag, listed.modified_ms)
+
+    def unfinished(self) -> Iterator[Upload] | None:
+        """Multipart uploads that were never finished; None where the store has no way to tell."""
+        uploads = self.cloud.uploads
+        return None if uploads is None else self._unfinished(uploads)
+
+    def _unfinished(self, uploads: Uploads) -> Iterator[Upload]:
+        after: Marker | None = None
+        try:
+            while True:
+                found, following = uploads.page(self._answer(partial(uploads.request, self.prefix, after)))
+                for key, upload_id, started_ms in found:
+                    size = self._parts_size(uploads, key, upload_id)
+                    yield Upload(key[len(self.prefix) :], upload_id, started_ms, size)
+                if following is None or following == after:
+                    return
+                after = following
+        except StoreError as error:
+            raise self._failure("", error) from error
+
+    def _parts_size(self, uploads: Uploads, key: str, upload_id: str) -> int | None:
+        """Bytes of the parts of an upload; None where they may not be listed, or it has ended meanwhile."""
+        total, after = 0, None
+        try:
+            while True:
+                size, following = uploads.parts_page(
+                    self._answer(partial(uploads.parts_request, key, upload_id, after))
+                )
+                total += size
+                if following is None or following == after:
+                    return total
+                after = following
+        except StoreError:
+            return None
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of an object, fewer where it ends before."""
@@ -173,10 +207,16 @@ class Bucket:
         """A page of the listing, asked for again where that may help."""
 
         def once() -> Page:
-            address, headers = self.cloud.request(question)
-            return self.cloud.page(get(self._web, address, headers, self.access.timeout_seconds))
+            return self.cloud.page(self._got(*self.cloud.request(question)))
 
         return self._patience.ask(once)
+
+    def _answer(self, request: Callable[[], tuple[str, dict[str, str]]]) -> bytes:
+        """The body of an answer, asked for again where that may help."""
+        return self._patience.ask(lambda: self._got(*request()))
+
+    def _got(self, address: str, headers: dict[str, str]) -> bytes:
+        return get(self._web, address, headers, self.access.timeout_seconds)
 
     @cached_property
     def _patience(self) -> Patience:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree as Xml
@@ -19,11 +21,13 @@ class Listed:
         key: whole name in the bucket.
         size: bytes.
         etag: what changes with its bytes, or None.
+        modified_ms: when it was written, milliseconds, or None where the store does not say.
     """
 
     key: str
     size: int
     etag: str | None
+    modified_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,26 @@ class Page:
     folders: list[str]
 
 
+Marker = tuple[str, str]
+"""Key and upload behind which a page of unfinished uploads begins."""
+
+
+class Uploads(Protocol):
+    """How a store tells of multipart uploads that were never finished."""
+
+    def request(self, prefix: str, after: Marker | None) -> tuple[str, dict[str, str]]:
+        """Address and headers that ask for a page of them."""
+
+    def page(self, body: bytes) -> tuple[list[tuple[str, str, int | None]], Marker | None]:
+        """Key, upload and start of each, and where the next page begins."""
+
+    def parts_request(self, key: str, upload_id: str, after: str | None) -> tuple[str, dict[str, str]]:
+        """Address and headers that ask for a page of an upload's parts."""
+
+    def parts_page(self, body: bytes) -> tuple[int, str | None]:
+        """Bytes of the parts in a page, and behind which part the next one begins."""
+
+
 class Cloud(Protocol):
     """A bucket of one kind of object store."""
 
@@ -74,6 +98,10 @@ class Cloud(Protocol):
     @property
     def skips(self) -> bool:
         """Whether a listing can begin behind any key."""
+
+    @property
+    def uploads(self) -> Uploads | None:
+        """Its unfinished uploads; None where no way to list them is known."""
 
     def store(self, options: Any) -> Any:
         """The obstore store over the whole bucket, with these options of its HTTP client, and no retries of its own.
@@ -109,8 +137,8 @@ def address(base: str, query: Mapping[str, str | None]) -> str:
     return f"{base}?{urlencode(given, quote_via=quote, safe='-_.~')}"
 
 
-def xml_of(body: bytes, root: str) -> Xml.Element:
-    """An XML answer.
+def xml_of(body: bytes, *roots: str) -> Xml.Element:
+    """An XML answer with one of these elements outside.
 
     Raises:
         StoreError: it is none, or another one.
@@ -119,8 +147,8 @@ def xml_of(body: bytes, root: str) -> Xml.Element:
         parsed = Xml.fromstring(body)  # noqa: S314 - expat bounds what entities may grow to
     except Xml.ParseError as error:
         raise StoreError("cut", f"the listing is no XML: {error}") from error
-    if parsed.tag.rpartition("}")[2] != root:
-        raise StoreError("failed", f"the answer is no {root}")
+    if parsed.tag.rpartition("}")[2] not in roots:
+        raise StoreError("failed", f"the answer is no {roots[0]}")
     return parsed
 
 
@@ -146,3 +174,14 @@ def listed_of(items: Iterable[Any], read: Callable[[Any], Listed | None]) -> lis
         return [found for item in items if (found := read(item)) is not None]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError("failed", f"the listing names an object without name or size: {error!r}"[:200]) from error
+
+
+def written_ms(text: str | None) -> int | None:
+    """The time that a listing names, in ISO 8601 or as in HTTP's headers; None where it names none."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text) if text[0].isdigit() else parsedate_to_datetime(text)
+        return round(moment.timestamp() * 1000) if moment.tzinfo else None
+    except (ValueError, OverflowError):
+        return None

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pulsar_backlog.known_secrets import remember_secrets
-from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of
+from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, written_ms
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.web import web_pool
 
@@ -27,7 +27,7 @@ EMULATOR_VARIABLE = "STORAGE_EMULATOR_HOST"
 """Where Google's own libraries look for an emulator."""
 SCOPE = "https://www.googleapis.com/auth/devstorage.read_only"
 WRITING_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
-_FIELDS = "nextPageToken,prefixes,items(name,size,generation)"
+_FIELDS = "nextPageToken,prefixes,items(name,size,generation,updated)"
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Gcs:
     writes: bool = False
 
     skips = True
+    uploads = None
     ca_file = None
 
     @property
@@ -94,7 +95,12 @@ class Gcs:
             raise StoreError("failed", "the answer is no listing")
         objects = listed_of(
             answer.get("items", ()),
-            lambda item: Listed(str(item["name"]), int(item["size"]), f"generation-{item['generation']}"),
+            lambda item: Listed(
+                str(item["name"]),
+                int(item["size"]),
+                f"generation-{item['generation']}",
+                written_ms(str(item.get("updated") or "")),
+            ),
         )
         return Page(objects, answer.get("nextPageToken") or None, [str(name) for name in answer.get("prefixes", ())])
 

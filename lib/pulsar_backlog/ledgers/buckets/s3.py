@@ -17,8 +17,19 @@ from urllib3.exceptions import HTTPError
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS
-from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, text_of, xml_of
+from pulsar_backlog.ledgers.buckets.cloud import (
+    NO_RETRIES,
+    Listed,
+    Page,
+    Question,
+    address,
+    listed_of,
+    text_of,
+    written_ms,
+    xml_of,
+)
 from pulsar_backlog.ledgers.buckets.patience import StoreError
+from pulsar_backlog.ledgers.buckets.s3_uploads import S3Uploads
 from pulsar_backlog.ledgers.buckets.web import web_pool
 
 DEFAULT_REGION = "us-east-1"
@@ -57,6 +68,11 @@ class S3:
         """What AWS_CA_BUNDLE or the profile names."""
         bundle = self._session.get_config_variable("ca_bundle")
         return bundle if isinstance(bundle, str) else None
+
+    @property
+    def uploads(self) -> S3Uploads:
+        """Its unfinished multipart uploads."""
+        return S3Uploads(self._base, self.signed)
 
     def store(self, options: Any) -> Any:
         """The obstore store over the whole bucket."""
@@ -104,9 +120,6 @@ class S3:
 
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and signed headers of `ListObjectsV2`."""
-        from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without
-        from botocore.awsrequest import AWSRequest  # noqa: PLC0415
-
         query = {
             "list-type": "2",
             "encoding-type": "url",  # keys may hold what XML cannot
@@ -116,7 +129,14 @@ class S3:
             "continuation-token": question.token,
             "delimiter": "/" if question.by_folder else None,
         }
-        asked = AWSRequest("GET", address(self._base, query))
+        return self.signed(address(self._base, query))
+
+    def signed(self, url: str) -> tuple[str, dict[str, str]]:
+        """An address to get, and headers that say who asks."""
+        from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without
+        from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+
+        asked = AWSRequest("GET", url)
         S3SigV4Auth(self._credentials.get_frozen_credentials(), "s3", self._place[1]).add_auth(asked)
         return asked.url, dict(asked.headers.items())
 
@@ -129,7 +149,8 @@ class S3:
             key = read(text_of(item, "{*}Key"))
             if key.endswith("/"):
                 return None  # a folder that a console made; some services give it no size
-            return Listed(key, int(text_of(item, "{*}Size")), item.findtext("{*}ETag"))
+            written = written_ms(item.findtext("{*}LastModified"))
+            return Listed(key, int(text_of(item, "{*}Size")), item.findtext("{*}ETag"), written)
 
         objects = listed_of(parsed.iterfind("{*}Contents"), listed)
         folders = [read(found.text or "") for found in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]

@@ -195,7 +195,7 @@ class _Opener:
     def _inflated(self, name: str, limit: int, is_exact: bool = False) -> Bytes:
         """A section decompressed, with a fault where it is not whole, or has not the `limit` bytes it must have."""
         start, end = self._parts.sections[SECTIONS.index(name)]
-        inflated = inflate(self._codec, self._block[start:end], limit, limit if limit < MAX_BLOCK_BYTES else 0)
+        inflated = inflate(self._codec, self._block[start:end], limit)
         fault = inflated.fault
         if end > len(self._block):
             fault = f"it is cut off after {max(len(self._block) - start, 0)} bytes"

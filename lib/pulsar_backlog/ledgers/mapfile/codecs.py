@@ -20,12 +20,11 @@ and `BlockDecompressorStream.java`, `DefaultCodec.java`, `GzipCodec.java`, `BZip
 from __future__ import annotations
 
 import bz2
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import cramjam
 import numpy as np
+from zlib_ng import zlib_ng
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.ledgers.values import Bytes
@@ -38,6 +37,7 @@ MAX_RAW_BYTES = 64 * 1024 * 1024
 """Most bytes that one raw block of Snappy or LZ4 may hold; Hadoop's writers give it 256 KiB."""
 
 _PACKAGE = "org.apache.hadoop.io.compress."
+_ZLIB_ERROR: type[Exception] = zlib_ng.error  # type: ignore[assignment]  # its stub says that it is an instance
 _ZLIB, _GZIP = 15, 31
 """Window bits that tell zlib which of the two it is."""
 
@@ -59,34 +59,27 @@ def is_known(codec: str) -> bool:
     return codec in _CODECS
 
 
-def inflate(codec: str, data: memoryview, limit: int, room: int = 0) -> Inflated:
+def inflate(codec: str, data: memoryview, limit: int) -> Inflated:
     """Decompress `data`, which is to hold `limit` bytes at most; bytes after its end are not looked at, as in Hadoop.
 
     Args:
         codec: Java class of the codec.
         data: a section or value.
         limit: the largest result that is wanted.
-        room: what the result probably takes at most, which saves copies; 0 when unknown.
 
     Raises:
         KeyError: the codec is not known (a fault of the caller).
     """
-    if room and codec in _ZLIB_CODECS:
-        out = np.empty(min(room, limit), dtype=np.uint8)
-        try:
-            return Inflated(out[: cramjam.zlib.decompress_into(data, out)], "")  # type: ignore[arg-type]  # an array is a buffer
-        except cramjam.DecompressionError:
-            pass  # damaged, or larger: the other way finds out
     return _CODECS[codec](data, limit)
 
 
 def _zlib(data: memoryview, limit: int, window_bits: int) -> Inflated:
-    stream = zlib.decompressobj(window_bits)
+    stream = zlib_ng.decompressobj(window_bits)
     try:
         found = stream.decompress(data, max(limit, 1))
         more = b"" if stream.eof else stream.decompress(stream.unconsumed_tail, 1)
-    except zlib.error as error:
-        salvaged = _salvaged(zlib.decompressobj(window_bits), data, limit, zlib.error)
+    except _ZLIB_ERROR as error:
+        salvaged = _salvaged(zlib_ng.decompressobj(window_bits), data, limit, _ZLIB_ERROR)
         return Inflated(salvaged, str(error))
     return Inflated(_array(found[:limit]), _end_of(stream, len(found) + len(more) > limit, limit))
 
@@ -177,7 +170,6 @@ def _array(data: bytes) -> Bytes:
     return np.frombuffer(data, dtype=np.uint8)
 
 
-_ZLIB_CODECS = frozenset((f"{_PACKAGE}DefaultCodec", f"{_PACKAGE}DeflateCodec"))
 _CODECS: dict[str, Callable[[memoryview, int], Inflated]] = {
     f"{_PACKAGE}DefaultCodec": lambda data, limit: _zlib(data, limit, _ZLIB),
     f"{_PACKAGE}DeflateCodec": lambda data, limit: _zlib(data, limit, _ZLIB),

@@ -8,7 +8,8 @@ Source: https://github.com/apache/hadoop/blob/0f7af84b0059923753a0ced329efb4ebeb
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,14 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.blocks import SECTIONS, Parts, read_parts
 from pulsar_backlog.ledgers.mapfile.codecs import inflate, is_known
-from pulsar_backlog.ledgers.mapfile.header import ESCAPE_BYTES, LONG_WRITABLE, Header, decode_header
+from pulsar_backlog.ledgers.mapfile.header import (
+    DEFAULT_CODEC,
+    ESCAPE_BYTES,
+    LONG_WRITABLE,
+    SYNC_ESCAPE,
+    Header,
+    decode_header,
+)
 from pulsar_backlog.ledgers.mapfile.peek import peek
 from pulsar_backlog.ledgers.mapfile.reading import Window
 from pulsar_backlog.ledgers.values import Int64s
@@ -26,6 +34,8 @@ MAX_INDEX_BYTES = 16 * 1024 * 1024
 """Largest index that is read: several million pairs, or as many blocks of 1 MB."""
 USUAL_INTERVAL = 128
 """Records between two pairs, unless `io.map.index.interval` says otherwise."""
+PAIRS_OF_BLOCK = 1_000_000 // (2 * kernel.KEY_BYTES)
+"""As many as Hadoop gathers for a block of an index."""
 MAX_STEPS = USUAL_INTERVAL
 """Blocks looked at behind the last pair: each holds a record at least."""
 SAMPLES = 3
@@ -91,6 +101,33 @@ def _numbers(header: Header, parts: Parts, block: memoryview, at: int, name: str
     numbers = np.empty(parts.records, dtype=np.int64)
     kernel.read_keys(inflated.data, numbers)
     return numbers
+
+
+def encode_index(pairs: Sequence[tuple[int, int]], sync: bytes) -> bytes:
+    """An index of pairs of entry id and place in `data`; `sync` is the file's own marker, 16 bytes."""
+    classes = b"".join(_text(name) for name in (LONG_WRITABLE, LONG_WRITABLE))
+    out = [b"SEQ\x06", classes, b"\x01\x01", _text(DEFAULT_CODEC), bytes(4), sync]
+    for first in range(0, len(pairs), PAIRS_OF_BLOCK):
+        some = pairs[first : first + PAIRS_OF_BLOCK]
+        lengths = bytes([kernel.KEY_BYTES]) * len(some)
+        numbers = (b"".join(pair[at].to_bytes(kernel.KEY_BYTES, "big", signed=True) for pair in some) for at in (0, 1))
+        keys, values = numbers
+        out += [SYNC_ESCAPE, sync, _vint(len(some))]
+        for section in (lengths, keys, lengths, values):
+            packed = zlib.compress(section)
+            out += [_vint(len(packed)), packed]
+    return b"".join(out)
+
+
+def _text(words: str) -> bytes:
+    return bytes([len(words)]) + words.encode()  # a vint of one byte, for it is shorter than 128
+
+
+def _vint(value: int) -> bytes:
+    if value <= 127:
+        return bytes([value])
+    size = (value.bit_length() + 7) // 8
+    return bytes([256 - 112 - size]) + value.to_bytes(size, "big")
 
 
 def contradictions(index: MapIndex, header: Header, window: Window) -> Iterator[str]:

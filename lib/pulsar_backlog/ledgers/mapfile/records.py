@@ -23,8 +23,6 @@ from pulsar_backlog.ledgers.mapfile.header import Header
 from pulsar_backlog.ledgers.mapfile.reading import Window
 from pulsar_backlog.ledgers.values import WINDOW_BYTES, Bytes, Fault, Int64s
 
-ROOM, ROOM_BYTES = 4, 1024
-"""A value has usually no more bytes than so many times its compressed ones, and so many more."""
 MAX_RUN_RECORDS = 1 << 16
 """Records looked at together at most."""
 
@@ -95,7 +93,7 @@ def open_run(header: Header, window: Window, run: Run) -> Iterator[tuple[slice, 
         damaged: dict[int, str] = {}
         size = 0
         for start, end in bounds[first:]:
-            value, fault = inflate(header.codec, view[start:end], MAX_BLOCK_BYTES, ROOM * (end - start) + ROOM_BYTES)
+            value, fault = inflate(header.codec, view[start:end], MAX_BLOCK_BYTES)
             if fault:
                 damaged[len(values)] = fault
             values.append(value)

@@ -135,7 +135,7 @@ def _consumers(action: Action, subscription: LiveSubscription, allowed: Allowed)
     if action.kind == "acknowledge" and subscription.type == "Shared":
         return [] if allowed.consumers else [f"{what}: stop them, or say --allow-consumers"]
     if action.kind == "acknowledge":
-        return [f"{what}, and a {subscription.type} subscription gives our client no place beside them: stop them"]
+        return [f"{what}, and {subscription.type} does not let our client connect beside them: stop them first"]
     return [f"{what}: mark-delete would move under their feet; stop them"]
 
 

@@ -1,4 +1,4 @@
-"""Publishing a message once more, so that nothing is published twice.
+"""Republishing a message, so that nothing is published twice.
 
 One producer per topic with a stable name, `pulsar-backlog-<plan>`. Each attempt has the next sequence id, noted in the
 journal before it is used: under broker deduplication, the last one stored says whether the attempt was. Another attempt
@@ -24,9 +24,9 @@ from pulsar_backlog.messages.provenance import (
     ORIGINAL_TOPIC_PROPERTY,
     ORIGINAL_UUID_PROPERTY,
 )
+from pulsar_backlog.protocol.connection import Service
 from pulsar_backlog.repair.applying.sealed_entries import sealed_sha256
 from pulsar_backlog.repair.broker.client import Keys, told
-from pulsar_backlog.repair.broker.connection import Service
 from pulsar_backlog.repair.broker.reading import RawEntry, entries_after
 from pulsar_backlog.repair.values import Action, Message, Plan
 from pulsar_backlog.terms import Position

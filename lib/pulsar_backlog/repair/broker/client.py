@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,12 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
 from pulsar_backlog.cluster.access import Access
-from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secret
+from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, addresses_of
 
 CLIENT_NAME = "pulsar-backlog-repair"
-SCHEME, TLS_SCHEME = "pulsar", "pulsar+ssl"
-_HOST = re.compile(r"[\w.:-]+")
 
 
 @dataclass(frozen=True)
@@ -81,27 +79,6 @@ def _pem(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from None
-
-
-def addresses_of(url: str) -> list[str]:
-    """The addresses that a service URL names, each as a URL with host and port; none where it is no service URL."""
-    found = []
-    try:
-        parts = urlsplit(url)
-        for place in parts.netloc.split(","):
-            one = urlsplit(f"//{place}")
-            host = one.hostname or ""
-            if one.username is not None or not _HOST.fullmatch(host):
-                return []
-            port = one.port or (6651 if parts.scheme == TLS_SCHEME else 6650)
-            found.append(f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}")
-    except ValueError:  # brackets that do not close, or a port that is none
-        return []
-    return found if parts.scheme in (SCHEME, TLS_SCHEME) else []
-
-
-class ClientError(SourceError):
-    """The broker did not do what the client asked for."""
 
 
 @contextmanager

@@ -10,9 +10,10 @@ import pulsar
 
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
+from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.store import Source, open_source
+from pulsar_backlog.protocol.connection import Service, connection_to_owner
 from pulsar_backlog.repair.broker.client import Keys
-from pulsar_backlog.repair.broker.connection import Service, connection_to_owner
 
 
 @dataclass(frozen=True)
@@ -22,10 +23,12 @@ class Ledgers:
     Attributes:
         source: folder or bucket; None for the plan's own.
         endpoint: address of an S3 service other than AWS; plans name none.
+        live: brokers, for entries that an audit read live.
     """
 
     source: str | None = None
     endpoint: str | None = None
+    live: Live | None = None
 
     def opened(self, of_plan: str) -> Source:
         """What to read.
@@ -33,7 +36,7 @@ class Ledgers:
         Raises:
             UsageError: there is no such folder, or it is no address.
         """
-        return open_source(self.source or of_plan, self.endpoint)
+        return open_source(self.source or of_plan, self.endpoint, live=self.live)
 
 
 @dataclass(frozen=True)

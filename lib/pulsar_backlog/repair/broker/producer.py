@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from google_crc32c import value as crc32c
 
-from pulsar_backlog.repair.broker.client import ClientError, Keys
-from pulsar_backlog.repair.broker.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.repair.broker.client import Keys
 from pulsar_backlog.wire.encryption import OAEP
 from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand, CommandProducer, CommandSend
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata

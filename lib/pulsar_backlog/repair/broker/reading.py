@@ -6,9 +6,7 @@ batch. This one speaks the binary protocol itself. It leaves nothing behind: its
 
 from __future__ import annotations
 
-import struct
 import time
-import uuid
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,22 +14,12 @@ from dataclasses import dataclass
 from google.protobuf.message import DecodeError as ProtobufError
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.repair.broker.client import ClientError
-from pulsar_backlog.repair.broker.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Service, connection_to_owner
+from pulsar_backlog.protocol.reader import Reader
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.entry import read_frame
-from pulsar_backlog.wire.proto.broker_commands_pb2 import (
-    BaseCommand,
-    CommandFlow,
-    CommandGetLastMessageId,
-    CommandSubscribe,
-    MessageIdData,
-)
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
-
-_NUMBER = 1
-_PERMITS = 200
-"""Messages that the broker may send ahead; of entries it sends as many or fewer."""
 
 
 @dataclass(frozen=True)
@@ -80,46 +68,13 @@ def entries_after(
     """
     deadline = time.monotonic() + limit_seconds
     with closing(connection_to_owner(service, topic)) as connection:
-        last = _subscribed(connection, topic, after)
-        at = after
-        allowed = 0
+        reader = Reader(connection, topic, after)
+        last, at = reader.last(), after
         while at < last and time.monotonic() < deadline:
-            if allowed < _PERMITS // 2:
-                more = _PERMITS - allowed  # a batch may have taken more than there were
-                connection.tell(BaseCommand.FLOW, CommandFlow(consumer_id=_NUMBER, messagePermits=more))
-                allowed += more
-            found, data = connection.wait(BaseCommand.MESSAGE)
-            at = _position(found.message.message_id)
+            at, data = reader.next()
             try:
                 entry = raw_entry(data)
             except DecodeError as error:
                 raise ClientError(topic, "failed", f"entry {at[0]}:{at[1]} cannot be read: {error}") from None
-            allowed -= max(1, entry.metadata.num_messages_in_batch)
             if at > after:
                 yield at, entry
-
-
-def _subscribed(connection: Connection, topic: str, after: Position) -> Position:
-    """Subscribe for as long as the connection lasts; the position of the last entry, entry id -1 when there is none."""
-    start = MessageIdData(ledgerId=_unsigned(after[0]), entryId=_unsigned(after[1]))
-    wanted = CommandSubscribe(
-        topic=topic, subscription=f"pulsar-backlog-reader-{uuid.uuid4().hex[:10]}", subType=CommandSubscribe.Exclusive,
-        consumer_id=_NUMBER, request_id=2, durable=False, start_message_id=start, force_topic_creation=False,
-    )  # fmt: skip
-    connection.ask(BaseCommand.SUBSCRIBE, wanted, BaseCommand.SUCCESS)
-    question = CommandGetLastMessageId(consumer_id=_NUMBER, request_id=3)
-    answer = connection.ask(BaseCommand.GET_LAST_MESSAGE_ID, question, BaseCommand.GET_LAST_MESSAGE_ID_RESPONSE)
-    return _position(answer.getLastMessageIdResponse.last_message_id)
-
-
-def _position(id_: MessageIdData) -> Position:
-    return _signed(id_.ledgerId), _signed(id_.entryId)
-
-
-def _unsigned(number: int) -> int:
-    """As the wire has it, where -1 is the largest number."""
-    return int(struct.unpack(">Q", struct.pack(">q", number))[0])
-
-
-def _signed(number: int) -> int:
-    return int(struct.unpack(">q", struct.pack(">Q", number))[0])

@@ -1,8 +1,8 @@
 """From what is known of topics to a repair plan. Pure and deterministic: the same facts make the same plan.
 
-Per topic, in this order: messages that are published once more, cursors that are reset, acknowledgements that a
+Per topic, in this order: messages that are republished, cursors that are reset, acknowledgements that a
 rollback lost, chunk entries that are acknowledged away; then the settings that would have prevented it. Original
-entries of a message that is published once more are acknowledged only after that is done.
+entries of a message that is republished are acknowledged only after that is done.
 """
 
 from __future__ import annotations

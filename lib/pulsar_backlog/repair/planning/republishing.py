@@ -1,4 +1,4 @@
-"""Messages of one topic that are published once more, each once, whoever asks for it."""
+"""Messages of one topic that are republished, each once, whoever asks for it."""
 
 from __future__ import annotations
 

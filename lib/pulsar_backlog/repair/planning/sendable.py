@@ -1,4 +1,4 @@
-"""Whether a message can be published once more as it was, and as what: its exported payload, or its stored entries."""
+"""Whether a message can be republished as it was, and as what: its exported payload, or its stored entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNCLEAR = "another plan began to publish it, and how that ended is not known: a
 
 
 def why_not_sendable(one: Publication) -> str | None:
-    """What speaks against publishing a message once more; None when nothing does."""
+    """What speaks against republishing a message; None when nothing does."""
     exported = one.exported
     if one.state == "in_flight":
         return IN_FLIGHT

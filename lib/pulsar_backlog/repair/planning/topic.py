@@ -181,7 +181,7 @@ class TopicPlan:
         return words.STAYS_AFTER_COPY, words.EXPORT_WITH_KEY
 
     def _delivered_anyway(self, stall: StallRow, own: Publication) -> bool:
-        """Whether the subscription has the message, or gets it once more: then its entries are only in the way."""
+        """Whether the subscription has the message, or gets it again: then its entries are only in the way."""
         if _has_it(stall):
             return True
         why = self._republishing.publish(own, _cause_of(stall), stall)

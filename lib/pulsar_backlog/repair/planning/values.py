@@ -106,7 +106,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class Named:
-    """A message that the user names, to be published once more.
+    """A message that the user names, to be republished.
 
     Attributes:
         position: of any of its entries.
@@ -162,7 +162,7 @@ class Publication:
 
     @property
     def republished(self) -> Republished:
-        """Whether it was published once more already, by what is known of its export or of its entries."""
+        """Whether it was republished already, by what is known of its export or of its entries."""
         known = {one.republished for one in (self.exported, self.stored) if one is not None}
         return "done" if "done" in known else "unclear" if "unclear" in known else "no"
 

@@ -17,14 +17,14 @@ EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
 EXPORT_WITH_KEY = "export it with its private key (pulsar-backlog export DIR --private-keys), then plan again"
 EXPORT_WITH_KEY_OR_NOT = f"{EXPORT_WITH_KEY}; or publish it unseen: plan with --as-stored"
 STAYS_AFTER_COPY = (
-    "it is encrypted, and published once more as it is stored; its old entries stay, because no export verified it"
+    "it is encrypted, and republished as it is stored; its old entries stay, because no export verified it"
 )
 NOT_ENCRYPTED = (
     "it is one entry that is not encrypted: only encrypted and chunked messages are published by their names"
 )
 NOT_STORED = "it is one encrypted entry, which is published only as it is stored"
 AS_STORED = "plan with --as-stored"
-REPUBLISHED = "it was published once more already"
+REPUBLISHED = "it was republished already"
 FAMILY_TOO_LARGE = "too many messages share its uuid"
 AUDIT_AGAIN = "audit again when the log has gone on; or take the risk, with --accept-unsure"
 JUDGE_IT = "judge what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
@@ -71,11 +71,11 @@ def after_reset(others: int) -> str:
 
 
 def acknowledge_reason(cause: str, to: str) -> str:
-    """Why entries are acknowledged away; `to` is where messages are published once more."""
+    """Why entries are acknowledged away; `to` is where messages are republished."""
     if cause == "dead_chunks":
         return "No client can ever be delivered these chunks: the rest of their messages is not stored."
     gets = {
-        "same": "this subscription has them or gets them once more",
+        "same": "this subscription has them or gets them again",
         "file": "they are kept beside the plan where this subscription lacks them",
     }
     then = gets.get(to, f"those that this subscription lacks go to {to}")
@@ -153,7 +153,7 @@ def restore_evidence(one: Restored, now: Subscription) -> tuple[str, ...]:
 
 
 def republish_reason(one: Publication, cause: str, stall: StallRow | None, stored: Stored | None) -> str:
-    """Why a message is published once more, and how, when it is as it is stored."""
+    """Why a message is republished, and how, when it is as it is stored."""
     why = _republish_reason(one, cause, stall)
     if stored is None:
         return why
@@ -162,7 +162,7 @@ def republish_reason(one: Publication, cause: str, stall: StallRow | None, store
 
 
 def named_reason(stored: Stored) -> str:
-    """Why a message of one entry is published once more."""
+    """Why a message of one entry is republished."""
     what = "message" if stored.batch_size is None else f"batch of {counted(stored.batch_size, 'message', 'messages')}"
     return f"The {what} at {position_text(stored.position)} was named. {SEALED} {UNSEEN}"
 

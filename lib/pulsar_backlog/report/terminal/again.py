@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pulsar_backlog.findings import SEVERITIES
-from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.report.verdict import MAX_HEADLINE
 from pulsar_backlog.terms import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
@@ -35,5 +35,6 @@ def print_again(saved: Mapping[str, Any], console: Console) -> None:
     verdict = saved["verdict"]
     for line in (verdict["headline"], verdict["sureness"], "Nothing new to do: this is what the last audit found."):
         console.print(Text(visible(line, MAX_HEADLINE)), highlight=False)
-    for step in saved["next"][:1]:
-        console.print(Text(f"Next: {visible(step['command'])}"), soft_wrap=True, highlight=False)
+    steps = [step for step in saved["next"] if step.get("subscription") is not None] or saved["next"][:1]
+    for step in steps:
+        console.print(Text(f"Next: {visible(step['command'], MAX_SENTENCE)}"), soft_wrap=True, highlight=False)

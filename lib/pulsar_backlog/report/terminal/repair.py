@@ -122,7 +122,7 @@ def counted_kinds(actions: Sequence[Row]) -> str:
     names = {row["subscription"] for row in actions if row["entries"]}
     parts = []
     if kinds["republish"]:
-        parts.append(f"publish {counted(kinds['republish'], 'message')} once more")
+        parts.append(f"republish {counted(kinds['republish'], 'message')}")
     if kinds["file"]:
         parts.append(f"keep {counted(kinds['file'], 'message')} as files")
     if kinds["reset_cursor"]:

@@ -40,12 +40,7 @@ def print_summary(model: ReportModel, console: Console) -> None:
     _print_blocked(model, console)
     _print_facts(verdict, console)
     _print_worst(model, console)
-    if verdict.steps:
-        console.print()
-        _line(console, Text("Next:", style="bold"))
-        step = verdict.steps[0]
-        _indented(console, Text(visible(step.remedies[0].text)))
-        console.print(Text(f"  {step.command}", style="bold"), soft_wrap=True, highlight=False)
+    _print_next(verdict, console)
     console.print()
     _line(console, Text(_read_line(model)))
     _line(console, Text(f"Report: {visible(model.out)}/report.html   Tables: {visible(model.out)}/tables"))
@@ -120,6 +115,22 @@ def _print_group(group: CodeGroup, console: Console) -> None:
         row = group.rows[0]
         where = f" [{visible(row['topic'], MAX_EXAMPLE)}]" if row["topic"] else ""
         _indented(console, Text(f"{visible(row['message'], MAX_EXAMPLE)}{where}", style="dim"), 4)
+
+
+def _print_next(verdict: Verdict, console: Console) -> None:
+    """What puts the worst subscription right; without one, the first command about findings."""
+    steps = [step for step in verdict.steps if step.subscription is not None] or verdict.steps[:1]
+    if not steps:
+        return
+    console.print()
+    first = steps[0]
+    name = "" if first.subscription is None else f" (subscription {visible(first.subscription, MAX_EXAMPLE)})"
+    _line(console, Text.assemble((f"Next{name}:", "bold")))
+    for step in steps:
+        if step.remedies:
+            _indented(console, Text(visible(step.remedies[0].text)))
+        console.print(Text(f"  {step.command}", style="bold"), soft_wrap=True, highlight=False)
+        _indented(console, Text(step.changes, style="dim"), 4)
 
 
 def _read_line(model: ReportModel) -> str:

@@ -6,6 +6,17 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class ServerError(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    UnknownError: _ClassVar[ServerError]
+    AuthenticationError: _ClassVar[ServerError]
+    AuthorizationError: _ClassVar[ServerError]
+    TopicNotFound: _ClassVar[ServerError]
+UnknownError: ServerError
+AuthenticationError: ServerError
+AuthorizationError: ServerError
+TopicNotFound: ServerError
+
 class MessageIdData(_message.Message):
     __slots__ = ("ledgerId", "entryId")
     LEDGERID_FIELD_NUMBER: _ClassVar[int]
@@ -14,19 +25,27 @@ class MessageIdData(_message.Message):
     entryId: int
     def __init__(self, ledgerId: _Optional[int] = ..., entryId: _Optional[int] = ...) -> None: ...
 
+class FeatureFlags(_message.Message):
+    __slots__ = ("supports_broker_entry_metadata",)
+    SUPPORTS_BROKER_ENTRY_METADATA_FIELD_NUMBER: _ClassVar[int]
+    supports_broker_entry_metadata: bool
+    def __init__(self, supports_broker_entry_metadata: _Optional[bool] = ...) -> None: ...
+
 class CommandConnect(_message.Message):
-    __slots__ = ("client_version", "auth_data", "protocol_version", "auth_method_name", "proxy_to_broker_url")
+    __slots__ = ("client_version", "auth_data", "protocol_version", "auth_method_name", "proxy_to_broker_url", "feature_flags")
     CLIENT_VERSION_FIELD_NUMBER: _ClassVar[int]
     AUTH_DATA_FIELD_NUMBER: _ClassVar[int]
     PROTOCOL_VERSION_FIELD_NUMBER: _ClassVar[int]
     AUTH_METHOD_NAME_FIELD_NUMBER: _ClassVar[int]
     PROXY_TO_BROKER_URL_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_FLAGS_FIELD_NUMBER: _ClassVar[int]
     client_version: str
     auth_data: bytes
     protocol_version: int
     auth_method_name: str
     proxy_to_broker_url: str
-    def __init__(self, client_version: _Optional[str] = ..., auth_data: _Optional[bytes] = ..., protocol_version: _Optional[int] = ..., auth_method_name: _Optional[str] = ..., proxy_to_broker_url: _Optional[str] = ...) -> None: ...
+    feature_flags: FeatureFlags
+    def __init__(self, client_version: _Optional[str] = ..., auth_data: _Optional[bytes] = ..., protocol_version: _Optional[int] = ..., auth_method_name: _Optional[str] = ..., proxy_to_broker_url: _Optional[str] = ..., feature_flags: _Optional[_Union[FeatureFlags, _Mapping]] = ...) -> None: ...
 
 class CommandConnected(_message.Message):
     __slots__ = ("server_version", "max_message_size")
@@ -47,7 +66,7 @@ class CommandLookupTopic(_message.Message):
     def __init__(self, topic: _Optional[str] = ..., request_id: _Optional[int] = ..., authoritative: _Optional[bool] = ...) -> None: ...
 
 class CommandLookupTopicResponse(_message.Message):
-    __slots__ = ("brokerServiceUrl", "brokerServiceUrlTls", "response", "request_id", "authoritative", "message", "proxy_through_service_url")
+    __slots__ = ("brokerServiceUrl", "brokerServiceUrlTls", "response", "request_id", "authoritative", "error", "message", "proxy_through_service_url")
     class LookupType(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         Redirect: _ClassVar[CommandLookupTopicResponse.LookupType]
@@ -61,6 +80,7 @@ class CommandLookupTopicResponse(_message.Message):
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     AUTHORITATIVE_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     PROXY_THROUGH_SERVICE_URL_FIELD_NUMBER: _ClassVar[int]
     brokerServiceUrl: str
@@ -68,9 +88,10 @@ class CommandLookupTopicResponse(_message.Message):
     response: CommandLookupTopicResponse.LookupType
     request_id: int
     authoritative: bool
+    error: ServerError
     message: str
     proxy_through_service_url: bool
-    def __init__(self, brokerServiceUrl: _Optional[str] = ..., brokerServiceUrlTls: _Optional[str] = ..., response: _Optional[_Union[CommandLookupTopicResponse.LookupType, str]] = ..., request_id: _Optional[int] = ..., authoritative: _Optional[bool] = ..., message: _Optional[str] = ..., proxy_through_service_url: _Optional[bool] = ...) -> None: ...
+    def __init__(self, brokerServiceUrl: _Optional[str] = ..., brokerServiceUrlTls: _Optional[str] = ..., response: _Optional[_Union[CommandLookupTopicResponse.LookupType, str]] = ..., request_id: _Optional[int] = ..., authoritative: _Optional[bool] = ..., error: _Optional[_Union[ServerError, str]] = ..., message: _Optional[str] = ..., proxy_through_service_url: _Optional[bool] = ...) -> None: ...
 
 class CommandSubscribe(_message.Message):
     __slots__ = ("topic", "subscription", "subType", "consumer_id", "request_id", "durable", "start_message_id", "force_topic_creation")
@@ -183,22 +204,26 @@ class CommandSendReceipt(_message.Message):
     def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., message_id: _Optional[_Union[MessageIdData, _Mapping]] = ...) -> None: ...
 
 class CommandSendError(_message.Message):
-    __slots__ = ("producer_id", "sequence_id", "message")
+    __slots__ = ("producer_id", "sequence_id", "error", "message")
     PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
     SEQUENCE_ID_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     producer_id: int
     sequence_id: int
+    error: ServerError
     message: str
-    def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
+    def __init__(self, producer_id: _Optional[int] = ..., sequence_id: _Optional[int] = ..., error: _Optional[_Union[ServerError, str]] = ..., message: _Optional[str] = ...) -> None: ...
 
 class CommandError(_message.Message):
-    __slots__ = ("request_id", "message")
+    __slots__ = ("request_id", "error", "message")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     request_id: int
+    error: ServerError
     message: str
-    def __init__(self, request_id: _Optional[int] = ..., message: _Optional[str] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[int] = ..., error: _Optional[_Union[ServerError, str]] = ..., message: _Optional[str] = ...) -> None: ...
 
 class CommandPong(_message.Message):
     __slots__ = ()

@@ -12,10 +12,11 @@ Commands.java
 
 from __future__ import annotations
 
+import select
 import socket
 import ssl
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -24,15 +25,18 @@ from google.protobuf.message import DecodeError, Message
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.cluster.admin_http import tls_context
-from pulsar_backlog.repair.broker.client import CLIENT_NAME, TLS_SCHEME, ClientError, addresses_of
+from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, addresses_of
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnect,
     CommandLookupTopic,
     CommandLookupTopicResponse,
     CommandPong,
+    FeatureFlags,
+    ServerError,
 )
 
+CLIENT_VERSION = "pulsar-backlog"
 _PROTOCOL_VERSION = 19
 _MAX_ANSWER_BYTES = 1 << 20
 """Of an answer; one that brings an entry may be larger by that."""
@@ -40,8 +44,16 @@ _MAX_ANSWER_BYTES = 1 << 20
 _MAX_REDIRECTS = 10
 _DEFAULT_MESSAGE_BYTES = 5 * 1024 * 1024
 _FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.GET_LAST_MESSAGE_ID: "getLastMessageId"}
+_RECEIVE_BYTES = 256 * 1024
+"""Asked of the system at once: many small entries come with one call."""
+
+_REASONS = {
+    ServerError.AuthenticationError: "permission_denied",
+    ServerError.AuthorizationError: "permission_denied",
+    ServerError.TopicNotFound: "not_found",
+}
 _ERRORS = (BaseCommand.ERROR, BaseCommand.SEND_ERROR)
-_CLOSED = {BaseCommand.CLOSE_PRODUCER: "producer: apply again", BaseCommand.CLOSE_CONSUMER: "reader: try again"}
+_CLOSED = {BaseCommand.CLOSE_PRODUCER: "producer: try again", BaseCommand.CLOSE_CONSUMER: "reader: try again"}
 
 
 @dataclass(frozen=True)
@@ -71,15 +83,19 @@ class Connection:
     def __init__(self, service: Service, behind: str | None = None) -> None:
         self._url = service.url
         self._socket = _connected(service)
+        self._held = bytearray()
+        self._at = 0
         self.max_message_bytes = _DEFAULT_MESSAGE_BYTES
         token = service.access.token
         method = "token" if token is not None else "tls" if service.access.cert_file is not None else "none"
         hello = CommandConnect(
-            client_version=CLIENT_NAME,
+            client_version=CLIENT_VERSION,
             protocol_version=_PROTOCOL_VERSION,
             auth_method_name=method,
             auth_data=(token or "").encode(),
             proxy_to_broker_url=behind,
+            # Sent where a broker exposes what it adds to entries (exposingBrokerEntryMetadataToClientEnabled).
+            feature_flags=FeatureFlags(supports_broker_entry_metadata=True),
         )
         try:
             answer = self.ask(BaseCommand.CONNECT, hello, BaseCommand.CONNECTED)
@@ -116,27 +132,53 @@ class Connection:
         Raises:
             ClientError: the broker refuses what was asked, closed what was opened, or the connection broke.
         """
+        while True:
+            if found := self._next(kind):
+                return found
+
+    def wait_quietly(self, kind: BaseCommand.Type, seconds: float) -> tuple[BaseCommand, bytes] | None:
+        """As `wait`, but None where nothing comes for so long.
+
+        Raises:
+            ClientError: as of `wait`.
+        """
+        while not self._is_quiet(seconds):
+            if found := self._next(kind):
+                return found
+        return None
+
+    def _next(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes] | None:
+        """The next command and what follows it; None where it is of another kind."""
         with self._told():
-            while True:
-                found, more = self._received()
-                if found.type == kind:
-                    return found, more
-                if found.type == BaseCommand.PING:
-                    self._send(BaseCommand.PONG, CommandPong())
-                elif found.type in _ERRORS:
-                    error = found.error if found.type == BaseCommand.ERROR else found.send_error
-                    raise ClientError(self._url, "failed", f"the broker refuses: {error.message[:300]}")
-                elif found.type in _CLOSED:
-                    raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
+            found, more = self._received()
+            if found.type == kind:
+                return found, more
+            if found.type == BaseCommand.PING:
+                self._send(BaseCommand.PONG, CommandPong())
+            elif found.type in _ERRORS:
+                error = found.error if found.type == BaseCommand.ERROR else found.send_error
+                reason = _REASONS.get(error.error, "failed")
+                raise ClientError(self._url, reason, f"the broker refuses: {error.message[:300]}")
+            elif found.type in _CLOSED:
+                raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
+            return None
+
+    def _is_quiet(self, seconds: float) -> bool:
+        """Whether nothing comes for so long; what comes is not taken."""
+        if len(self._held) > self._at or (isinstance(self._socket, ssl.SSLSocket) and self._socket.pending()):
+            return False
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        return not waiting.poll(seconds * 1000)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
         try:
             yield
         except TimeoutError:
-            raise ClientError(self._url, "unreachable", "no answer in time: apply again") from None
+            raise ClientError(self._url, "unreachable", "no answer in time: try again") from None
         except (OSError, DecodeError) as error:
-            raise ClientError(self._url, "interrupted", f"the connection broke ({error}): apply again") from None
+            raise ClientError(self._url, "interrupted", f"the connection broke ({error}): try again") from None
 
     def _send(self, kind: BaseCommand.Type, body: Message, more: bytes = b"") -> None:
         command = BaseCommand(type=kind)
@@ -153,17 +195,27 @@ class Connection:
         return BaseCommand.FromString(frame[4 : 4 + length]), frame[4 + length :]
 
     def _exactly(self, size: int) -> bytes:
-        parts = bytearray()
-        while len(parts) < size:
-            part = self._socket.recv(size - len(parts))
+        while len(self._held) - self._at < size:
+            if self._at:
+                del self._held[: self._at]
+                self._at = 0
+            part = self._socket.recv(max(_RECEIVE_BYTES, size - len(self._held)))
             if not part:
                 raise ConnectionError("the other side closed it")
-            parts += part
-        return bytes(parts)
+            self._held += part
+        self._at += size
+        return bytes(memoryview(self._held)[self._at - size : self._at])
 
 
-def connection_to_owner(service: Service, topic: str) -> Connection:
+def connection_to_owner(
+    service: Service, topic: str, may_follow: Callable[[str], bool] = lambda host: True
+) -> Connection:
     """A connection to the broker that serves a topic; asking makes one take it.
+
+    Args:
+        service: whom to ask.
+        topic: full name.
+        may_follow: whether a host, other than those of `service`, is one of the cluster's.
 
     Raises:
         ClientError: nobody serves it.
@@ -174,7 +226,7 @@ def connection_to_owner(service: Service, topic: str) -> Connection:
         try:
             question = CommandLookupTopic(topic=topic, request_id=1, authoritative=authoritative)
             answer = connection.ask(BaseCommand.LOOKUP, question, BaseCommand.LOOKUP_RESPONSE).lookupTopicResponse
-            url = _owner(service, topic, answer)
+            url = _owner(service, topic, answer, may_follow)
         except ClientError:
             connection.close()
             raise
@@ -188,9 +240,9 @@ def connection_to_owner(service: Service, topic: str) -> Connection:
     raise ClientError(topic, "failed", "too many redirects: brokers disagree on who owns the topic")
 
 
-def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse) -> str:
+def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse, may_follow: Callable[[str], bool]) -> str:
     if answer.response == CommandLookupTopicResponse.Failed:
-        raise ClientError(topic, "failed", f"no broker serves it: {answer.message[:300]}")
+        raise ClientError(topic, _REASONS.get(answer.error, "failed"), f"no broker serves it: {answer.message[:300]}")
     # With TLS here, TLS there: neither token nor messages may travel in the clear because a broker says so.
     scheme = urlsplit(service.url).scheme
     is_tls = scheme == TLS_SCHEME
@@ -199,8 +251,15 @@ def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse) -> 
         raise ClientError(topic, "failed", f"its broker has no address {'with' if is_tls else 'without'} TLS")
     if len(addresses_of(url)) != 1 or urlsplit(url).scheme != scheme:
         raise ClientError(
-            topic, "failed", f"a broker names {url!r} as the address where --service-url begins with {scheme}://; "
+            topic, "failed", f"a broker names {url!r} as the address where ours begins with {scheme}://; "
             "nothing was sent there: see the broker's advertised addresses and listeners",
+        )  # fmt: skip
+    host = urlsplit(url).hostname or ""
+    known = {urlsplit(one).hostname for one in addresses_of(service.url)}
+    if not answer.proxy_through_service_url and host not in known and not may_follow(host):
+        raise ClientError(
+            topic, "failed", f"a broker names host {host!r}, which is not in the cluster's own list of brokers; "
+            f"nothing was sent there: if it is a broker of this cluster, say --broker-host {host}",
         )  # fmt: skip
     return url
 
@@ -226,7 +285,7 @@ def _connected(service: Service) -> socket.socket:
             raise ClientError(
                 service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
             ) from None
-    raise ClientError(service.url, "unreachable", f"no connection ({last}): see that --service-url is right")
+    raise ClientError(service.url, "unreachable", f"no connection ({last}): see that the service URL is right")
 
 
 def _words(error: OSError) -> str:

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import pytest
 
 from pulsar_backlog.cluster.access import Access
-from pulsar_backlog.repair.broker.client import ClientError
-from pulsar_backlog.repair.broker.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.addresses import ClientError
+from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnected,
@@ -124,7 +124,7 @@ def test_of_several_addresses_one_that_answers_is_taken() -> None:
     with script(CONNECTED) as broker:
         url = broker.url.replace("127.", f"127.0.0.1:{nobody},127.", 1)
         Connection(Service(url, ACCESS)).close()
-    with pytest.raises(ClientError, match="see that --service-url is right"):
+    with pytest.raises(ClientError, match="see that the service URL is right"):
         Connection(Service(f"pulsar://127.0.0.1:{nobody}", ACCESS))
 
 
@@ -186,7 +186,7 @@ def test_with_tls_no_broker_sends_the_token_where_there_is_none(
         broker.answers = (CONNECTED, said)
         with pytest.raises(ClientError) as told:
             connection_to_owner(Service(broker.url, secured(identity)), TOPIC)
-        assert "where --service-url begins with pulsar+ssl://" in str(told.value)
+        assert "where ours begins with pulsar+ssl://" in str(told.value)
         assert "nothing was sent there" in str(told.value)
         assert (listening.connections, broker.connections) == (0, 1)
 
@@ -221,7 +221,7 @@ def test_a_second_broker_and_a_second_question_are_trusted_no_more(identity: Ide
 def test_an_address_that_is_none_or_of_another_kind(url: str) -> None:
     with script(CONNECTED, found(Lookup.Connect, url)) as broker, pytest.raises(ClientError) as told:
         owner(broker)
-    assert "where --service-url begins with pulsar://" in str(told.value)
+    assert "where ours begins with pulsar://" in str(told.value)
     assert str(told.value).isprintable()
 
 

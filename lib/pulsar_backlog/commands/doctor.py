@@ -1,0 +1,150 @@
+"""`doctor`: whether everything that a run needs is there, a sentence for each thing; nothing is changed or fetched."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from pulsar_backlog.arguments import absolute
+from pulsar_backlog.commands.options import ConfigOption, EndpointOption, MaybeSourceArgument
+from pulsar_backlog.commands.variables import PREFIX
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.terms import EXIT_CLEAN, EXIT_USAGE
+
+Word = Literal["ok", "note", "wrong"]
+Told = Iterator[tuple[Word, str]]
+
+PYTHONS = ((3, 11), (3, 12))
+"""Versions of Python that pyproject.toml allows."""
+OWN_VARIABLES = frozenset(f"{PREFIX}_{name}" for name in ("HOME", "JARS", "LOGS", "RECORD_CLASSES", "TOKEN", "VERBOSE"))
+_ONE_TRY_SECONDS = 10
+
+
+def doctor(
+    context: typer.Context,
+    source: MaybeSourceArgument = None,
+    endpoint: EndpointOption = None,
+    out: Annotated[str, typer.Option(metavar="DIR", help=OPTIONS["out"].words.help)] = ".",
+    config: ConfigOption = None,
+) -> None:
+    """Check what a run needs: Python, Java, jars, disk, configuration; with SOURCE also endpoint and credentials."""
+    root = context.find_root().command
+    checks: dict[str, Callable[[], Told]] = {
+        "Python": _python,
+        "Java": _java,
+        "jars": _jars,
+        "disk": lambda: _disk(Path(absolute("out", out) or out)),
+        "configuration": lambda: _configuration(config),
+        "variables": lambda: _variables(root),
+        "source": lambda: _source(source, endpoint),
+    }
+    words = [word for name, check in checks.items() for word in _tell(name, check)]
+    raise typer.Exit(EXIT_USAGE if "wrong" in words else EXIT_CLEAN)
+
+
+def _tell(name: str, check: Callable[[], Told]) -> Iterator[Word]:
+    from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
+
+    try:
+        told = list(check())
+    except (UsageError, SourceError) as error:
+        told = [("wrong", str(error))]
+    for word, sentence in told:
+        sys.stdout.write(f"{word:<5}  {name}: {visible(sentence, MAX_SENTENCE)}\n")
+        yield word
+
+
+def _python() -> Told:
+    from pulsar_backlog.versions import PACKAGES, package_version
+
+    if sys.version_info[:2] not in PYTHONS:
+        wanted = " or ".join(f"{major}.{minor}" for major, minor in PYTHONS)
+        yield "wrong", f"this is Python {platform.python_version()}: install the program with Python {wanted}"
+    missing = [name for name in PACKAGES if package_version(name) is None]
+    if missing:
+        yield "wrong", f"{', '.join(missing)} cannot be found: install the program again, with its locked requirements"
+    else:
+        yield "ok", f"{platform.python_version()}, and all {len(PACKAGES)} packages are there"
+
+
+def _java() -> Told:
+    from pulsar_backlog.storage.java import check_java, java_path
+
+    yield "ok", f"{java_path()} is Java {check_java()}"
+
+
+def _jars() -> Told:
+    from pulsar_backlog.storage.jars import JARS_VARIABLE, jars_folder, unsound_jars
+
+    if missing := unsound_jars():
+        remedy = f"where there is no network, copy that folder from another machine, or name one with {JARS_VARIABLE}"
+        there = f"{', '.join(missing)} is not in {jars_folder()}"
+        yield "note", f"{there}: the first audit fetches it from Maven Central; {remedy}"
+    else:
+        yield "ok", f"the Delta jars are in {jars_folder()}"
+
+
+def _disk(out: Path) -> Told:
+    from pulsar_backlog.storage.claims import check_room
+
+    there = next(folder for folder in (out, *out.parents) if folder.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"--out {out}: this user may not write to {there}: choose another, or let its owner do it")
+    for folder, option in ((there, "--out"), (Path(tempfile.gettempdir()), "TMPDIR")):
+        check_room(folder, option)
+        yield "ok", f"{shutil.disk_usage(folder).free / 1e9:,.1f} GB are free for {option} at {folder}"
+
+
+def _configuration(config: str | None) -> Told:
+    from pulsar_backlog.config import configured, home
+
+    pipelines = ", ".join(sorted(configured(config).pipelines))
+    yield "ok", f"{config or home() / 'pipelines.yaml'} is right; pipelines: {pipelines}"
+
+
+def _variables(root: Any) -> Told:
+    """Variables that look like ours and are not: a slip of the pen would otherwise go unseen."""
+    from difflib import get_close_matches
+
+    known = OWN_VARIABLES | set(_named(root))
+    ours = sorted(name for name in os.environ if name.startswith(f"{PREFIX}_"))
+    for name in ours:
+        if name not in known:
+            meant = get_close_matches(name, known, 1)
+            yield "wrong", f"{name} is set, and no option has it{f': {meant[0]} may be meant' if meant else ''}"
+    if set(ours) <= known:
+        yield "ok", f"set are {', '.join(ours)}" if ours else f"no {PREFIX}_ variable is set"
+
+
+def _named(command: Any) -> Iterator[str]:
+    for option in command.params:
+        yield from option.envvar or ()
+    for below in getattr(command, "commands", {}).values():
+        yield from _named(below)
+
+
+def _source(source: str | None, endpoint: str | None) -> Told:
+    if source is None:
+        yield "note", "not looked at: name a SOURCE to check endpoint and credentials too"
+        return
+    from pulsar_backlog.ledgers.buckets.access import Access
+    from pulsar_backlog.ledgers.first_look import look_at
+    from pulsar_backlog.ledgers.scope import Scope
+    from pulsar_backlog.ledgers.store import open_source
+
+    opened = open_source(absolute("source", source) or "", endpoint, Access(1, _ONE_TRY_SECONDS))
+    look_at(opened, Scope())
+    first = next(opened.list(), None)  # the look gives up after a while; this does not
+    if first is None:
+        raise UsageError(f"{source} is empty: name the folder, or the bucket and prefix, to which the broker offloads")
+    opened.read(first.path, 0, 1)
+    yield "ok", f"{source} can be listed and read, and there are offloaded ledgers in it"

@@ -1,0 +1,50 @@
+"""`inventory`: what a place of ledgers holds, what of it no broker needs, what that costs, and lists to delete."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pulsar_backlog.arguments import absolute
+from pulsar_backlog.commands.options import EndpointOption, OutArgument
+from pulsar_backlog.options import OPTIONS
+
+_PRICE = "what a GiB costs a month, in your currency; by default that of Amazon S3 Standard"
+_OWNER = "say that no other Pulsar cluster stores into this place"
+_LIST = "empty folder that gets lists of what may be deleted, for the tools of the store; nothing is deleted here"
+
+
+def inventory(
+    out: OutArgument,
+    price_per_gib_month: Annotated[float, typer.Option(min=0, max=1e6, help=_PRICE)] = 0.023,
+    sole_owner: Annotated[bool, typer.Option("--sole-owner", help=_OWNER)] = False,
+    delete_list: Annotated[Path | None, typer.Option(metavar="DIR", help=_LIST)] = None,
+    cluster: Annotated[str, typer.Option(help=OPTIONS["cluster"].words.help)] = "default",
+    endpoint: EndpointOption = None,
+) -> None:
+    """Say what is stored and not needed, and what that costs, from the tables of an audit in DIR."""
+    from pulsar_backlog.output.delete_lists import Lists, Place, write_lists
+    from pulsar_backlog.report.terminal.inventory import GIB, InventorySummary, Line, print_inventory
+    from pulsar_backlog.storage.inventory import inventoried
+    from pulsar_backlog.terminal import terminal
+
+    with inventoried(absolute("out", out) or "", cluster, endpoint) as found:
+        lines = [Line(**asdict(one), per_month=one.bytes / GIB * price_per_gib_month) for one in found.sums(sole_owner)]
+        lists = Lists()
+        if delete_list is not None:
+            lists = write_lists(delete_list.absolute(), Place.of(found.source), found.deletable(sole_owner))
+        summary = InventorySummary(
+            source=found.source,
+            listed=f"{found.started:%Y-%m-%d %H:%M:%S}",
+            price_per_gib_month=price_per_gib_month,
+            lines=lines,
+            list_folder=None if delete_list is None else str(delete_list.absolute()),
+            listed_objects=lists.objects,
+            listed_uploads=lists.uploads,
+            left_out=lists.left_out,
+            commands=lists.commands,
+        )
+    print_inventory(summary, terminal())

@@ -1,0 +1,108 @@
+"""The digest of a stored entry: which one its ledger has, and whether it agrees.
+
+| digest | bytes | of the 32 bytes of metadata and the payload |
+|---|---|---|
+| CRC32C | 4 | CRC-32C |
+| CRC32 | 8 | CRC-32, the upper half zero |
+| HMAC | 20 | HMAC-SHA1, whose key is SHA1 of `mac` and the ledger's password |
+| DUMMY | 0 | none |
+
+Only the ledger's metadata names it; without them it is the one that agrees. The password is `managedLedgerPassword` of
+the brokers, empty unless somebody set it; then the environment must have it, as it has the credentials of a store.
+
+Source: https://github.com/apache/bookkeeper/tree/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/proto/checksum
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import sys
+import zlib
+from typing import Any, Literal
+
+import google_crc32c
+import numpy as np
+import numpy.typing as npt
+
+from pulsar_backlog.ledgers.bookies.kernel import HEAD_BYTES, META_BYTES, SIZE_BYTES
+from pulsar_backlog.ledgers.values import Bytes, Int64s
+
+Digest = Literal["CRC32C", "CRC32", "HMAC", "DUMMY"]
+DIGEST_BYTES: dict[Digest, int] = {"CRC32C": 4, "CRC32": 8, "HMAC": 20, "DUMMY": 0}
+
+PASSWORD_VARIABLE = "PULSAR_BACKLOG_LEDGER_PASSWORD"  # noqa: S105 - the name of a variable
+"""Where the environment has the ledgers' password."""
+
+SAMPLES = 16
+"""Entries that are looked at to know which digest a ledger has."""
+_FEW = 2000
+"""Entries up to which numba is not loaded for their digests."""
+_FRAME_MAGICS = (b"\x0e\x01", b"\x0e\x02")
+
+Mask = npt.NDArray[np.bool_]
+
+
+def ledger_password() -> bytes:
+    """The password of the ledgers; empty unless the environment has one."""
+    return os.fsencode(os.environ.get(PASSWORD_VARIABLE, ""))
+
+
+def verified(buffer: Bytes, places: Int64s, sizes: Int64s, digest: Digest, password: bytes | None = None) -> Mask:
+    """Which records of a buffer, from their size on, carry the digest that their bytes have.
+
+    The password is that of the environment unless one is given.
+    """
+    if digest == "DUMMY":
+        return np.ones(len(places), dtype=np.bool_)
+    if digest == "CRC32C" and (len(places) > _FEW or "numba" in sys.modules):
+        from pulsar_backlog.ledgers.bookies.crc import agreeing  # noqa: PLC0415 - loads numba
+
+        found: Mask = np.zeros(len(places), dtype=np.bool_)
+        agreeing(buffer, places, sizes, found)
+        return found
+    secret = ledger_password() if password is None else password
+    key = hashlib.sha1(b"mac" + secret).digest() if digest == "HMAC" else b""  # noqa: S324 - the format's
+    view = buffer.data
+    checks = (
+        _agrees(view[at + SIZE_BYTES : at + SIZE_BYTES + size], digest, key)
+        for at, size in zip(places.tolist(), sizes.tolist(), strict=True)
+    )
+    return np.fromiter(checks, dtype=np.bool_, count=len(places))
+
+
+def _agrees(record: Any, digest: Digest, key: bytes) -> bool:
+    """Whether the digest of one record, from its ledger id on, agrees."""
+    width = DIGEST_BYTES[digest]
+    stored, head, payload = bytes(record[META_BYTES:][:width]), record[:META_BYTES], record[META_BYTES + width :]
+    if len(stored) < width:
+        return False
+    if digest == "HMAC":
+        mac = hmac.new(key, head, hashlib.sha1)
+        mac.update(payload)
+        return hmac.compare_digest(mac.digest(), stored)
+    if digest == "CRC32":
+        number = zlib.crc32(payload, zlib.crc32(head))
+    else:
+        number = google_crc32c.extend(google_crc32c.value(bytes(head)), bytes(payload))
+    return int.from_bytes(stored, "big") == number
+
+
+def digest_of(
+    buffer: Bytes, places: Int64s, sizes: Int64s, password: bytes | None = None
+) -> tuple[Digest, bool] | None:
+    """The digest that some of these records of one ledger have, and whether any was verified; None where none fits.
+
+    Where nothing agrees, the place of what every message begins with tells how long the digest is.
+    """
+    chosen = np.unique(np.linspace(0, len(places) - 1, min(SAMPLES, len(places))).astype(np.int64))
+    some, their_sizes = places[chosen], sizes[chosen]
+    for digest in ("CRC32C", "CRC32", "HMAC"):
+        if verified(buffer, some, their_sizes, digest, password).any():
+            return digest, True
+    for digest, width in DIGEST_BYTES.items():
+        begins = (some + HEAD_BYTES + width).tolist()
+        if any(buffer[at : at + 2].tobytes() in _FRAME_MAGICS for at in begins):
+            return digest, digest == "DUMMY"
+    return None

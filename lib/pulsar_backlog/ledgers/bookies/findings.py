@@ -1,0 +1,54 @@
+"""What is to be said of the files of bookies, besides what each ledger's own findings say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.ledgers.bookies.survey import LedgerFound, LogFound
+from pulsar_backlog.ledgers.listing import printable
+
+
+def findings_of_logs(logs: Sequence[LogFound], ledgers: Sequence[LedgerFound]) -> Iterator[Finding]:
+    """Findings about files, and about ledgers as the files have them."""
+    for one in logs:
+        yield from _of_log(one)
+    others = [found.examined.pair.ledger_id for found in ledgers if not found.is_of_messages]
+    if others:
+        words = counted(len(others), "ledger holds no messages", "ledgers hold no messages")
+        yield _counted("S26", "no messages", f"{words}: cursors, schemas, or other state. Not scanned.", others)
+    behind = [found for found in ledgers if found.is_of_messages and found.last_entry > found.last_confirmed + 1]
+    if behind:
+        words = counted(len(behind), "ledger has entries", "ledgers have entries")
+        ids = [
+            f"ledger {found.examined.pair.ledger_id}: confirmed to {found.last_confirmed}, stored to {found.last_entry}"
+            for found in behind
+        ]
+        yield Finding(
+            "S27", "not confirmed", f"{words} behind the last confirmed one that the stored entries name.",
+            count=len(behind), evidence=tuple(ids[:MAX_EVIDENCE]),
+        )  # fmt: skip
+    fenced = sorted(set().union(*(one.fenced for one in logs)))
+    if fenced:
+        words = counted(len(fenced), "ledger is fenced", "ledgers are fenced")
+        yield _counted("S28", "fenced", f"{words} by a journal: its recovery was begun.", fenced)
+
+
+def _of_log(one: LogFound) -> Iterator[Finding]:
+    path, refused = printable([one.log.stored.path, one.refused or ""])
+    if one.refused is not None:
+        message = f"{path}: nothing of this {one.log.role} was read: {refused}."
+        yield Finding("S25", path, message, incomplete=True, evidence=(path,))
+    if one.gap_count:
+        stretches = "stretch is neither record nor padding", "stretches are neither record nor padding"
+        words = counted(one.gap_count, *stretches)
+        places = tuple(
+            f"{path}+{first} to {end}: {context[:16].hex()}" for first, end, context in one.gaps[:MAX_EVIDENCE]
+        )
+        yield Finding("S25", path, f"{path}: {words}.", count=one.gap_count, evidence=places)
+
+
+def _counted(code: str, subject: str, words: str, ledgers: list[int]) -> Finding:
+    evidence = tuple(f"ledger {ledger_id}" for ledger_id in ledgers[:MAX_EVIDENCE])
+    return Finding(code, subject, words, count=len(ledgers), evidence=evidence)

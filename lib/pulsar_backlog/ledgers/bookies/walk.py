@@ -1,0 +1,233 @@
+"""Walk the extents of a ledger in the files of bookies into batches of frames: copies of an entry become one.
+
+Of several copies one is given whose digest agrees, of an entry log rather than of a journal. A copy may differ in the
+last-confirmed entry it names, which a bookie that was re-replicated to heard later; its payload and length may not.
+Which copies a bookie's clients believe:
+https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/proto/checksum/DigestManager.java
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
+from pulsar_backlog.ledgers.bookies import kernel
+from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, PASSWORD_VARIABLE, Digest, Mask, digest_of, verified
+from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
+from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.values import Block, Bytes, Fault, FrameBatch, Int64s, ScanUnit, Spread
+
+MAX_HELD_BYTES = 512 * 1024 * 1024
+"""Extents that overlap in ids are in memory together; what needs more is not read."""
+
+
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[FrameBatch]:
+    """The unit's entries by id, each once, in batches of an extent, or of all that overlap.
+
+    Raises:
+        SourceError: a file cannot be read, or too many extents overlap.
+    """
+    del window_bytes  # extents are cut to it
+    yield from _Walk(source, unit).batches()
+
+
+@dataclass(frozen=True)
+class _Held:
+    """Records of the ledger in extents that were read together.
+
+    Attributes:
+        buffer: the extents, one behind the other.
+        entry: ids.
+        length: of the ledger with this entry, as stored.
+        at: first byte of each record, in the buffer.
+        size: its bytes, without the number itself.
+        path: number of its file.
+        offset: its first byte in that file.
+    """
+
+    buffer: Bytes
+    entry: Int64s
+    length: Int64s
+    at: Int64s
+    size: Int64s
+    path: Int64s
+    offset: Int64s
+
+
+class _Walk:
+    """One pass over a unit."""
+
+    def __init__(self, source: Source, unit: ScanUnit) -> None:
+        self._source, self._unit = source, unit
+        self._low, self._high = unit.ids or (0, None)
+        self._paths = tuple(sorted({block.uri or unit.path for block in unit.blocks}))
+        self._is_journal = np.array([path.endswith(".txn") for path in self._paths])
+        self._digest: Digest | None = None
+        self._is_verified = True
+        self._faults = FaultLog()
+        self._next = self._low
+
+    def batches(self) -> Iterator[FrameBatch]:
+        for group in _overlapping(self._unit.blocks):
+            held = self._read(group)
+            if len(held.entry):
+                yield self._batch(held)
+        self._missing(np.empty(0, dtype=np.int64), self._high if self._high is not None else self._unit.end)
+        self._faults.end()
+        if faults := self._faults.take():
+            none = np.empty(0, dtype=np.int64)
+            yield FrameBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+
+    def _read(self, group: list[Block]) -> _Held:
+        """The records of the unit's ledger and ids in some extents."""
+        total = sum(block.length for block in group)
+        if total > MAX_HELD_BYTES:
+            path = self._source.uri(group[0].uri or self._unit.path)
+            words = f"{len(group)} stretches with the same entries of ledger {self._unit.ledger_id} are {total} bytes"
+            raise SourceError(path, "failed", f"{words}, more than the {MAX_HELD_BYTES} that are held at once")
+        buffers, columns, start = [], [], 0
+        for block in group:
+            path = block.uri or self._unit.path
+            buffer = self._source.read(path, block.offset, block.offset + block.length)
+            columns.append(self._records(block, buffer, path, start))
+            buffers.append(buffer)
+            start += buffer.size
+        joined = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+        return _Held(buffers[0] if len(buffers) == 1 else np.concatenate(buffers), *joined)
+
+    def _records(self, block: Block, buffer: Bytes, path: str, start: int) -> Int64s:
+        """Rows as the arrays of `_Held`, of one extent that lies at `start` of the buffer."""
+        if buffer.size < block.length:
+            found = f"the file's end after {buffer.size} bytes"
+            self._faults.add(self._fault("log_record_cut", path, block.offset, block.length, "a whole record", found))
+        state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+        state[kernel.GAP_START] = -1
+        records = np.empty((kernel.COLUMNS, buffer.size // 20 + 1), dtype=np.int64)
+        gaps = np.empty((0, 2), dtype=np.int64)  # told by the inventory
+        kernel.walk_records(buffer, block.offset, buffer.size, path.endswith(".txn"), True, state, records, gaps)
+        records = records[:, : int(state[kernel.RECORDS])]
+        entry = records[kernel.ENTRY]
+        mine = (records[kernel.LEDGER] == self._unit.ledger_id) & (entry >= self._low)
+        if self._high is not None:
+            mine &= entry < self._high
+        records = records[:, mine]
+        place = records[kernel.PLACE]
+        number = np.full(place.shape, self._paths.index(path))
+        return np.stack(
+            (records[kernel.ENTRY], records[kernel.LENGTH], place + start, records[kernel.SIZE], number,
+             place + block.offset)
+        )  # fmt: skip
+
+    def _batch(self, held: _Held) -> FrameBatch:
+        """Each entry once, by id."""
+        if self._digest is None:
+            self._settle_digest(held)
+        valid = verified(held.buffer, held.at, held.size, self._digest or "DUMMY")
+        head = kernel.HEAD_BYTES + DIGEST_BYTES[self._digest or "DUMMY"]
+        fits = held.size + kernel.SIZE_BYTES >= head
+        if not self._is_verified:
+            valid = fits
+        order = np.lexsort((self._is_journal[held.path], ~valid, ~fits, held.entry))
+        entry = held.entry[order]
+        is_first = np.diff(entry, prepend=-1) != 0
+        chosen = order[is_first]
+        self._tell_damaged(held, valid, fits)
+        if len(chosen) < len(order):
+            firsts = chosen[np.cumsum(is_first) - 1]
+            self._compare(held, firsts[~is_first], order[~is_first], valid, head)
+        chosen = self._within_end(held, chosen[fits[chosen]])
+        self._missing(held.entry[chosen], None)
+        spread = Spread(self._paths, held.path[chosen], held.offset[chosen] + head)
+        lengths = held.size[chosen] + kernel.SIZE_BYTES - head
+        return FrameBatch(
+            held.buffer, 0, held.entry[chosen], held.at[chosen] + head, lengths, self._faults.take(), spread=spread
+        )
+
+    def _settle_digest(self, held: _Held) -> None:
+        found = digest_of(held.buffer, held.at, held.size)
+        self._digest, self._is_verified = found or ("CRC32C", True)
+        if not self._is_verified:
+            expected = f"a digest of {DIGEST_BYTES[self._digest]} bytes that agrees with the bytes of some entry"
+            found_words = f"none: all are damaged, or of another password than {PASSWORD_VARIABLE} has"
+            self._faults.add(self._fault_of(held, 0, "digest_unverified", expected, found_words))
+
+    def _tell_damaged(self, held: _Held, valid: Mask, fits: Mask) -> None:
+        bad = np.flatnonzero(~valid | ~fits)
+        for at in bad[: MAX_FAULTS + 1].tolist():
+            expected = f"the {self._digest} of entry {int(held.entry[at])}"
+            self._faults.add(self._fault_of(held, at, "digest_mismatch", expected, "another one"))
+        self._faults.add_unlisted(max(0, len(bad) - MAX_FAULTS - 1))
+
+    def _compare(self, held: _Held, firsts: Int64s, copies: Int64s, valid: Mask, head: int) -> None:
+        """Copies whose digests agree must hold the same."""
+        both = valid[firsts] & valid[copies]
+        pairs = np.stack((firsts[both], copies[both]))
+        if not pairs.size:
+            return
+        differs = np.empty(pairs.shape[1], dtype=np.int64)
+        lengths = np.maximum(held.size[pairs] + kernel.SIZE_BYTES - head, 0)
+        kernel.compare_copies(held.buffer, held.at[pairs] + head, lengths, held.length[pairs], differs)
+        bad = np.flatnonzero(differs != -1)
+        for number in bad[: MAX_FAULTS + 1].tolist():
+            first, copy, at = int(pairs[0, number]), int(pairs[1, number]), int(differs[number])
+            where = f"{self._paths[int(held.path[first])]} at {int(held.offset[first])}"
+            what = f"entry {int(held.entry[copy])} as in {where}"
+            inside = head + at if at >= 0 else 28
+            found = f"another byte, {at} into the payload" if at >= 0 else "another length of the ledger"
+            self._faults.add(self._fault_of(held, copy, "copies_differ", what, found, inside))
+        self._faults.add_unlisted(max(0, len(bad) - MAX_FAULTS - 1))
+
+    def _within_end(self, held: _Held, chosen: Int64s) -> Int64s:
+        """Entries that the ledger has; what lies behind the end that was settled is of none."""
+        end = self._unit.end
+        if end is None or not len(chosen) or held.entry[chosen[-1]] < end:
+            return chosen
+        surplus = chosen[held.entry[chosen] >= end]
+        found = f"{len(surplus)} entries from {int(held.entry[surplus[0]])} on"
+        self._faults.add(self._fault_of(held, int(surplus[0]), "entry_after_end", f"{end} entries", found))
+        return chosen[held.entry[chosen] < end]
+
+    def _missing(self, entries: Int64s, end: int | None) -> None:
+        """Tell of ids that are not there, up to the last of these, or up to `end`."""
+        for gap in gaps_of(self._next, entries, end):
+            self._tell_gap(gap)
+        if len(entries):
+            self._next = int(entries[-1]) + 1
+
+    def _tell_gap(self, gap: Gap) -> None:
+        ids = f"entry {gap.first}" if gap.count == 1 else f"entries {gap.first} to {gap.last}"
+        found = f"{gap.words} ({gap.count} ids)" if gap.words else "none of them"
+        code = "entries_elsewhere" if gap.words else "entries_absent"
+        path = self._paths[0] if self._paths else self._unit.path
+        self._faults.add(Fault(code, 0, 0, 0, "entries", ids, found, b"", gap.first, path))
+
+    def _fault(self, code: str, path: str, offset: int, length: int, expected: str, found: str) -> Fault:
+        return Fault(code, offset, offset, length, "record", expected, found, b"", None, path)
+
+    def _fault_of(
+        self, held: _Held, at: int, code: str, expected: str, found: str, inside: int = kernel.HEAD_BYTES
+    ) -> Fault:
+        """A fault in one record, `inside` bytes from its first one on."""
+        place, size = int(held.offset[at]), int(held.size[at]) + kernel.SIZE_BYTES
+        begin = int(held.at[at]) + inside
+        context = held.buffer[begin : begin + min(CONTEXT_BYTES, max(size - inside, 0))].tobytes()
+        path = self._paths[int(held.path[at])]
+        return Fault(code, place, place + inside, size, "record", expected, found, context, int(held.entry[at]), path)
+
+
+def _overlapping(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
+    """Extents in groups: those of one group overlap in ids, or are joined by others that do."""
+    group: list[Block] = []
+    last = -1
+    for block in sorted(blocks, key=lambda one: (one.first_entry_id, one.uri or "", one.offset)):
+        if group and block.first_entry_id > last:
+            yield group
+            group = []
+        group.append(block)
+        last = max(last, block.last_entry_id if block.last_entry_id is not None else block.first_entry_id)
+    if group:
+        yield group

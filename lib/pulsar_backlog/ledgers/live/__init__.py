@@ -1,0 +1,1 @@
+"""Ledgers of topics that a live broker serves, read entry by entry without a trace."""

@@ -1,0 +1,136 @@
+"""What one stored thing is to the broker, by what saved admin JSON knows of its ledger and topic.
+
+Only two verdicts ever mean that no broker needs it: `leftover` and `trimmed`. Both rest on facts that do not change
+any more, however old the saved metadata are: an offload that is complete stays so, and what was cut off the front of a
+topic does not come back. Everything that could be otherwise gets a verdict of its own, and stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
+from pulsar_backlog.counting import counted
+from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.reconciliation.values import Judged, Stored
+
+_WHOLE_FAULTS = frozenset(("S06",))
+"""Findings about a copy that do not make it less than whole: that there are several."""
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What saved admin JSON says, looked up by ledger and topic.
+
+    Attributes:
+        records: of ledgers that one topic alone claims.
+        topics: by full name.
+        disputed: ledgers that two topics claim.
+        compacted: topics by the ledger that holds their compacted view.
+    """
+
+    records: dict[int, LedgerRecord] = field(default_factory=dict)
+    topics: dict[str, TopicState] = field(default_factory=dict)
+    disputed: frozenset[int] = frozenset()
+    compacted: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: ClusterState) -> Knowledge:
+        """What a folder of saved admin JSON says."""
+        ledgers = (ledger for topic in state.topics.values() for ledger in topic.ledgers)
+        records = {ledger.ledger_id: ledger for ledger in ledgers if ledger.ledger_id not in state.disputed}
+        compacted = {one.compacted_ledger_id: one.topic for one in state.topics.values() if one.compacted_ledger_id}
+        return cls(records, dict(state.topics), state.disputed, compacted)
+
+
+def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
+    """What `one` is, of all that is stored of its ledger."""
+    if one.kind == "bookies":
+        return Judged("bookkeeper", "Files of bookies hold it, with other ledgers: BookKeeper alone may delete there.")
+    if one.kind == "streaming":
+        return Judged(
+            "undecided", "Streaming offload: metadata name its objects as segments, which no admin JSON shows."
+        )
+    if one.ledger_id in known.disputed:
+        return Judged("undecided", "Two topics claim this ledger, so nothing that is said of it can be relied on.")
+    if one.ledger_id in known.compacted:
+        topic = known.compacted[one.ledger_id]
+        return Judged("compacted", f"The compacted view of {topic} has this ledger: brokers do not offload those.")
+    record = known.records.get(one.ledger_id)
+    if record is None:
+        return _without_record(one, known)
+    if one.topic is not None and one.topic != record.topic:
+        return Judged("undecided", f"The objects name another topic than the metadata, which name {record.topic}.")
+    if record.uuid is None:
+        return _without_uuid(record)
+    if one.uuid == record.uuid.lower():
+        return _named(one, record)
+    return _other_attempt(one, attempts, record)
+
+
+def _without_record(one: Stored, known: Knowledge) -> Judged:
+    """What no topic's list of ledgers has."""
+    if one.topic is None:
+        return Judged("undecided", "Nothing names the topic of this ledger, and no saved list of ledgers has it.")
+    topic = known.topics.get(one.topic)
+    if topic is None or not topic.ledgers:
+        said = "was deleted, belongs to another cluster, or was not saved"
+        return Judged("unknown_topic", f"The saved metadata hold no ledgers of this topic: it {said}.")
+    listed = [ledger.ledger_id for ledger in topic.ledgers]
+    if one.ledger_id < min(listed):
+        return Judged("trimmed", f"The topic begins at ledger {min(listed)} now: the broker has deleted this one.")
+    if one.ledger_id > max(listed):
+        return Judged("newer", f"The topic's saved list ends at ledger {max(listed)}: this one may have come since.")
+    return Judged("unlisted", "The topic's saved list has ledgers before and after this one, and not this one.")
+
+
+def _without_uuid(record: LedgerRecord) -> Judged:
+    if record.complete is False:
+        return Judged("doubtful", "The saved metadata know no offload of this ledger: one may have begun since.")
+    return Judged("undecided", "The saved metadata do not name the offload attempt: internal-info of the topic does.")
+
+
+def _named(one: Stored, record: LedgerRecord) -> Judged:
+    if one.kind == "upload":
+        return Judged("doubtful", "The metadata name this very attempt, whose upload was never finished.")
+    if record.complete:
+        return Judged("current", "The broker reads this copy.")
+    return Judged("unfinished", "The metadata name this attempt and do not call it complete: it goes on, or failed.")
+
+
+def _other_attempt(one: Stored, attempts: Sequence[Stored], record: LedgerRecord) -> Judged:
+    """A copy, or upload, of a ledger for which the metadata name another attempt."""
+    if not record.complete:
+        return Judged("doubtful", "The metadata call no attempt complete: this one may be, or become, the one.")
+    uuid = (record.uuid or "").lower()
+    named = [found for found in attempts if found.uuid == uuid and found.examined is not None]
+    if len(named) != 1 or named[0].examined is None:
+        many = counted(len(named), "copy of it is", "copies of it are")
+        return Judged("rescue", f"The broker reads attempt {uuid}, and {many} here: this may be the last one.")
+    current = named[0].examined
+    if current.status != "ok" or not named[0].has_index or set(current.faults) - _WHOLE_FAULTS:
+        return Judged("rescue", f"The copy that the broker reads ({uuid}) is not whole: this one may be.")
+    doubt = _doubt(one, named[0], current)
+    if doubt:
+        return Judged("doubtful", doubt, current.copy)
+    return Judged("leftover", f"The broker reads attempt {uuid}, which is here and whole.", current.copy)
+
+
+def _doubt(one: Stored, named: Stored, current: LedgerCopy) -> str | None:
+    """Why another attempt could be more than a leftover of an earlier one, or None."""
+    if one.examined is None:
+        return None  # parts of an upload were never an object
+    if one.examined.managed_ledger is None or one.examined.managed_ledger != current.managed_ledger:
+        return "Nothing says that it is of the same topic as the copy that the broker reads."
+    if not one.has_index:
+        return None  # no broker can have completed it
+    if (one.examined.expected_entries, one.examined.expected_bytes) != (
+        current.expected_entries,
+        current.expected_bytes,
+    ):
+        return "It promises other entries or bytes than the copy that the broker reads: it is no retry of the same."
+    first = current.first_written_ms
+    if first is None or one.last_written_ms is None or one.last_written_ms >= first:
+        return "It has an index, and was not written before the copy that the metadata name: it may be the newer one."
+    return None

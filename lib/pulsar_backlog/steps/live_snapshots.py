@@ -1,0 +1,130 @@
+"""A snapshot of live topics at both ends of an audit: the first says what is read, and what cursors were then.
+
+Both stay in `OUT/live/begin` and `OUT/live/end`, as `pulsar-backlog snapshot` saves them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+from pulsar_backlog.arguments import live_of
+from pulsar_backlog.cluster.admin_http import AdminHttp
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_topics
+from pulsar_backlog.cluster.snapshot import named_files, save_cluster, save_topics
+from pulsar_backlog.cluster.snapshot_index import INDEX_NAME, open_index
+from pulsar_backlog.cluster.values import ClusterState, TopicState
+from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.ledgers.live.place import LivePlace, access_of
+from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.storage.places import local_out
+
+_FOLDER, _BEGIN, _END = "live", "begin", "end"
+_PARALLEL = 4
+
+
+def with_snapshot(options: Options) -> dict[str, object]:
+    """What becomes of the options of an audit that reads live topics and names no snapshot: one is taken and named.
+
+    Raises:
+        UsageError: there is no such topic, or the cluster cannot be reached.
+    """
+    live = live_of(options)
+    if live is None or options.admin is not None:
+        return {}
+    out = local_out(options.out or "")
+    if out is None:
+        raise UsageError(
+            f"--out {options.out} is no local folder, where the snapshot of the cluster is kept: make one with "
+            "pulsar-backlog snapshot, and name its folder with --admin"
+        )
+    folder = out / _FOLDER / _BEGIN
+    with claimed(options.out, "pulsar-backlog audit"):
+        try:
+            topics = _take(live, options.topic or ("*",), folder)
+            LivePlace(live).knock(topics[0])
+        except SourceError as error:
+            raise UsageError(str(error)) from None
+    return {"admin": str(folder), **_named(topics, options.topic)}
+
+
+def _named(topics: Sequence[str], globs: tuple[str, ...] | None) -> dict[str, tuple[str, ...]]:
+    """The option `topic` that names also the partitions of topics that were named without a number."""
+    if globs is None:
+        return {}
+    scope = Scope(globs)
+    return {"topic": (*globs, *(escape(topic) for topic in topics if not scope.names(topic)))}
+
+
+def findings_of_end(options: Options) -> list[Finding]:
+    """Take the second snapshot of an audit that took a first one; what moved between them."""
+    live = live_of(options)
+    begin = Path(options.admin or "")
+    if live is None or begin.parts[-2:] != (_FOLDER, _BEGIN):
+        return []
+    end = begin.with_name(_END)
+    try:
+        _take(live, options.topic or ("*",), end)
+    except (SourceError, UsageError) as error:
+        words = f"The cluster could not be asked again when its entries were read: {error}"
+        return [Finding("S02", "live", words, incomplete=True)]
+    return list(_moved(read_cluster_state(begin, {}), read_cluster_state(end, {})))
+
+
+def _take(live: Live, globs: Sequence[str], folder: Path) -> list[str]:
+    """Save a snapshot in place of an earlier one; the topics that it is of."""
+    with closing(AdminHttp(live.admin_url, access_of(live))) as http:
+        rest = AdminRest(http)
+        topics = wanted_topics(rest, globs)
+        if not topics:
+            raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
+        if (folder / INDEX_NAME).is_file():
+            shutil.rmtree(folder)
+        index = open_index(folder, http.url, tuple(globs), _now_ms())
+        save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
+        for _ in save_topics(rest, folder, index, named_files(topics), _PARALLEL, _now_ms):
+            pass
+        index.finish(_now_ms())
+    if len(index.failed) == len(topics):
+        raise UsageError(str(index.failed[0].note))
+    return topics
+
+
+def _moved(begin: ClusterState, end: ClusterState) -> Iterator[Finding]:
+    changes = {topic: _change(before, end.topics.get(topic)) for topic, before in begin.topics.items()}
+    said = [f"{topic}: {words}" for topic, words in changes.items() if words]
+    if said:
+        words = f"Topics that moved while they were read: {len(said)}."
+        yield Finding("S41", "live", words, count=len(said), evidence=tuple(said[:MAX_EVIDENCE]))
+
+
+def _change(before: TopicState, after: TopicState | None) -> str:
+    """What changed on a topic, in words; empty when nothing did."""
+    if after is None:
+        return "it is gone"
+    said = []
+    if before.last_confirmed != after.last_confirmed and after.last_confirmed:
+        said.append("last entry now {}:{}".format(*after.last_confirmed))
+    cursors = {cursor.name: (cursor.mark_delete, cursor.ranges) for cursor in _cursors(before)}
+    moved = [one.name for one in _cursors(after) if cursors.get(one.name) != (one.mark_delete, one.ranges)]
+    if moved:
+        said.append(f"cursors that moved: {len(moved)}")
+    return ", ".join(said)
+
+
+def _cursors(topic: TopicState) -> Iterator[Any]:
+    return (cursor for cursor in topic.cursors if cursor.source == "stats_internal")
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,89 @@
+"""Small tables in a local folder: their rows are held by this process, and handed from job to job.
+
+An audit asks hundreds of small questions of tables of a few hundred rows. Delta's Spark reader and writer plan several
+queries for each; here a table is read once from its files and written as one file and one commit. What is larger than
+the bounds below goes through Spark, behind the same functions (`storage/delta.py`).
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pulsar_backlog.storage.local_log import LocalLog
+from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.tables import Table
+from pulsar_backlog.tables.arrow import arrow_schema
+
+MAX_ROWS = 50_000
+"""Rows of a table that is held, at most."""
+MAX_BYTES = 4 * 1024 * 1024
+"""Bytes of its files, at most."""
+NEVER = ("entries", "messages")
+"""Tables that are not held: one is only counted, the other has payloads, so that its rows may be large."""
+MAX_TABLES = 64
+"""Tables held at once: those of two audits."""
+
+
+@dataclass(frozen=True)
+class _Held:
+    identity: tuple[str, int]
+    rows: pa.Table
+
+
+_held: OrderedDict[Path, _Held] = OrderedDict()
+
+
+def table_folder(out: str, table: Table) -> Path | None:
+    """The local folder of a table; None where it lies elsewhere, and where delta-rs does not find it.
+
+    delta-rs takes `%` in a path for the beginning of an escape, behind links too; Spark does not.
+    """
+    folder = local_out(table_path(out, table))
+    return None if folder is None or "%" in str(folder.resolve()) else folder
+
+
+def held_rows(out: str, table: Table) -> pa.Table | None:
+    """All rows of a small table, in columns of the contract; None where the table is large or not in a local folder.
+
+    A table that was never written has no rows.
+
+    Raises:
+        SourceError: the table is there and its log or files cannot be read.
+    """
+    folder = table_folder(out, table)
+    return None if folder is None else rows_in(LocalLog(folder), table)
+
+
+def rows_in(log: LocalLog, table: Table) -> pa.Table | None:
+    """The same of a table whose log is open."""
+    identity = log.identity
+    known = _held.get(log.folder)
+    if known is not None and known.identity == identity:
+        return known.rows
+    files = log.files()
+    if table.name in NEVER or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
+        return None
+    schema = arrow_schema(table)
+    read = [pq.read_table(log.folder / path, partitioning=None) for path, _size, _rows in files]
+    rows = pa.concat_tables([one.select(schema.names).cast(schema) for one in read] or [schema.empty_table()])
+    hold(log.folder, identity, rows)
+    return rows
+
+
+def hold(folder: Path, identity: tuple[str, int], rows: pa.Table) -> None:
+    """Keep the rows of a table at hand for who asks next."""
+    _held[folder] = _Held(identity, rows)
+    _held.move_to_end(folder)
+    while len(_held) > MAX_TABLES:
+        _held.popitem(last=False)
+
+
+def _is_small(files: list[tuple[str, int, int | None]]) -> bool:
+    rows = [rows for _path, _size, rows in files]
+    known = [count for count in rows if count is not None]
+    return len(known) == len(rows) and sum(known) <= MAX_ROWS and sum(size for _path, size, _rows in files) <= MAX_BYTES

@@ -1,0 +1,150 @@
+"""Live topics as a source: read as they are stored, without a trace, audited and repaired without any bucket."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pulsar
+import pytest
+from pulsar import ConsumerType, InitialPosition
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.commands.repair_plan import run_plan
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.live.place import LivePlace
+from pulsar_backlog.ledgers.live.service import Live
+from pulsar_backlog.ledgers.live.values import Hidden
+from pulsar_backlog.ledgers.store import open_source
+from pulsar_backlog.wire.names import managed_ledger_of_topic
+from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
+from tests.auditing import rows_of
+from tests.broker.conftest import Admin
+from tests.broker.process import Broker
+from tests.broker.publishing import batch, chunks, message, publish
+from tests.broker.repairing import repair, said_by
+from tests.ledgers.encoding import offload
+from tests.ledgers.sources import put
+from tests.scanning.scans import scanned
+from tests.wire.encode import entry
+
+MARKER_TYPE = 10
+LOCATION = ("cluster", "uri", "offset", "inner_offset", "block_length")
+TEN_MINUTES_MS = 600_000
+
+Entries = list[tuple[MessageMetadata, bytes]]
+
+
+def marker(sequence_id: int) -> tuple[MessageMetadata, bytes]:
+    metadata, payload = message(sequence_id, b"")
+    metadata.marker_type = MARKER_TYPE
+    return metadata, payload
+
+
+def place_of(broker: Broker, **fields: Any) -> LivePlace:
+    given = {"service_url": broker.service_url, "admin_url": broker.admin_url, "token_file": str(broker.token_file)}
+    return LivePlace(Live(**{**given, "max_rate": 1 << 40, **fields}))
+
+
+def bodies(entries: Iterable[tuple[MessageMetadata, bytes]]) -> list[bytes]:
+    return [entry(metadata.SerializeToString(), payload) for metadata, payload in entries]
+
+
+def subscriptions(admin: Admin, topic: str) -> list[str]:
+    return sorted(admin.get(topic, "stats")["subscriptions"])
+
+
+def test_a_stalled_topic_is_audited_and_drained_without_a_bucket(
+    broker: Broker, admin: Admin, client: pulsar.Client, topic: str, tmp_path: Path, spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    entries: Entries = [
+        message(0, b"zero"), batch(1, [b"a", b"b", b"c"]), marker(2), *chunks(3, os.urandom(900), 3, [0, 1, 2]),
+        *chunks(6, os.urandom(900), 3, [0, 1]),  # its producer went on
+        message(8, b"after"), marker(9),
+    ]  # fmt: skip
+    for metadata, _ in entries:
+        metadata.publish_time -= TEN_MINUTES_MS
+    positions = publish(broker, topic, entries)
+    ledger = positions[0][0]
+    stalled = client.subscribe(topic, "s", consumer_type=ConsumerType.Shared, initial_position=InitialPosition.Earliest)
+    for _ in range(6):
+        stalled.acknowledge(stalled.receive(5000))
+    stalled.close()
+    before = admin.cursors(topic)
+    out = tmp_path / "out"
+    code, said = said_by([
+        "audit", broker.service_url, "--admin-url", broker.admin_url, "--token-file", str(broker.token_file),
+        "--topic", topic, "--out", str(out), "--cluster", "live", "--fail-on", "never",
+    ])  # fmt: skip
+    assert code == 0, said
+    assert (admin.cursors(topic), subscriptions(admin, topic)) == (before, ["s"])  # nothing stays, nothing moved
+
+    # The same ledger as an offloader stores it is the oracle; markers are named, and are no holes.
+    managed = managed_ledger_of_topic(topic)
+    put(tmp_path / "objects", offload(bodies(entries), managed_ledger=managed), ledger)
+    oracle, _, _ = scanned(open_source(str(tmp_path / "objects")))
+    hidden = [n for n, (metadata, _) in enumerate(entries) if metadata.HasField("marker_type")]
+    live = [{k: v for k, v in row.items() if k not in LOCATION} for row in rows_of(out, "entries")]
+    assert live == [
+        {k: v for k, v in row.items() if k not in LOCATION} for row in oracle[ledger] if row["entry_id"] not in hidden
+    ]
+    rejects = rows_of(out, "rejects", "entry_id", "scope", "code")
+    assert [(row["entry_id"], row["scope"], row["code"]) for row in rejects] == [
+        (n, "hidden", "live_marker") for n in hidden
+    ]
+    findings = {row["code"] for row in rows_of(out, "findings", "code")}
+    assert findings >= {"C06", "C24", "S40"}
+    assert not findings & {"S13", "S16", "E02", "S41"}
+    (stall,) = rows_of(out, "stalls")
+    stuck = [(one["ledger_id"], one["entry_id"]) for one in stall["unacked_positions"]]
+    assert (stall["subscription"], stall["kind"], stuck) == ("s", "orphan_hole", [(ledger, 6), (ledger, 7)]), stall
+
+    capsys.readouterr()
+    assert run_plan({"out": str(out), "cluster": "live", "accept_unsure": "likely"}, None) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    plan = Path(told[0]["folder"])
+    assert [one["kind"] for one in told if one["record"] == "repair_action" and one["kind"] != "settings"] == [
+        "acknowledge"
+    ]
+    assert repair(broker, "apply", plan, "--yes")[0] == 0
+    assert [row["result"] for row in repair(broker, "verify", plan)[1] if row["kind"] != "settings"] == ["verified"]
+    assert admin.get(topic, "stats")["subscriptions"]["s"]["msgBacklog"] == 0
+
+
+def test_reading_goes_on_over_an_unload_and_cut_connections(broker: Broker, admin: Admin, topic: str) -> None:
+    entries = [message(n, os.urandom(3000)) for n in range(300)]
+    ledger = publish(broker, topic, entries)[0][0]
+    reading = place_of(broker).entries(f"{topic}/{ledger}", 0, 299, 100_000)  # few permits: it is met in the middle
+    found = [next(reading) for _ in range(20)]
+    admin.request("PUT", f"/v2/{topic.replace('://', '/')}/unload")
+    found += list(reading)
+    assert found == list(enumerate(bodies(entries)))
+    assert subscriptions(admin, topic) == []
+
+
+def test_the_same_over_tls_and_who_may_not(broker: Broker, topic: str) -> None:
+    entries = [message(n, b"%d" % n) for n in range(5)]
+    ledger = publish(broker, topic, entries)[0][0]
+    keys, path = broker.identity, f"{topic}/{ledger}"
+    with_tls = {"service_url": broker.service_tls_url, "admin_url": broker.admin_tls_url, "ca_file": str(keys.ca)}
+    assert list(place_of(broker, **with_tls).entries(path, 0, 4, 100)) == list(enumerate(bodies(entries)))
+    with pytest.raises(SourceError, match="permission_denied"):
+        list(place_of(broker, token_file=str(keys.token("nobody"))).entries(path, 0, 4, 100))
+    with pytest.raises(SourceError, match="no TLS"):
+        place_of(broker, **{**with_tls, "ca_file": None}).knock(topic)
+
+
+def test_a_ledger_that_is_gone_and_a_range_beyond_the_end(broker: Broker, admin: Admin, topic: str) -> None:
+    ledger = publish(broker, topic, [message(n, b"%d" % n) for n in range(3)])[0][0]
+    with pytest.raises(SourceError, match="entry 999999:0"):
+        list(place_of(broker, timeout_seconds=1).entries(f"{topic}/999999", 0, 2, 100))
+    assert not any(isinstance(one, Hidden) for one in place_of(broker).entries(f"{topic}/{ledger}", 0, 2, 100))
+    code, said = said_by([
+        "audit", broker.service_url, "--admin-url", broker.admin_url, "--token-file", str(broker.token_file),
+        "--topic", "lab/live/there-is-none-*", "--out", "/nonexistent",
+    ])  # fmt: skip
+    assert (code, len(said)) == (2, 1)

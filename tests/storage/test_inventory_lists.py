@@ -1,0 +1,117 @@
+"""`pulsar-backlog inventory`: what may go is on a list only where the copy that stays was scanned and is whole."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pulsar_backlog.cli import run_cli
+from tests.small_tables import NOON, write_tables
+
+GIB = 1024**3
+LEDGER = {
+    "copy": "x",
+    "selected": True,
+    "expected_entries": 3,
+    "expected_bytes": 9,
+    "data_bytes": 200,
+    "data_etag": "e",
+}
+SCAN = {
+    "copy": "x", "complete": True, "frames": 3, "decoded": 3, "entry_bytes": 9, "data_bytes": 200, "data_etag": "e",
+}  # fmt: skip
+LEFTOVER = {
+    "copy": "y", "kind": "jcloud", "verdict": "leftover", "leaks": True, "current_copy": "x", "bytes": 2 * GIB,
+    "objects": ["y-1", "y-1-index"],
+}  # fmt: skip
+TRIMMED = {
+    "ledger_id": 2, "copy": "z", "kind": "jcloud", "verdict": "trimmed", "leaks": True, "needs_sole_owner": True,
+    "bytes": GIB, "objects": ["z-2"],
+}  # fmt: skip
+CURRENT = {"copy": "x", "kind": "jcloud", "verdict": "current", "bytes": 5 * GIB, "objects": ["x-1", "x-1-index"]}
+RUN = {"cluster": "default", "run_id": "1", "job": "inventory_ledgers", "source": "s3://box/p", "started": NOON}
+
+
+def audited(out: Path, scan: dict[str, Any]) -> Path:
+    ours = {"cluster": "default"}
+    ledgers = [{**ours, "ledger_id": 0, **LEDGER}]
+    inventory = [{**ours, "ledger_id": 0, **row} for row in (LEFTOVER, CURRENT)] + [{**ours, **TRIMMED}]
+    other = {"cluster": "other", "ledger_id": 9, **TRIMMED, "needs_sole_owner": False, "objects": ["other-cluster"]}
+    scans = [{**ours, "ledger_id": 0, **SCAN, **scan}]
+    return write_tables(out, runs=[RUN], ledgers=ledgers, scans=scans, inventory=[*inventory, other])
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], out: Path, *options: str
+) -> tuple[dict[str, Any], list[str]]:
+    """What the command says, and the keys on its lists."""
+    folder = out / "lists"
+    argv = ["pulsar-backlog", "inventory", str(out), "--delete-list", str(folder), *options]
+    monkeypatch.setattr(sys, "argv", argv)
+    with pytest.raises(SystemExit) as ended:
+        run_cli()
+    assert ended.value.code in (0, None)
+    said = json.loads(capsys.readouterr().out)
+    keys = [item["Key"] for file in sorted(folder.glob("*.json")) for item in json.loads(file.read_text())["Objects"]]
+    return said, keys
+
+
+def test_what_is_listed_and_what_it_costs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said, keys = asked(monkeypatch, capsys, audited(tmp_path, {}), "--price-per-gib-month", "0.5")
+    assert keys == ["p/y-1", "p/y-1-index"]
+    lines = {line["verdict"]: (line["copies"], line["per_month"], line["stays"]) for line in said["lines"]}
+    assert lines == {
+        "current": (1, 2.5, "needed"),
+        "leftover": (1, 1.0, None),
+        "trimmed": (1, 0.5, "owner"),
+    }
+    assert (said["source"], said["listed_objects"]) == ("s3://box/p", 2)
+    assert "--bucket box" in said["commands"][0]
+
+
+def test_with_the_word_of_the_owner(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, keys = asked(monkeypatch, capsys, audited(tmp_path, {}), "--sole-owner")
+    assert sorted(keys) == ["p/y-1", "p/y-1-index", "p/z-2"]
+
+
+@pytest.mark.parametrize(
+    "scan",
+    [
+        {"copy": "another"},  # it was never scanned
+        {"complete": False},
+        {"rejected": 1},
+        {"checksum_mismatch": 1},
+        {"structure_faults": 1},
+        {"order_faults": 1},
+        {"frames": 2},
+        {"entry_bytes": 8},
+        {"data_bytes": 199},  # the object was changed after its scan
+        {"data_etag": "f"},
+        {"cluster": "other"},
+    ],
+)
+def test_a_copy_that_may_be_the_last_whole_one_is_not_listed(
+    scan: dict[str, Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    said, keys = asked(monkeypatch, capsys, audited(tmp_path, scan))
+    assert keys == []
+    assert {line["verdict"]: line["stays"] for line in said["lines"]}["leftover"] == "scan"
+
+
+def test_without_an_inventory(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    write_tables(tmp_path, runs=[{**RUN, "cluster": "other"}])
+    monkeypatch.setattr(sys, "argv", ["pulsar-backlog", "inventory", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        run_cli()
+    assert ended.value.code == 2
+    assert "audit it first" in capsys.readouterr().err
