@@ -39,12 +39,12 @@ class TableLog:
         return int(self._snapshot.version())
 
     @property
-    def size_bytes(self) -> int | None:
-        """Bytes of the table's files as the checksum of its version tells, 0 of no table; None where there is none."""
+    def size_bytes(self) -> int:
+        """Bytes of the files, 0 of no table. The checksum of its version tells them at once; else a Spark job does."""
         if self.version < 0:
             return 0
         checksum = self._snapshot.checksumOpt()
-        return int(checksum.get().tableSizeBytes()) if checksum.isDefined() else None
+        return int(checksum.get().tableSizeBytes() if checksum.isDefined() else self._snapshot.sizeInBytes())
 
     @property
     def schema(self) -> StructType:

@@ -124,7 +124,7 @@ def start_session(app: str, out: str | None = None, others: Sequence[str | None]
     session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
     if needs_s3a:
         s3a.connect(session, places, own_machine=not _is_submitted())
-    entries_bytes = 0 if out is None else entries_bytes_of(session, out) or 0
+    entries_bytes = 0 if out is None else entries_bytes_of(session, out)
     _suit(session, entries_bytes)
     on_disk = out is not None and tasks_share_disk()
     few = on_disk and is_small_work(out or "", HELD_WORK_BYTES)
@@ -164,8 +164,8 @@ def is_small_work(out: str, limit_bytes: int) -> bool:
     return all(total <= limit_bytes for total in accumulate(sizes))
 
 
-def entries_bytes_of(session: SparkSession, out: str) -> int | None:
-    """Bytes of the table `entries` in `out`, 0 where it is not there yet; None where nobody knows."""
+def entries_bytes_of(session: SparkSession, out: str) -> int:
+    """Bytes of the table `entries` in `out`, 0 where it is not there yet."""
     folder = local_out(out)
     if folder is None:
         return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
