@@ -79,8 +79,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-stores test-browser need-chromium bench
-check: lint test-airflow test-broker test-stores test-browser test ## Everything CI runs, in the same order
+.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
+check: lint test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check
@@ -103,6 +103,10 @@ test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (3
 test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob, fetched once into .cache/ (needs Node and Go)
 	$(PY) -m tests.stores.installed
 	PULSAR_BACKLOG_TEST_STORES=1 $(PY) -m pytest tests/stores $(ARGS)
+
+test-cluster: setup .venv-airflow/.installed ## Jobs on a Spark cluster on loopback, results on an S3 server, both started and ended here
+	$(PY) -m pulsar_backlog.storage.jars s3a > /dev/null
+	PULSAR_BACKLOG_TEST_CLUSTER=1 $(PY) -m pytest tests/spark_cluster $(ARGS)
 
 need-chromium:
 	@command -v "$${CHROMIUM:-chromium}" chromium-browser google-chrome >/dev/null || { \

@@ -18,16 +18,16 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
-from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary, topic_summary
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.delta import logged_rows, read_table, replace_rows, small_rows
-from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "check_quality"
+DATA_DOCS, FRONT_PAGE = "data_docs", "index.html"
 INPUTS = ("ledgers", "scans", "ledger_facts", "entries", "rejects", "chunked_messages", "chunks", "findings")
 
 
@@ -44,15 +44,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run_rules(context: JobContext) -> JobResult:
     """Check the summaries, write results and Data Docs."""
     out = context.out
-    folder = local_out(out)
-    if folder is None:
-        raise UsageError(f"--out {out}: Data Docs are written to a local folder; give one")
+    files = beside(out)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
-    if is_unchanged(context, digest) and (folder / "data_docs" / "index.html").exists():
+    if is_unchanged(context, digest) and files.exists(f"{DATA_DOCS}/{FRONT_PAGE}"):
         return JobResult(digest, changed=False)
     rules = load_rules(home() / "conf" / "quality")
-    results = check(rules, summaries(context), folder / "data_docs")
+    with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
+        results = check(rules, summaries(context), pages)
     rows = [{"cluster": context.cluster} | result for result in results]
     replace_rows(context.spark, rows, out, TABLES["quality_results"], context.mine)
     return JobResult(digest, rows={"quality_results": len(rows)})

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -22,14 +21,14 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.applying.journal import open_journal
 from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.repair.planning.folder import store_plan
+from pulsar_backlog.repair.values import PLAN_NAME
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
-from pulsar_backlog.whole_files import replacing
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")
@@ -47,24 +46,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     """Make the plan, hand what it says to `use`, and write it; a plan without actions is not written."""
-    folder = local_out(context.out)
-    if folder is None:
-        raise UsageError(f"--out {context.out}: the plan is written to a local folder; give one")
     if not context.has("stalls"):
         raise UsageError(f"{context.out} says nothing of subscriptions: audit with --admin first")
     sources = PlanTables(context)
     planned = sources.planned()
     inputs = {name: context.version(name) for name in (*INPUTS, "messages")}
     digest = fingerprint(context.options, {"plan": planned.plan.plan_id, **inputs})
-    at = folder / PLANS / planned.plan.plan_id
+    files, name = beside(context.out), f"{PLANS}/{planned.plan.plan_id}"
     held = held_back_rows(planned)
     if not planned.plan.actions:
         use(PlanView(planned.plan.plan_id, None, "planned", (), held, planned.left_off))
         return JobResult(digest)
-    is_new = not at.is_dir()
-    store_plan(at, planned, sources.payloads(planned))
-    rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
-    use(PlanView(planned.plan.plan_id, str(at), plan_state(rows), tuple(rows), held, planned.left_off))
+    is_new = not files.exists(f"{name}/{PLAN_NAME}")
+    with files.folder(name, last=PLAN_NAME) as at:
+        store_plan(at, planned, sources.payloads(planned))
+        rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
+    use(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off))
     known = plan_row(context.spark, context.out, context.cluster, planned.plan.plan_id)
     if is_new or known is None:
         write_trail(context.spark, context.out, row_of(context, planned, rows, held, inputs), rows)
@@ -75,9 +72,7 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
 
 def write_page(spark: SparkSession, out: str, cluster: str) -> None:
     """The page that shows all plans and what was done about them."""
-    path = Path(local_out(out) or out) / PAGE_NAME
-    with replacing(path) as part:
-        part.write_text(render_repairs(cluster, *history(spark, out, cluster)), encoding="utf-8")
+    beside(out).write(PAGE_NAME, render_repairs(cluster, *history(spark, out, cluster)))
 
 
 if __name__ == "__main__":

@@ -12,14 +12,12 @@ import json
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
-from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.report import rows as queries
 from pulsar_backlog.json_text import to_json
@@ -30,16 +28,16 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.delta import read_table
 from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
-from pulsar_backlog.whole_files import replacing
 
 JOB = "write_report"
+PAGE, RESULT = "report.html", "result.json"
 INPUTS = tuple(name for name in TABLES if name != "runs")
 Row = dict[str, Any]
 QUERIES_AT_ONCE = 4
@@ -76,20 +74,18 @@ def show_again(saved: Saved, as_json: bool = False) -> None:
 
 def write(context: JobContext, use: Callable[[ReportModel], None], again: Callable[[Saved], None]) -> JobResult:
     """Hand the report's model to `use` and write the files; if nothing changed, hand `again` the last verdict."""
-    folder = local_out(context.out)
-    if folder is None:
-        raise UsageError(f"--out {context.out}: the report is written to a local folder; give one")
+    files = beside(context.out)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
-    page, repairs, result = folder / "report.html", folder / PAGE_NAME, folder / "result.json"
-    if page.exists() and repairs.exists() and result.exists() and is_unchanged(context, digest):
-        again(verdict_again(json.loads(result.read_text(encoding="utf-8")), context.options.fail_on))
+    if is_unchanged(context, digest) and all(map(files.exists, (PAGE, PAGE_NAME, RESULT))):
+        again(verdict_again(json.loads(files.read(RESULT)), context.options.fail_on))
         return JobResult(digest, changed=False)
     report = model_of(context)
     use(report)
-    _write(repairs, render_repairs(context.cluster, *history(context.spark, context.out, context.cluster)))
-    _write(page, render(report))
-    _write(result, to_json(result_json(report), indent=1) + "\n")
+    repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
+    files.write(PAGE_NAME, repairs)
+    files.write(PAGE, render(report))
+    files.write(RESULT, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)
 
 
@@ -197,12 +193,6 @@ def _sizes(context: JobContext, tables: Mapping[str, DataFrame], known: Collecti
     counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
     entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
     return {name: entries if name == "entries" else rows for name, rows in counted.items()}
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file in one step, so that nobody reads half a report."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,10 +19,9 @@ NOT_COMPARED = {"runs"}
 SHOWN = 5
 
 
-def rows_of(folder: Path) -> Counter[str]:
+def rows_of(table: DeltaTable) -> Counter[str]:
     """The rows of a Delta table as texts, each with how often it occurs."""
-    table = DeltaTable(folder).to_pyarrow_table()
-    rows = table.to_pylist(maps_as_pydicts="strict")
+    rows = table.to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
     return Counter(json.dumps(row, sort_keys=True, default=str) for row in rows)
 
 
@@ -33,7 +32,7 @@ def differing(before: Path, after: Path) -> int:
         say(f"{name}: only {'before' if name in names[0] else 'after'}")
     total = 0
     for name in sorted((names[0] & names[1]) - NOT_COMPARED):
-        one, other = (rows_of(out / "tables" / name) for out in (before, after))
+        one, other = (rows_of(DeltaTable(out / "tables" / name)) for out in (before, after))
         gone, new = one - other, other - one
         say(f"{name}: {one.total()} rows before, {other.total()} after, {gone.total()} gone, {new.total()} new")
         for sign, rows in (("-", gone), ("+", new)):

@@ -33,14 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all jobs of this run find; a run that asks for none starts no JVM."""
-    from pulsar_backlog.storage.session import start_session
+    from pulsar_backlog.storage.session import choose, start_session
 
+    choose({"spark.sql.shuffle.partitions": "2"})
     root = Path(__file__).parents[1]
     with pytest.MonkeyPatch.context() as patch:
         # The JVM hands it on to Spark's workers, which do not see what pytest put on this process's path.
         patch.setenv("PYTHONPATH", os.pathsep.join([str(root / "lib"), str(root)]))
         session = start_session("tests", str(root / "none"))
-    session.conf.set("spark.sql.shuffle.partitions", "2")
     yield session
     session.stop()
 

@@ -1,26 +1,114 @@
 """One DAG per pipeline of `pipelines.yaml`, one SparkSubmitOperator task per job, in the file's order.
 
 Importing reads that one file and nothing else; it needs the `pulsar_backlog` package on the path, but not
-what the jobs need (Spark, numba): those belong to the Python that the Spark connection starts.
+what the jobs need (Spark, numba): those belong to the Python that the tasks start.
 
-Before the first run: a Spark connection `spark_default`, and the Airflow variables `pulsar_backlog_source`
-and `pulsar_backlog_out`, unless `pipelines.yaml` names source and out. Credentials come from the environment
-of the worker, never from arguments.
+Before the first run: a connection `spark_default`, and the Airflow variables below; docs/cluster.md tells more.
+Credentials of buckets come from the connection `pulsar_backlog_store` where there is one, else from the worker's
+environment: tasks hand them to spark-submit in its environment, never in arguments.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from airflow.exceptions import AirflowException, AirflowNotFoundException
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Asset, BaseHook, Variable
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from pulsar_backlog.config import Pipeline, home, job_argv, load_pipelines
 from pulsar_backlog.options import Options
 
-FROM_VARIABLES = Options(source="{{ var.value.pulsar_backlog_source }}", out="{{ var.value.pulsar_backlog_out }}")
-# A task fails on any exit code but 0. Findings are results, not failures; so is "nothing new to do".
-RESULTS_ARE_NOT_FAILURES = {"fail_on": "never", "exit_zero_when_unchanged": True}
+STORE = "pulsar_backlog_store"
+"""Connection of type `aws`: login and password are access key and secret; extras `aws_session_token`, `endpoint_url`
+and `region_name`, as in Airflow's own."""
+
+
+def _variable(name: str, default: str = "") -> str:
+    return f"{{{{ var.value.get('pulsar_backlog_{name}', '{default}') }}}}"
+
+
+FROM_VARIABLES = Options(
+    source="{{ var.value.pulsar_backlog_source }}", out="{{ var.value.pulsar_backlog_out }}", admin=_variable("admin")
+)
+"""Where `pipelines.yaml` names none; without `pulsar_backlog_admin` no subscription is looked at."""
+SENT_ALONG = {
+    "py_files": _variable("py_files"),  # dist/pulsar_backlog-VERSION.zip
+    "jars": _variable("jars"),  # what `python -m pulsar_backlog.storage.jars s3a` prints
+}
+ENVIRONMENT = {
+    "spark.archives": _variable("archives"),  # environment.tar.gz#environment, where executors have no environment
+    "spark.pyspark.python": _variable("python", "python3.11"),  # ./environment/bin/python of the archive
+    "spark.pyspark.driver.python": _variable("driver_python", "python3.11"),
+}
+FINDINGS = "pulsar_backlog_findings"
+"""Variable: `fail` lets a task fail whose job found what `fail_on` names; otherwise findings are results."""
+
+_CLEAN, _FINDINGS, _USAGE, _INCOMPLETE, _UNCHANGED = 0, 1, 2, 4, 99
+
+
+class JobOperator(SparkSubmitOperator):
+    """A job whose exit code decides the state of its task.
+
+    0: success. 1 (findings): success, or failed for good. 2 (an option, the configuration): failed for good. 4
+    (something was unreadable) and all others: failed, and tried again. 99 (nothing new): skipped.
+    """
+
+    def execute(self, context: Any) -> None:
+        """Run the job."""
+        with _credentials():
+            code = self._code(context)
+        if code == _UNCHANGED:
+            raise AirflowSkipException(f"{self.task_id}: nothing new to do")
+        if code == _USAGE:
+            raise AirflowFailException(f"{self.task_id}: an option or the environment must be changed, see above")
+        if code == _FINDINGS and Variable.get(FINDINGS, default="") == "fail":
+            raise AirflowFailException(f"{self.task_id}: findings, as pipelines.yaml asks with fail_on")
+        if code not in (_CLEAN, _FINDINGS):
+            what = "something could not be read" if code == _INCOMPLETE else f"exit code {code}"
+            raise AirflowException(f"{self.task_id}: {what}, see above")
+        out = self.application_args[self.application_args.index("--out") + 1]
+        self.log.info("Tables, and after the last task the report (report.html, result.json), lie in %s", out)
+
+    def _code(self, context: Any) -> int:
+        try:
+            super().execute(context)
+        except AirflowException:
+            process = getattr(self._hook, "_submit_sp", None)
+            if process is None or not process.returncode:
+                raise  # it was not even started
+            return int(process.returncode)
+        return _CLEAN
+
+
+@contextmanager
+def _credentials() -> Iterator[None]:
+    """The store's credentials in the environment of this task's process, and of spark-submit."""
+    try:
+        found = BaseHook.get_connection(STORE)
+    except AirflowNotFoundException:
+        yield
+        return
+    extra = found.extra_dejson
+    given = {
+        "AWS_ACCESS_KEY_ID": found.login,
+        "AWS_SECRET_ACCESS_KEY": found.password,
+        "AWS_SESSION_TOKEN": extra.get("aws_session_token"),
+        "AWS_ENDPOINT_URL": extra.get("endpoint_url"),
+        "AWS_REGION": extra.get("region_name"),
+    }
+    before = dict(os.environ)
+    os.environ.update({name: value for name, value in given.items() if value})
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def build(name: str, pipeline: Pipeline) -> DAG:
@@ -38,15 +126,17 @@ def build(name: str, pipeline: Pipeline) -> DAG:
     ) as dag:
         previous = None
         for job in pipeline.jobs:
-            task = SparkSubmitOperator(
+            task = JobOperator(
                 task_id=job.job,
                 application=str(home() / "jobs" / f"{job.job}.py"),
-                application_args=job_argv(pipeline, job.job, RESULTS_ARE_NOT_FAILURES),
-                conf=dict(pipeline.spark),
+                application_args=job_argv(pipeline, job.job, {}),
+                conf=ENVIRONMENT | dict(pipeline.spark),
                 properties_file=str(home() / "conf" / "spark" / "submit.conf"),
                 name=f"pulsar-backlog-{name}-{job.job}",
+                outlets=[Asset(f"pulsar_backlog_{name}_{job.job}")],  # a DAG of yours may wait for it
                 # What one job could not read must not keep the report away; the last job's exit code tells of it.
                 trigger_rule="all_done",
+                **SENT_ALONG,
             )
             if previous is not None:
                 previous >> task

@@ -251,6 +251,7 @@ class Options(Frozen):
     ] = None
     admin: Annotated[
         str | None,
+        BeforeValidator(lambda text: text or None),  # an Airflow variable that is not set
         Words("folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state", place=True),
     ] = None
     topic: Annotated[Texts | None, Words("only topics that match this glob; may be repeated")] = None
@@ -264,7 +265,9 @@ class Options(Frozen):
     until: Annotated[Instant | None, Words("only ledgers that may hold messages before this time (ISO 8601, UTC)")] = (
         None
     )
-    out: Annotated[Uri | None, Words("folder of tables and reports", place=True, required=True)] = None
+    out: Annotated[
+        Uri | None, Words("folder of tables and reports, or s3a://, gs://, abfss:// bucket", place=True, required=True)
+    ] = None
     cluster: Annotated[
         Annotated[str, Field(min_length=1)] | None,
         Words("name of the Pulsar cluster in the tables", default="default"),

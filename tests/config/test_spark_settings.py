@@ -1,7 +1,13 @@
-"""conf/spark/submit.conf says for spark-submit what the code says for a session of its own."""
+"""conf/spark/submit.conf says for spark-submit what the code says for a session of its own, and nothing twice."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
+import pyspark
+import pytest
+
+from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.storage import jars, session
 
 SETTINGS = dict(
@@ -12,9 +18,32 @@ SETTINGS = dict(
 
 
 def test_it_holds_what_a_cluster_must_have() -> None:
-    assert session.REQUIRED_SETTINGS.items() <= SETTINGS.items()
+    assert SETTINGS == session.REQUIRED_SETTINGS
 
 
-def test_it_names_the_jars_that_are_checked() -> None:
-    assert SETTINGS["spark.jars.packages"].split(",") == [artifact for artifact, _ in jars._ARTIFACTS.values()]
-    assert SETTINGS["spark.jars.excludes"] == jars._EXCLUDES
+def test_what_fits_the_work_is_left_to_the_jobs() -> None:
+    chosen = SETTINGS.keys() | {key for one in load_pipelines().pipelines.values() for key in one.spark}
+    assert not chosen & session.WORK_SETTINGS.keys()
+
+
+@pytest.mark.parametrize(
+    ("entries_bytes", "partitions"),
+    [
+        (0, 4),  # nothing is there yet, or its size is not known
+        (4 * session.PARTITION_BYTES, 4),
+        (4 * session.PARTITION_BYTES + 1, 5),
+        (40 * session.PARTITION_BYTES, 40),
+    ],
+)
+def test_a_shuffle_grows_with_the_entries(entries_bytes: int, partitions: int) -> None:
+    assert session.partitions_for(entries_bytes) == partitions
+
+
+def test_the_jars_of_s3a_are_those_of_this_spark() -> None:
+    (hadoop,) = Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")
+    version = hadoop.stem.rpartition("-")[2]
+    listed = jars.s3a_artifacts()
+    assert f"org.apache.hadoop:hadoop-aws:{version}" in listed
+    assert all(len(sha256) == 64 for sha256 in listed.values())
+    own = {path.name.rpartition("-")[0] for path in Path(pyspark.__file__).parent.glob("jars/*.jar")}
+    assert not own & {artifact.split(":")[1] for artifact in listed}

@@ -1,4 +1,4 @@
-"""Which sessions compile their queries."""
+"""Which settings a session has: those somebody chose, and those that fit the work."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import os
 from pathlib import Path
 
 import pytest
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.commands import audit
+from pulsar_backlog.config import load_pipelines
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage import session as sessions
+from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
+from pulsar_backlog.tables import TABLES
+from tests.frames.rows import entry, table_frame
 
 
 def entries_of(out: Path, *sizes: int) -> str:
@@ -20,6 +29,21 @@ def entries_of(out: Path, *sizes: int) -> str:
         path.touch()
         os.truncate(path, size)
     return str(out)
+
+
+@pytest.mark.parametrize("sizes", [(), (100,), (100, 11)])
+def test_how_large_entries_are(spark: SparkSession, tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    assert sessions.entries_bytes_of(spark, entries_of(tmp_path, *sizes)) == sum(sizes)
+
+
+@pytest.mark.parametrize("entries", [None, 0, 1])
+def test_deltas_log_tells_it_of_a_bucket(spark: SparkSession, tmp_path: Path, entries: int | None) -> None:
+    table = TABLES["entries"]
+    if entries is not None:
+        frame = table_frame(spark, table.name, [entry("t", 1, n) for n in range(entries)])
+        frame.write.format("delta").save(table_path(str(tmp_path), table))  # as Spark writes where no folder is
+    log = TableLog(spark, table_path(str(tmp_path), table))
+    assert log.size_bytes == sessions.entries_bytes_of(spark, str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -39,11 +63,58 @@ def test_the_running_session_suits_itself_to_each_job(
 ) -> None:
     monkeypatch.setattr(sessions, "SMALL_WORK_BYTES", 10)
     small, large = entries_of(tmp_path / "small", 10), entries_of(tmp_path / "large", 11)
-    for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (small, "false")):
+    new = str(tmp_path / "new")
+    for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (new, "false")):
         assert start_session("any", out) is spark
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
         plan = spark.range(3).selectExpr("id + 1")._jdf.queryExecution().executedPlan().toString()
         assert ("*(1)" in plan) is (compiled == "true")
+
+
+def test_what_somebody_chose_wins_over_what_fits_the_work(spark: SparkSession, tmp_path: Path) -> None:
+    start_session("any", str(tmp_path))
+    assert spark.conf.get(sessions.PARTITIONS) == "2"  # the tests' own
+    unchosen = sessions.WORK_SETTINGS.items() - {(sessions.PARTITIONS, "4")}
+    assert {(key, spark.conf.get(key)) for key, _ in unchosen} == unchosen
+
+
+def test_a_pipeline_settings_are_those_of_its_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = []
+
+    def end_here(conf: SparkConf) -> None:
+        begun.append(dict(conf.getAll()))
+        raise InterruptedError
+
+    monkeypatch.setattr(sessions, "_start_java", end_here)
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    pipeline = load_pipelines().get("audit")
+    chosen = {"spark.driver.memory": "8g", "spark.sql.session.timeZone": "CET"}
+    given = {"source": str(tmp_path / "none"), "out": str(tmp_path / "out")}
+    monkeypatch.setattr(audit, "_look_first", lambda _: None)
+    monkeypatch.setattr(audit, "_run_jobs", lambda *_: sessions._new_session("any", needs_s3a=False))
+    with pytest.raises(InterruptedError), monkeypatch.context() as patch:
+        patch.setattr("pulsar_backlog.storage.endings.ending", lambda _, run: run())
+        audit.run_pipeline(pipeline.model_copy(update={"spark": chosen}), given)
+    assert begun[0]["spark.driver.memory"] == "8g"
+    assert begun[0]["spark.sql.session.timeZone"] == "UTC"  # what the program depends on nobody can choose
+    assert "spark.jars" not in begun[0]
+
+
+def test_s3_is_another_file_system_to_spark() -> None:
+    with pytest.raises(UsageError, match=r"s3://bucket/audit: Spark knows .* write s3a://bucket/audit"):
+        s3a.is_needed([None, "/folder", "s3://bucket/audit"])
+    assert s3a.is_needed([None, "/folder", "s3a://bucket/audit"])
+    assert not s3a.is_needed([None, "/folder", "gs://bucket/audit"])
+
+
+def test_the_first_entries_that_spark_writes_are_compiled(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "tasks_share_disk", lambda: False)
+    start_session("any", str(tmp_path / "new"))
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
+    start_session("any", entries_of(tmp_path / "small", 10))
+    assert spark.conf.get("spark.sql.codegen.wholeStage") == "false"
 
 
 def test_results_are_held_where_entries_are_few(

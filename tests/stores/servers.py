@@ -62,22 +62,23 @@ class Store:
 
 
 @contextmanager
-def running_s3(folder: Path) -> Iterator[Store]:
-    """s3proxy, which checks the signature of each request."""
-    port = _free_port()
+def running_s3(folder: Path, provider: str = "transient-nio2") -> Iterator[Store]:
+    """s3proxy, which checks the signature of each request; `transient` knows keys that end at a slash, as S3A makes."""
+    port = free_port()
     conf = folder / "s3proxy.conf"
     settings = {
         "s3proxy.endpoint": f"http://127.0.0.1:{port}",
         "s3proxy.authorization": "aws-v4",
         "s3proxy.identity": "key",
         "s3proxy.credential": "secret",
-        "jclouds.provider": "transient-nio2",
+        "s3proxy.ignore-unknown-headers": "true",  # of checksums, when objects are removed
+        "jclouds.provider": provider,
         "jclouds.identity": "any",
         "jclouds.credential": "any",
     }
     conf.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
-    with _running([*java, "-jar", str(s3proxy()), "--properties", str(conf)], port, folder / "s3proxy.log"):
+    with running([*java, "-jar", str(s3proxy()), "--properties", str(conf)], port, folder / "s3proxy.log"):
         right = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret"}
         yield Store("s3", "s3", f"http://127.0.0.1:{port}", right, right | {"AWS_SECRET_ACCESS_KEY": "wrong"})
 
@@ -85,24 +86,24 @@ def running_s3(folder: Path) -> Iterator[Store]:
 @contextmanager
 def running_gcs(folder: Path) -> Iterator[Store]:
     """fake-gcs-server, which asks for no credentials."""
-    port = _free_port()
+    port = free_port()
     command = [
         *(str(fake_gcs_server()), "-scheme", "http", "-host", "127.0.0.1", "-port", str(port)),
         *("-backend", "memory", "-public-host", f"127.0.0.1:{port}", "-log-level", "warn"),
     ]
-    with _running(command, port, folder / "fake-gcs-server.log"):
+    with running(command, port, folder / "fake-gcs-server.log"):
         yield Store("gcs", "gs", f"http://127.0.0.1:{port}")
 
 
 @contextmanager
 def running_azure(folder: Path) -> Iterator[Store]:
     """Azurite, which checks the signature of each request."""
-    port = _free_port()
+    port = free_port()
     command = [
         *("node", str(azurite()), "--blobHost", "127.0.0.1", "--blobPort", str(port)),
         *("--inMemoryPersistence", "--disableTelemetry", "--silent"),
     ]
-    with _running(command, port, folder / "azurite.log"):
+    with running(command, port, folder / "azurite.log"):
         right = {"AZURE_STORAGE_ACCOUNT": ACCOUNT, "AZURE_STORAGE_KEY": ACCOUNT_KEY}
         wrong = right | {"AZURE_STORAGE_KEY": "d3Jvbmc="}
         yield Store("azure", "az", f"http://127.0.0.1:{port}/{ACCOUNT}", right, wrong)
@@ -116,12 +117,23 @@ RUNNING: Mapping[str, Callable[[Path], AbstractContextManager[Store]]] = {
 
 
 @contextmanager
-def _running(command: list[str], port: int, log: Path) -> Iterator[None]:
+def running(
+    command: list[str], port: int, log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A server that listens on a port of loopback, ended with the block.
+
+    Args:
+        command: starts it, as one process.
+        port: where it listens.
+        log: where its words go; it works beside it.
+        environment: all that it has of one, besides its path and home.
+    """
+    basis = {"PATH": os.environ["PATH"], "HOME": str(log.parent), "LANG": "C.UTF-8"}
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, stdout=out, stderr=subprocess.STDOUT, cwd=log.parent, start_new_session=True,
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - a single call of the kernel
-            env={"PATH": os.environ["PATH"], "HOME": str(log.parent), "LANG": "C.UTF-8"},
+            env=basis | dict(environment or {}),
         )  # fmt: skip
     try:
         deadline = time.monotonic() + START_SECONDS
@@ -130,7 +142,7 @@ def _running(command: list[str], port: int, log: Path) -> Iterator[None]:
                 tail = log.read_text(errors="replace")[-2000:]
                 raise RuntimeError(f"{Path(command[0]).name} did not start; the end of its log:\n{tail}")
             time.sleep(0.1)
-        yield
+        yield process
     finally:
         process.send_signal(signal.SIGTERM)
         try:
@@ -154,7 +166,7 @@ def _listens(port: int) -> bool:
     return True
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

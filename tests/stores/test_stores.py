@@ -13,7 +13,8 @@ import pytest
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers import store as places
 from pulsar_backlog.ledgers.buckets import azure, gcs, s3
-from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
+from pulsar_backlog.ledgers.buckets.addresses import bucket_of
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
@@ -178,3 +179,22 @@ def test_the_same_entries_of_a_server_that_fails(
     access = Access(timeout_seconds=1, range_bytes=16_000, concurrency=4)
     assert see(open_source(store.source(name), proxy.endpoint, access)) == undisturbed
     assert proxy.faults[fault] >= 3
+
+
+def test_results_are_written_and_removed(store: Store, name: str, tmp_path: Path) -> None:
+    if store.kind == "gcs":
+        pytest.skip("fake-gcs-server does not know the XML API's PUT, which is how obstore writes to Google")
+    store.fill(name, {"other": (BODY, {})})
+    results = bucket_of(store.source(name, "eu 1"), store.endpoint, DEFAULT_ACCESS, writes=True)
+    large = tmp_path / "large"
+    large.write_bytes(BODY * 130)  # more than one part
+    results.put("report.html", b"one")
+    results.put("report.html", BODY)
+    results.put("payloads/ab/abc", large)
+    assert sorted((found.path, found.size) for found in results.list(print)) == [
+        ("payloads/ab/abc", 130 * len(BODY)), ("report.html", len(BODY)),
+    ]  # fmt: skip
+    assert results.fetch("payloads/ab/abc", 10**9).data == BODY * 130
+    for _ in range(2):  # it may be gone already
+        results.remove("report.html")
+    assert [found.path for found in results.list(print)] == ["payloads/ab/abc"]

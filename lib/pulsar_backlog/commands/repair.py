@@ -30,7 +30,7 @@ from pulsar_backlog.commands.connection import (
     TokenFileOption,
     TokenWithoutTlsOption,
 )
-from pulsar_backlog.commands.repair_plan import audit_beside, record
+from pulsar_backlog.commands.repair_plan import PlanArgument, audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
@@ -54,8 +54,6 @@ repair = typer.Typer(
 )
 repair.command("plan")(plan_command)
 repair.command("show")(show_command)
-
-PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", show_default=False)]
 
 _LIMITS = Limits()
 

@@ -63,8 +63,24 @@ def run_plan(given: Mapping[str, object], explained: int | None) -> int:
     return EXIT_CLEAN
 
 
+def plan_folder(text: str) -> Path:
+    """The folder of a plan.
+
+    Raises:
+        UsageError: it lies in a bucket.
+    """
+    if "://" in text:
+        raise UsageError(f"{text}: a plan is shown and applied on a disk, which keeps its journal: copy it there")
+    return Path(text)
+
+
+PlanArgument = Annotated[
+    Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", parser=plan_folder, show_default=False)
+]
+
+
 def show(
-    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="folder of a repair plan", show_default=False)],
+    plan: PlanArgument,
     action: Annotated[int | None, typer.Option(help="show one action in full")] = None,
     json_: Annotated[bool, typer.Option("--json", help="the plan with its audit trail as JSON, for a ticket")] = False,
 ) -> None:

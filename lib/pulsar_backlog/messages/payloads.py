@@ -3,7 +3,8 @@
     FOLDER/payloads/ab/abcdef...   the whole payload; its name is its hash, two messages of one content are one file
 
 Only their owner may read them. A file appears under its name only when it is whole: it is written beside under a name
-of its own and then renamed, so a killed or repeated task leaves no half file under a hash.
+of its own and then renamed, so a killed or repeated task leaves no half file under a hash. On its way into a bucket it
+is a temporary file, and there the bucket's own rights say who may read it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import errno
 import hashlib
 import os
 import shutil
+import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.messages.outcomes import Unexportable, too_large
 from pulsar_backlog.private_files import private_file, private_folder
 
@@ -48,7 +52,7 @@ class PayloadStore:
     """Where to put payloads, and how large they may be.
 
     Attributes:
-        folder: local folder (or one mounted on every executor) that gets `payloads/`.
+        folder: local folder (or one mounted on every executor), or address of a bucket, that gets `payloads/`.
         inline_limit_bytes: largest payload that is given back instead; -1 puts every payload into a file.
         max_message_bytes: largest payload that is kept at all.
     """
@@ -56,6 +60,16 @@ class PayloadStore:
     folder: str
     inline_limit_bytes: int
     max_message_bytes: int
+
+    @property
+    def is_bucket(self) -> bool:
+        """Whether they go to a bucket."""
+        return "://" in self.folder
+
+    @property
+    def scratch(self) -> Path:
+        """Where a file lies while it is written."""
+        return Path(tempfile.gettempdir()) if self.is_bucket else Path(self.folder) / FOLDER
 
     def keep(self, payload: BytesLike) -> StoredPayload:
         """Store a payload that is at hand.
@@ -140,15 +154,26 @@ class PayloadSink:
         if self._file is None and self._size <= self._store.inline_limit_bytes:
             return StoredPayload(self._size, digest, self._held, None)
         name = f"{FOLDER}/{digest[:2]}/{digest}"
-        target = Path(self._store.folder) / name
         with self._room():
             file = self._file or self._open()
             file.close()
-            target.parent.mkdir(parents=True, exist_ok=True)
             if self._path is not None:
-                self._path.replace(target)
+                self._name(self._path, name)
         self._file = self._path = None
         return StoredPayload(self._size, digest, None, name)
+
+    def _name(self, path: Path, name: str) -> None:
+        """Bring a file that is whole to its place."""
+        if not self._store.is_bucket:
+            target = Path(self._store.folder) / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(target)
+            return
+        try:
+            output_bucket(self._store.folder).put(name, path)
+        except SourceError as error:
+            raise OSError(str(error)) from error  # no fault of the source: the task fails, and is tried again
+        path.unlink()
 
     def discard(self) -> None:
         """Leave nothing behind."""
@@ -161,7 +186,7 @@ class PayloadSink:
 
     def _look(self) -> None:
         """Raise where the disk has no room for what is to come, as far as that is known."""
-        free = shutil.disk_usage(self._store.folder).free
+        free = shutil.disk_usage(self._store.scratch).free
         if free < max(self._expected, self._size) - self._written + RESERVE_BYTES:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._looked_at = self._written
@@ -181,7 +206,9 @@ class PayloadSink:
             raise Unexportable("no_room", words) from None
 
     def _open(self) -> BinaryIO:
-        folder = private_folder(Path(self._store.folder) / FOLDER)
+        folder = self._store.scratch
+        if not self._store.is_bucket:
+            private_folder(folder)
         self._look()
         self._path = folder / f"{UNFINISHED}{uuid.uuid4()}"
         self._file = private_file(self._path)

@@ -17,6 +17,7 @@ from pulsar_backlog.frames.export.plan import (
     plan_entries,
 )
 from pulsar_backlog.frames.ledger_files import in_one_file
+from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
@@ -80,14 +81,18 @@ def store_of(options: Options) -> PayloadStore:
     """Where payloads go.
 
     Raises:
-        UsageError: files are wanted where no folder is.
+        UsageError: it is an address of an unknown kind.
     """
-    folder = local_out(options.to or options.out or "")
-    if folder is None:
-        raise UsageError("--to must be a folder: payload files cannot be put under an address yet")
-    folder.mkdir(parents=True, exist_ok=True)
+    place = options.to or options.out or ""
+    folder = local_out(place)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    else:
+        output_bucket(place)
     limit = -1 if options.format == "files" else options.inline_limit_bytes
-    return PayloadStore(str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30)
+    return PayloadStore(
+        place if folder is None else str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30
+    )
 
 
 def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:

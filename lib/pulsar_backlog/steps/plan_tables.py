@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -20,8 +22,8 @@ from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
 from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.steps.plan_choices import choices_of
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.delta import exists, read_table
-from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext, scanned_source
 from pulsar_backlog.tables import TABLES
 
@@ -78,10 +80,12 @@ class PlanTables:
         ddl = "number int, topic string, chunk_uuid string, publish_time_ms bigint"
         numbered = f.broadcast(self.context.spark.createDataFrame(wanted, ddl))
         rows = self._messages().join(numbered, on=["topic", "chunk_uuid", "publish_time_ms"], how="inner")
-        folder = local_out(self._exported())
+        files = beside(self._exported())
+        scratch = Path(self.context.kept.enter_context(TemporaryDirectory(prefix="pulsar-backlog-")))
         found = {}
         for row in rows.select("number", "payload", "payload_file").toLocalIterator():
-            file = None if row["payload_file"] is None or folder is None else folder / row["payload_file"]
+            name = row["payload_file"]
+            file = None if name is None else files.local(name, scratch / str(row["number"]))
             inline = None if row["payload"] is None else bytes(row["payload"])
             found[row["number"]] = Payload(inline, file)
         return found

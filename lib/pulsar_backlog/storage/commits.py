@@ -39,6 +39,14 @@ class TableLog:
         return int(self._snapshot.version())
 
     @property
+    def size_bytes(self) -> int:
+        """Bytes of the files, 0 of no table. The checksum of its version tells them at once; else a Spark job does."""
+        if self.version < 0:
+            return 0
+        checksum = self._snapshot.checksumOpt()
+        return int(checksum.get().tableSizeBytes() if checksum.isDefined() else self._snapshot.sizeInBytes())
+
+    @property
     def schema(self) -> StructType:
         """The table's schema as its log has it."""
         return StructType.fromJson(json.loads(self._snapshot.metadata().schemaString()))

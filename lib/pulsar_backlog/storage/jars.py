@@ -1,6 +1,7 @@
-"""The two Delta jars: resolved once through Spark's own Ivy, checked, then started from the local files.
+"""Jars that Spark lacks: Delta's two, and those of `s3a://` where tables lie there. Fetched once, checked, kept.
 
-`python -m pulsar_backlog.storage.jars` does it ahead of time (`make setup`).
+`python -m pulsar_backlog.storage.jars` fetches Delta's ahead of time (`make setup`) and prints their paths;
+`python -m pulsar_backlog.storage.jars s3a` does both, with commas between, as `spark-submit --jars` takes them.
 """
 
 from __future__ import annotations
@@ -8,39 +9,36 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pyspark
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.java import java_path
 
 JARS_VARIABLE = "PULSAR_BACKLOG_JARS"
 """Environment variable that names the folder of the jars; by default a folder in the user's cache."""
 
 _DELTA = "4.4.0"
-_ARTIFACTS = {
-    f"delta-spark_4.1_2.13-{_DELTA}.jar": (
-        f"io.delta:delta-spark_4.1_2.13:{_DELTA}",
-        "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
-    ),
-    f"delta-storage-{_DELTA}.jar": (
-        f"io.delta:delta-storage:{_DELTA}",
-        "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
-    ),
+_DELTA_ARTIFACTS = {
+    f"io.delta:delta-spark_4.1_2.13:{_DELTA}": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+    f"io.delta:delta-storage:{_DELTA}": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 }
-# The Delta jar names a tree of 33 jars (174 MB); writing and reading tables needs only these two.
-_EXCLUDES = (
-    "org.antlr:antlr4-runtime,io.unitycatalog:*,io.delta:delta-kernel-api,io.delta:delta-kernel-defaults,"
-    "io.delta:delta-kernel-unitycatalog,org.apache.hadoop:*,com.fasterxml.jackson.core:*,org.slf4j:*"
-)
+"""sha256 by Maven coordinates. The Delta jar names a tree of 33 jars (174 MB); tables need only these two."""
+_S3A_LIST = Path(__file__).with_name("s3a_jars.txt")
 # Ivy's default settings look into ~/.m2 first and fail on a POM without its jar; Maven Central alone does not.
-_IVY_SETTINGS = """<ivysettings><settings defaultResolver="central"/>
+_IVY_SETTINGS = """<ivysettings><settings defaultResolver="central"/><caches defaultCacheDir="{cache}"/>
 <resolvers><ibiblio name="central" m2compatible="true"/></resolvers></ivysettings>
 """
+_IVY_MODULE = """<ivy-module version="2.0"><info organisation="pulsar-backlog" module="jars"/>
+<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>
+"""
+_IVY_DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="default->master" transitive="false"/>'
 _TIMEOUT_SECONDS = 300
 
 
@@ -56,18 +54,31 @@ def delta_jars() -> list[Path]:
     Raises:
         UsageError: they cannot be had, or do not fit this Spark.
     """
-    folder = jars_folder()
-    for name in _ARTIFACTS:
-        check_suffix(name, pyspark.__version__)
-    paths = [folder / name for name in _ARTIFACTS]
-    if not all(_is_sound(path) for path in paths):
-        _fetch(folder)
-    return paths
+    for artifact in _DELTA_ARTIFACTS:
+        check_suffix(_file_name(artifact), pyspark.__version__)
+    return _sound("the Delta jars", _DELTA_ARTIFACTS)
+
+
+def s3a_jars() -> list[Path]:
+    """Paths of the jars with which Spark reads and writes `s3a://`, fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had.
+    """
+    return _sound("the jars for s3a://", s3a_artifacts())
+
+
+@cache
+def s3a_artifacts() -> Mapping[str, str]:
+    """What `s3a_jars.txt` lists: sha256 by coordinates."""
+    lines = _S3A_LIST.read_text(encoding="ascii").splitlines()
+    return dict(line.split() for line in lines if not line.startswith("#"))
 
 
 def unsound_jars() -> list[str]:
     """Names of the jars that would have to be fetched."""
-    return [name for name in _ARTIFACTS if not _is_sound(jars_folder() / name)]
+    sound = {artifact for artifact, sha256 in _DELTA_ARTIFACTS.items() if _is_sound(jars_folder(), artifact, sha256)}
+    return [_file_name(artifact) for artifact in _DELTA_ARTIFACTS if artifact not in sound]
 
 
 def check_suffix(jar: str, spark_version: str) -> None:
@@ -83,59 +94,69 @@ def check_suffix(jar: str, spark_version: str) -> None:
         )
 
 
-def _is_sound(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    return hashlib.sha256(path.read_bytes()).hexdigest() == _ARTIFACTS[path.name][1]
+def _file_name(artifact: str) -> str:
+    _, name, version = artifact.split(":")
+    return f"{name}-{version}.jar"
 
 
-def _fetch(folder: Path) -> None:
-    """Let spark-submit resolve the artifacts into an Ivy folder, then keep the sound jars."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as name:
-        work = Path(name)
-        said = _run_ivy(work)
-        for jar in _ARTIFACTS:
-            found = [path for path in work.rglob("*.jar") if path.name.endswith(jar)]
-            if not found:
-                raise UsageError(
-                    f"the Delta jars could not be fetched from Maven Central (no {jar}): give this machine access to "
-                    f"it, or put the jars into {folder} or the folder that {JARS_VARIABLE} names. {said}"
-                )
-            shutil.copyfile(found[0], folder / f"{jar}.part")
-            (folder / f"{jar}.part").replace(folder / jar)
-    broken = [jar for jar in _ARTIFACTS if not _is_sound(folder / jar)]
+def _sound(what: str, artifacts: Mapping[str, str]) -> list[Path]:
+    """Paths of the jars of these coordinates; those that lack or are others are fetched."""
+    folder = jars_folder()
+    broken = [artifact for artifact in artifacts if not _is_sound(folder, artifact, artifacts[artifact])]
     if broken:
-        raise UsageError(f"{folder / broken[0]} is not the file it should be (sha256 differs): delete it and retry")
+        _fetch(folder, what, broken)
+        for artifact in broken:
+            if not _is_sound(folder, artifact, artifacts[artifact]):
+                path = folder / _file_name(artifact)
+                raise UsageError(f"{path} is not the file it should be (sha256 differs): delete it and retry")
+    return [folder / _file_name(artifact) for artifact in artifacts]
 
 
-def _run_ivy(work: Path) -> str:
-    """Run an empty Spark program that asks for the artifacts; the last line it printed."""
-    (work / "ivysettings.xml").write_text(_IVY_SETTINGS)
-    (work / "nothing.py").write_text("")
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+def _is_sound(folder: Path, artifact: str, sha256: str) -> bool:
+    path = folder / _file_name(artifact)
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
+def _fetch(folder: Path, what: str, artifacts: list[str]) -> None:
+    """Let Ivy, which Spark brings, resolve the artifacts and nothing that they name; keep the jars."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        work = Path(name)
+        said = _run_ivy(work, artifacts)
+        for jar in map(_file_name, artifacts):
+            if not (work / jar).is_file():
+                raise UsageError(
+                    f"{what} could not be fetched from Maven Central (no {jar}): give this machine access to it, or "
+                    f"put the jars into {folder} or the folder that {JARS_VARIABLE} names. {said}".rstrip()
+                )
+            (work / jar).replace(folder / jar)
+
+
+def _run_ivy(work: Path, artifacts: list[str]) -> str:
+    """Retrieve artifacts into a folder; the last line that was said where not all could be."""
+    dependencies = "".join(_IVY_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    (work / "ivysettings.xml").write_text(_IVY_SETTINGS.format(cache=work / "ivy"))
+    (work / "ivy.xml").write_text(_IVY_MODULE.format(dependencies=dependencies))
     command = [
-        str(submit),
-        *("--master", "local[1]"),
-        *("--conf", f"spark.jars.packages={','.join(a for a, _ in _ARTIFACTS.values())}"),
-        *("--conf", f"spark.jars.excludes={_EXCLUDES}"),
-        *("--conf", f"spark.jars.ivy={work / 'ivy'}"),
-        *("--conf", f"spark.jars.ivySettings={work / 'ivysettings.xml'}"),
-        str(work / "nothing.py"),
+        *(str(java_path()), "-cp", str(Path(pyspark.__file__).parent / "jars" / "*"), "org.apache.ivy.Main"),
+        *("-settings", str(work / "ivysettings.xml"), "-ivy", str(work / "ivy.xml")),
+        *("-retrieve", str(work / "[artifact]-[revision].[ext]")),
     ]
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     try:
         done = subprocess.run(  # noqa: S603 - our own command line, no shell
-            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, env=environment, check=False
+            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"spark-submit: {error}"
-    lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-    return f"spark-submit said: {lines[-1]}" if done.returncode and lines else ""
+        return f"Ivy: {error}"
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return f"Ivy said: {lines[-1].strip()}" if done.returncode and lines else ""
 
 
 if __name__ == "__main__":
     try:
-        print("\n".join(str(path) for path in delta_jars()))  # noqa: T201
+        if sys.argv[1:] == ["s3a"]:
+            print(",".join(str(path) for path in [*delta_jars(), *s3a_jars()]))  # noqa: T201
+        else:
+            print("\n".join(str(path) for path in delta_jars()))  # noqa: T201
     except UsageError as error:
         sys.exit(f"pulsar-backlog: {error}")

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 
 from pulsar_backlog.json_text import SPARK_OPTIONS
 from pulsar_backlog.private_files import private_folder
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.delta import conform, exists, read_table, replace_slice, schema_of
 from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.storage.runs import JobContext
@@ -27,12 +28,14 @@ def write_messages(context: JobContext, messages: DataFrame, part: Column) -> No
         replace_slice(messages, _to(context), TABLE, part)
         return
     rows, folder = conform(messages, TABLE), _folder(context)
-    _empty(private_folder(Path(folder)))
-    # Spark's own way of replacing deletes the folder and makes one that others may enter.
+    if (there := local_out(folder)) is not None:
+        _empty(private_folder(there))
+    # On a disk, Spark's own way of replacing deletes the folder and makes one that others may enter.
+    mode = "overwrite" if there is None else "append"
     if form == "parquet":
-        rows.write.mode("append").parquet(folder)
+        rows.write.mode(mode).parquet(folder)
     else:
-        rows.drop("payload").write.mode("append").options(ignoreNullFields="false", **SPARK_OPTIONS).json(folder)
+        rows.drop("payload").write.mode(mode).options(ignoreNullFields="false", **SPARK_OPTIONS).json(folder)
 
 
 def _empty(folder: Path) -> None:
@@ -59,7 +62,7 @@ def is_there(context: JobContext) -> bool:
     form = context.options.format or "delta"
     if form == "delta":
         return exists(context.spark, _to(context), TABLE)
-    return (Path(_folder(context)) / "_SUCCESS").is_file()
+    return beside(_to(context)).exists(f"{_FOLDERS[form]}/_SUCCESS")
 
 
 def _to(context: JobContext) -> str:

@@ -174,7 +174,7 @@ def run_job(
     def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
         look_first(options)
-        context = JobContext(lambda: start_session(command, options.out), job, options, now())
+        context = JobContext(lambda: _begin(command, options), job, options, now())
         with (
             claimed(options.out, command),
             claimed(options.to, command, "--to"),
@@ -183,6 +183,10 @@ def run_job(
             return _carry_out(context, body)
 
     return ending(command, run)
+
+
+def _begin(command: str, options: Options) -> SparkSession:
+    return start_session(command, options.out, (options.to, options.exported, options.earlier))
 
 
 def _carry_out(context: JobContext, body: Body) -> int:

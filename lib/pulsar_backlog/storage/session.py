@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -19,11 +19,13 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
+from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage.class_archive import java_options
+from pulsar_backlog.storage.commits import TableLog
 from pulsar_backlog.storage.endings import headline
-from pulsar_backlog.storage.jars import delta_jars
+from pulsar_backlog.storage.jars import delta_jars, s3a_jars
 from pulsar_backlog.storage.java import check_java
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {
@@ -55,12 +57,23 @@ LOCAL_SETTINGS: dict[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.python.daemon.module": "pulsar_backlog.spark_daemon",
-    "spark.sql.shuffle.partitions": "4",
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
     "spark.sql.catalogImplementation": "in-memory",
 }
 """Settings for one machine; spark-submit's own take precedence."""
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+WORK_SETTINGS: dict[str, str] = {
+    # At least; `partitions_for` says how many more. Spark's 200 are 200 tasks for a handful of rows.
+    PARTITIONS: "4",
+    # Delta's own is 50 tasks to read the log of each table, and an audit has many small ones.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
+}
+"""Settings that fit the work, wherever it is done: every job sets those that nobody chose (a properties file, `--conf`,
+`spark:` of pipelines.yaml). The one place for them."""
+
+PARTITION_BYTES = 32 * 1024 * 1024
+"""Bytes of the table `entries` for which a shuffle gets one more partition; about a million entries."""
 
 SMALL_WORK_SETTINGS: dict[str, str] = {
     # To write, compile and warm up code for each query takes longer than the queries of a small audit.
@@ -84,7 +97,16 @@ HELD_WORK_BYTES = 1024 * 1024
 _HOLDS = "spark.pulsar_backlog.holdsResults"
 
 
-def start_session(app: str, out: str | None = None) -> SparkSession:
+_chosen: dict[str, str] = {}
+
+
+def choose(settings: Mapping[str, str]) -> None:
+    """Let the next new session have these Spark settings; what this program requires wins. spark-submit has its own."""
+    _chosen.clear()
+    _chosen.update(settings)
+
+
+def start_session(app: str, out: str | None = None, others: Sequence[str | None] = ()) -> SparkSession:
     """The running session, or a new one with Delta.
 
     Under spark-submit the master and memory come from there; alone it runs `local[*]`.
@@ -92,16 +114,25 @@ def start_session(app: str, out: str | None = None) -> SparkSession:
     Args:
         app: name of a new session.
         out: folder of the tables it is to work on; None where nobody knows how large they are.
+        others: more folders or buckets of tables.
 
     Raises:
-        UsageError: Java or the Delta jars cannot be had.
+        UsageError: Java or the jars cannot be had.
     """
-    session = SparkSession.getActiveSession() or _new_session(app)
-    if tasks_share_disk():
-        few = out is not None and is_small_work(out, HELD_WORK_BYTES)
-        session.conf.set(_HOLDS, str(few).lower())
-        _set(session, HELD_WORK_SETTINGS, few)
-        _set(session, SMALL_WORK_SETTINGS, out is not None and is_small_work(out, SMALL_WORK_BYTES))
+    places = (out, *others)
+    needs_s3a = s3a.is_needed(places)
+    session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
+    if needs_s3a:
+        s3a.connect(session, places, own_machine=not _is_submitted())
+    entries_bytes = 0 if out is None else entries_bytes_of(session, out)
+    _suit(session, entries_bytes)
+    on_disk = out is not None and tasks_share_disk()
+    few = on_disk and is_small_work(out or "", HELD_WORK_BYTES)
+    session.conf.set(_HOLDS, str(few).lower())
+    _set(session, HELD_WORK_SETTINGS, few)
+    # The first entries of a bucket or a cluster Spark's writer writes, however many they are.
+    small = (on_disk and is_small_work(out or "", SMALL_WORK_BYTES)) or 0 < entries_bytes <= SMALL_WORK_BYTES
+    _set(session, SMALL_WORK_SETTINGS, small)
     return session
 
 
@@ -133,12 +164,38 @@ def is_small_work(out: str, limit_bytes: int) -> bool:
     return all(total <= limit_bytes for total in accumulate(sizes))
 
 
-def _new_session(app: str) -> SparkSession:
+def entries_bytes_of(session: SparkSession, out: str) -> int:
+    """Bytes of the table `entries` in `out`, 0 where it is not there yet."""
+    folder = local_out(out)
+    if folder is None:
+        return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
+    return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+
+
+def partitions_for(entries_bytes: int) -> int:
+    """Partitions of a shuffle where `entries` is so large; adaptive execution joins those that stay small."""
+    return max(int(WORK_SETTINGS[PARTITIONS]), -(-entries_bytes // PARTITION_BYTES))
+
+
+def _suit(session: SparkSession, entries_bytes: int) -> None:
+    """Set what fits the work and nobody chose."""
+    given = {key for key, _ in session.sparkContext.getConf().getAll()}
+    for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(entries_bytes))}).items():
+        if key not in given:
+            session.conf.set(key, value)
+
+
+def _is_submitted() -> bool:
+    """Whether spark-submit started this program."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    settings = dict(REQUIRED_SETTINGS)
-    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not under spark-submit
-        settings |= _local_settings()
+    settings = REQUIRED_SETTINGS
+    if not _is_submitted():
+        settings = {**_local_settings(needs_s3a), **_chosen, **settings}
         if SparkContext._gateway is None:
             _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
     builder = SparkSession.builder.appName(app)
@@ -147,18 +204,19 @@ def _new_session(app: str) -> SparkSession:
     session = builder.getOrCreate()
     # Under spark-submit the terminal is all that Java writes to. What goes wrong reaches Python as an exception; the
     # JVM's own stack traces would bury the message.
-    session.sparkContext.setLogLevel("FATAL" if "PYSPARK_GATEWAY_PORT" in os.environ else "WARN")
+    session.sparkContext.setLogLevel("FATAL" if _is_submitted() else "WARN")
     _end_java_on_interrupt(SparkContext._gateway)  # Spark has set its own by now
     return session
 
 
-def _local_settings() -> dict[str, str]:
+def _local_settings(needs_s3a: bool) -> dict[str, str]:
     jars = delta_jars()
     options = f"{LOCAL_SETTINGS['spark.driver.extraJavaOptions']} {java_options(jars)}".rstrip()
     return LOCAL_SETTINGS | {
         "spark.driver.extraJavaOptions": options,
         # On the class path and not in `spark.jars`, whose classes no archive holds.
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
+        **({"spark.jars": ",".join(map(str, s3a_jars()))} if needs_s3a else {}),
     }
 
 

@@ -9,11 +9,12 @@ az://CONTAINER[/PREFIX]    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net[/PREFI
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.buckets.bucket import Bucket
@@ -31,8 +32,14 @@ def is_bucket(source: str) -> bool:
     return source.partition("://")[0] in _SCHEMES
 
 
-def bucket_of(source: str, endpoint: str | None, access: Access) -> Bucket:
+def bucket_of(source: str, endpoint: str | None, access: Access, writes: bool = False) -> Bucket:
     """The bucket that an address names; nothing is asked of it yet.
+
+    Args:
+        source: the address.
+        endpoint: of its service, where it is not the cloud's own or the environment's.
+        access: bounds of what is asked.
+        writes: whether it is to be written to.
 
     Raises:
         UsageError: it names none, or the endpoint is no address.
@@ -50,10 +57,26 @@ def bucket_of(source: str, endpoint: str | None, access: Access) -> Bucket:
     if not name or not is_account:
         raise UsageError(f"{source!r} names no bucket; write {FORMS}, with /PREFIX if you like")
     _check_endpoint(endpoint)
-    kinds: dict[str, type[S3] | type[Gcs]] = {"s3": S3, "gs": Gcs}
-    cloud: Cloud = kinds[scheme](name, endpoint) if scheme in kinds else Azure(name, host or None, endpoint)
+    cloud: Cloud
+    if scheme == "s3":
+        cloud = S3(name, endpoint)
+    else:
+        cloud = Gcs(name, endpoint, writes) if scheme == "gs" else Azure(name, host or None, endpoint)
     prefix = prefix.strip("/")
     return Bucket(cloud, f"{prefix}/" if prefix else "", access)
+
+
+@lru_cache(maxsize=16)
+def output_bucket(out: str) -> Bucket:
+    """The bucket to write results to, as Spark calls it; its service is the cloud's own or the environment's.
+
+    Raises:
+        UsageError: it is none that files can be written to.
+    """
+    address = f"s3://{out.removeprefix('s3a://')}" if out.startswith("s3a://") else out
+    if not is_bucket(address):
+        raise UsageError(f"{out}: reports, plans and files go to a folder, s3a://, gs:// or abfss://: choose another")
+    return bucket_of(address, None, DEFAULT_ACCESS, writes=True)
 
 
 def _check_endpoint(endpoint: str | None) -> None:

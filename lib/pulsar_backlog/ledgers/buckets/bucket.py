@@ -1,4 +1,4 @@
-"""A bucket as a place of ledgers: read through obstore, listed by pages of our own.
+"""A bucket as a place of ledgers, and of results: read and written through obstore, listed by pages of our own.
 
 obstore's listing ends at the first key that it cannot spell (`../x`, `a//b`), with all others of its page; a shared
 bucket may hold any key.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property, partial
+from mimetypes import guess_type
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -142,6 +143,29 @@ class Bucket:
         """User metadata of an object, without its bytes."""
         return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
 
+    def put(self, path: str, data: bytes | Path) -> None:
+        """Write an object, whole or not at all; a file goes in parts. Its name tells what it is to a browser.
+
+        Raises:
+            SourceError: it cannot be written.
+        """
+        kind, _ = guess_type(path)
+        attributes: Any = {"Content-Type": kind or "application/octet-stream"}
+        self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data, attributes=attributes))
+
+    def remove(self, path: str) -> None:
+        """Remove an object that may be there.
+
+        Raises:
+            SourceError: it cannot be removed.
+        """
+
+        def request() -> None:
+            with suppress(FileNotFoundError):
+                obstore.delete(self._store, self.prefix + path)
+
+        self._ask(path, request)
+
     def _range(self, path: str, start: int, end: int) -> Bytes:
         return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
 
@@ -228,7 +252,7 @@ class Bucket:
     def _failure(self, path: str, error: StoreError) -> SourceError:
         # What follows the first line of obstore's errors is a dump for developers.
         detail = str(error).splitlines()[0][:300]
-        sentence = _SENTENCES.get(error.kind, "reading failed" if path else "listing failed")
+        sentence = _SENTENCES.get(error.kind, "the store failed" if path else "listing failed")
         return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
 
 

@@ -26,15 +26,21 @@ SERVICE = "https://storage.googleapis.com"
 EMULATOR_VARIABLE = "STORAGE_EMULATOR_HOST"
 """Where Google's own libraries look for an emulator."""
 SCOPE = "https://www.googleapis.com/auth/devstorage.read_only"
+WRITING_SCOPE = "https://www.googleapis.com/auth/devstorage.read_write"
 _FIELDS = "nextPageToken,prefixes,items(name,size,generation,updated)"
 
 
 @dataclass(frozen=True)
 class Gcs:
-    """A bucket; without an endpoint at Google, or at the emulator that the environment names."""
+    """A bucket; without an endpoint at Google, or at the emulator that the environment names.
+
+    Attributes:
+        writes: whether its tokens are to write too.
+    """
 
     bucket: str
     endpoint: str | None
+    writes: bool = False
 
     skips = True
     uploads = None
@@ -126,7 +132,7 @@ class Gcs:
 
         request = Request(web_pool(SERVICE, None, 1))  # type: ignore[no-untyped-call]
         try:
-            found, _ = google.auth.default(scopes=[SCOPE], request=request)
+            found, _ = google.auth.default(scopes=[WRITING_SCOPE if self.writes else SCOPE], request=request)
         except GoogleAuthError as error:
             raise StoreError("denied", f"no Google credentials: {error}") from error
         return found, request, Lock()

@@ -81,8 +81,8 @@ class S3:
         endpoint, region = self._place
         config: Any = {
             "region": region,
-            "endpoint": self._base if self._is_virtual else endpoint,
-            "virtual_hosted_style_request": self._is_virtual,
+            "endpoint": self._base if self.is_virtual else endpoint,
+            "virtual_hosted_style_request": self.is_virtual,
         }
         self._credentials  # noqa: B018 - to miss them now, in words
         return S3Store(
@@ -99,11 +99,24 @@ class S3:
             "AWS_SECRET_ACCESS_KEY": found.secret_key,
             "AWS_SESSION_TOKEN": found.token,
             "AWS_REGION": region,
-            "AWS_ENDPOINT_URL": self._base if self._is_virtual else endpoint,
-            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(self._is_virtual).lower(),
+            "AWS_ENDPOINT_URL": self._base if self.is_virtual else endpoint,
+            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(self.is_virtual).lower(),
             "AWS_ALLOW_HTTP": str(endpoint.startswith("http://")).lower(),
         }
         return {name: value for name, value in options.items() if value}
+
+    def own_service(self) -> tuple[str, str] | None:
+        """Endpoint and region where environment or profile name a service that is not AWS; nobody is asked."""
+        region = str(self._session.get_config_variable("region") or DEFAULT_REGION)
+        found = self.endpoint or str(self._session.create_client("s3", region_name=region).meta.endpoint_url)
+        is_aws = (urlsplit(found).hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn"))
+        return None if is_aws else (found.rstrip("/"), region)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether the profile wants the bucket's name in the host's, as some services do."""
+        settings = self._session.get_scoped_config().get("s3")
+        return isinstance(settings, dict) and settings.get("addressing_style") == "virtual"
 
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and signed headers of `ListObjectsV2`."""
@@ -184,25 +197,17 @@ class S3:
     def _place(self) -> tuple[str, str]:
         """Address of the service, and region: the bucket's own where AWS tells it, whatever is configured."""
         region = self._session.get_config_variable("region") or DEFAULT_REGION
-        if self.endpoint:
-            return self.endpoint.rstrip("/"), region
+        if own := self.own_service():
+            return own
         found = self._session.create_client("s3", region_name=region).meta.endpoint_url
-        if not (urlsplit(found).hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn")):
-            return found.rstrip("/"), region
-        own = region_of(f"{found}/{quote(self.bucket)}") or region
-        return self._session.create_client("s3", region_name=own).meta.endpoint_url, own
-
-    @property
-    def _is_virtual(self) -> bool:
-        """Whether the profile wants the bucket's name in the host's, as some services do."""
-        settings = self._session.get_scoped_config().get("s3")
-        return isinstance(settings, dict) and settings.get("addressing_style") == "virtual"
+        region = region_of(f"{found}/{quote(self.bucket)}") or region
+        return self._session.create_client("s3", region_name=region).meta.endpoint_url, region
 
     @property
     def _base(self) -> str:
         """Address of the bucket."""
         endpoint = self._place[0]
-        if not self._is_virtual:
+        if not self.is_virtual:
             return f"{endpoint}/{quote(self.bucket)}"
         scheme, _, rest = endpoint.partition("://")
         return f"{scheme}://{self.bucket}.{rest}"

@@ -1,0 +1,86 @@
+"""An audit whose tables, report, pages, plans and exports lie in a bucket: like one in a folder, to every command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pulsar_backlog.repair.planning.folder import HELD_BACK_NAME
+from pulsar_backlog.repair.values import read_plan
+from pulsar_backlog.terms import LOCK_NAME
+from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, differing
+
+PREFIX = "one-machine/eu 1"
+OUT = f"s3a://{BUCKET}/{PREFIX}"
+
+
+@pytest.fixture(scope="module")
+def audited(bucket: Bucket, source_bucket: str) -> Bucket:
+    """The bucket with an audit in it."""
+    done = command(bucket, "audit", source_bucket, *AUDIT, "--out", OUT)
+    assert done.returncode == 0, done.stderr
+    return bucket
+
+
+def test_its_tables_are_those_of_a_folder(audited: Bucket, local_audit: Path) -> None:
+    assert differing(audited, PREFIX, local_audit) == {}
+
+
+def test_its_pages_lie_beside_them(audited: Bucket, local_audit: Path) -> None:
+    keys = {key for key in audited.keys(PREFIX) if not key.startswith("tables/")}
+    assert keys == {
+        path.relative_to(local_audit).as_posix()
+        for path in local_audit.rglob("*")
+        if path.is_file() and path.relative_to(local_audit).parts[0] not in ("tables", LOCK_NAME)
+    }
+    result = json.loads(audited.body(f"{PREFIX}/result.json"))
+    local = json.loads((local_audit / "result.json").read_text())
+    assert result["counts"] == local["counts"]
+    assert audited.body(f"{PREFIX}/report.html").startswith(b"<!")
+
+
+def test_a_second_audit_finds_nothing_new(audited: Bucket, source_bucket: str) -> None:
+    before = {key: audited.body(f"{PREFIX}/{key}") for key in ("report.html", "result.json")}
+    done = command(audited, "audit", source_bucket, *AUDIT, "--out", OUT)
+    assert done.returncode == 99, done.stderr
+    assert before == {key: audited.body(f"{PREFIX}/{key}") for key in before}
+
+
+def test_it_is_asked_like_a_folder(audited: Bucket, local_audit: Path) -> None:
+    query = "SELECT topic, entries, not_whole FROM topic_overview ORDER BY topic"
+    here, there = command(audited, "sql", local_audit, query), command(audited, "sql", OUT, query)
+    assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
+    spark = command(audited, "sql", OUT, query, "--engine", "spark")
+    assert (spark.returncode, spark.stdout) == (0, here.stdout), spark.stderr
+    located = [command(audited, "locate", out, "--id", "24:0") for out in (local_audit, OUT)]
+    assert located[1].returncode == 0, located[1].stderr
+    assert located[0].stdout == located[1].stdout
+
+
+def test_exports_and_plans_lie_in_it(audited: Bucket, source_bucket: str, tmp_path: Path) -> None:
+    export = command(audited, "export", OUT, "--format", "delta", "--inline-limit-bytes", "0")
+    assert export.returncode in (0, 1), export.stderr
+    payloads = {key for key in audited.keys(PREFIX) if key.startswith("payloads/")}
+    assert payloads
+    planned = command(audited, "repair", "plan", OUT, "--accept-unsure", "cannot_tell")
+    assert planned.returncode == 0, planned.stderr
+    (plan_key,) = {key for key in audited.keys(PREFIX) if key.endswith("/plan.jsonl")}
+    name = plan_key.removesuffix("/plan.jsonl")
+    folder = audited.download(f"{PREFIX}/{name}", tmp_path / "plan")
+    assert read_plan(folder).actions
+    assert (folder / HELD_BACK_NAME).is_file()
+    assert name.partition("/")[2].encode() in audited.body(f"{PREFIX}/repairs.html")
+    again = command(audited, "repair", "plan", OUT, "--accept-unsure", "cannot_tell")
+    assert again.returncode == 0, again.stderr
+    shown = command(audited, "repair", "show", f"{OUT}/{name}")
+    assert shown.returncode == 2
+    assert "copy it there" in shown.stderr
+
+
+def test_a_bucket_by_the_name_that_spark_does_not_know(bucket: Bucket, source_bucket: str) -> None:
+    done = command(bucket, "audit", source_bucket, *AUDIT, "--out", f"s3://{BUCKET}/x")
+    assert done.returncode == 2
+    assert f"write s3a://{BUCKET}/x" in done.stderr
+    assert len(done.stderr.splitlines()) < 4
