@@ -80,7 +80,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 # --- proof ---------------------------------------------------------------------------------------------
 
 .PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
-check: lint test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs, in the same order
+check: lint test-airflow test-broker test-stores test-browser test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check

@@ -63,7 +63,7 @@ def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     assert files["duckdb"].read_text() == files["spark"].read_text()
     assert len(files["spark"].read_text().splitlines()) == counts.pop()
     assert not counts
-    assert texts["spark"].count("\n") > 1 or view == "rejected_entries"
+    assert texts["spark"].count("\n") > 1 or view in ("rejected_entries", "stored_without_need")  # none in this backlog
 
 
 @pytest.mark.parametrize("view", sorted(views()))
