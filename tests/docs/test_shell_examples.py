@@ -56,7 +56,9 @@ def test_every_verb_is_in_the_makefile(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "example", [one for one in ours() if one.words[1] in ANSWERS], ids=lambda one: f"{one.page} {one.line[:60]}"
+    "example",
+    [one for one in ours() if one.words[1] in ANSWERS and "pulsar://" not in one.line],  # else a broker is asked
+    ids=lambda one: f"{one.page} {one.line[:60]}",
 )
 def test_what_answers_at_once_answers(
     example: Example,
@@ -65,7 +67,7 @@ def test_what_answers_at_once_answers(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    places = {**PLACES, "./audit": bundled.out, "demo-out": bundled.out}
+    places = {**PLACES, **dict.fromkeys(("./audit", "demo-out", "s3a://audits/eu-1"), bundled.out)}
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(places.get(word, word)) for word in example.words])
     with pytest.raises(SystemExit) as ended:

@@ -101,7 +101,6 @@ def run_pipeline(
     from pulsar_backlog.config import job_argv
     from pulsar_backlog.storage.claims import claimed
     from pulsar_backlog.storage.endings import ending
-    from pulsar_backlog.storage.session import choose
 
     who = f"pulsar-backlog {command}"
 
@@ -111,6 +110,8 @@ def run_pipeline(
         out = given.get("out") or pipeline.options.out
         _look_first(lines)
         with claimed(str(out) if out else None, who):
+            from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
+
             choose(pipeline.spark)
             return _run_jobs(lines, given, as_json)
 
