@@ -129,7 +129,7 @@ def test_connections_that_break_while_acknowledging(
         assert proxy.cuts == (1 if stays_broken else 2)
     assert (code, words(told)) == ((1, ["failed"]) if stays_broken else (0, ["done"])), told
     if stays_broken:
-        assert "no connection; see --service-url" in told[0]["note"]
+        assert "unreachable: no connection" in told[0]["note"]
         assert 0 < len(acked(admin, topic)) < 60
         assert words(repair(broker, "apply", plan, "--yes")[1]) == ["done"]
     assert words(repair(broker, "verify", plan)[1]) == ["verified"]
