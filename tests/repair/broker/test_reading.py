@@ -57,7 +57,8 @@ class Served:
         return Service(self.url, Access(token="secret", timeout_seconds=2))
 
     def _serve(self) -> None:
-        connection, _ = self._listener.accept()
+        with self._listener:
+            connection, _ = self._listener.accept()
         permits = sent = 0
         with connection, connection.makefile("rb") as stream:
             while head := stream.read(8):
