@@ -37,19 +37,10 @@ class Progress:
     @contextmanager
     def watch(self, done_bytes: Callable[[], int]) -> Iterator[None]:
         """Show `done_bytes()` while the block runs; blocks one after the other add up."""
-        over = threading.Event()
-
-        def poll() -> None:
-            while not over.wait(POLL_SECONDS):
-                self._show(self._before + done_bytes())
-
-        thread = threading.Thread(target=poll, daemon=True)
-        thread.start()
         try:
-            yield
+            with _every(POLL_SECONDS, lambda: self._show(self._before + done_bytes())):
+                yield
         finally:
-            over.set()
-            thread.join()
             self._before += done_bytes()
             self._show(self._before)
 
@@ -72,13 +63,21 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
 @contextmanager
 def elapsing(label: str) -> Iterator[None]:
     """A line now and then with the time that work of unknown size has taken; lines only, which nothing wipes away."""
-    over, began = threading.Event(), time.monotonic()
+    began = time.monotonic()
+    with _every(LINE_SECONDS, lambda: sys.stderr.write(f"{label}: {time.monotonic() - began:,.0f} s so far\n")):
+        yield
 
-    def tell() -> None:
-        while not over.wait(LINE_SECONDS):
-            sys.stderr.write(f"{label}: {time.monotonic() - began:,.0f} s so far\n")
 
-    thread = threading.Thread(target=tell, daemon=True)
+@contextmanager
+def _every(seconds: float, do: Callable[[], object]) -> Iterator[None]:
+    """Do something again and again, beside the block, until it ends."""
+    over = threading.Event()
+
+    def repeat() -> None:
+        while not over.wait(seconds):
+            do()
+
+    thread = threading.Thread(target=repeat, daemon=True)
     thread.start()
     try:
         yield
