@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -21,6 +19,7 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     CommandLookupTopicResponse,
 )
 from tests.broker.identity import Identity, make_identity
+from tests.listening import Listening
 
 TOPIC = "persistent://t/n/one"
 ACCESS = Access(token="secret", timeout_seconds=2)
@@ -31,7 +30,7 @@ PING = BaseCommand(type=BaseCommand.PING)
 Answers = Sequence[BaseCommand | bytes]
 
 
-class Script:
+class Script(Listening):
     """Answers each connection with the same commands, one for each that it gets; a PING asks for a PONG besides.
 
     Attributes:
@@ -42,37 +41,23 @@ class Script:
 
     def __init__(self, answers: Answers, identity: Identity | None = None) -> None:
         self.answers = answers
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if identity else None
-        if self._tls and identity:
-            self._tls.load_cert_chain(identity.server_cert, identity.server_key)
-        self.url = f"pulsar{'+ssl' if self._tls else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.connections = 0
         self.heard: list[BaseCommand] = []
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.listen(identity)
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            self.connections += 1
-            if self._tls:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection, connection.makefile("rb") as stream:
-                for answer in self.answers:
-                    head = stream.read(8)
-                    if len(head) < 8:
-                        break
-                    size, length = struct.unpack(">ii", head)
-                    self.heard.append(BaseCommand.FromString(stream.read(size - 4)[:length]))
-                    raw = answer if isinstance(answer, bytes) else answer.SerializeToString()
-                    framed = raw if isinstance(answer, bytes) else struct.pack(">ii", len(raw) + 4, len(raw)) + raw
-                    connection.sendall(framed)
+    def take(self, connection: socket.socket) -> None:
+        self.connections += 1
+        connection = self.secured(connection)
+        with connection, connection.makefile("rb") as stream:
+            for answer in self.answers:
+                head = stream.read(8)
+                if len(head) < 8:
+                    break
+                size, length = struct.unpack(">ii", head)
+                self.heard.append(BaseCommand.FromString(stream.read(size - 4)[:length]))
+                raw = answer if isinstance(answer, bytes) else answer.SerializeToString()
+                framed = raw if isinstance(answer, bytes) else struct.pack(">ii", len(raw) + 4, len(raw)) + raw
+                connection.sendall(framed)
 
 
 @contextmanager

@@ -20,12 +20,13 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     MessageIdData,
     ServerError,
 )
+from tests.listening import Listening
 
 Position = tuple[int, int]
 
 
 @dataclass
-class ServedTopic:
+class ServedTopic(Listening):
     """A running broker.
 
     Attributes:
@@ -45,20 +46,10 @@ class ServedTopic:
     heard: list[BaseCommand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.listen()
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._until_gone, args=(connection,), daemon=True).start()
+    def take(self, connection: socket.socket) -> None:
+        threading.Thread(target=self._until_gone, args=(connection,), daemon=True).start()
 
     def _until_gone(self, connection: socket.socket) -> None:
         with suppress(ConnectionError, BrokenPipeError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
 import threading
 from collections.abc import Iterator
@@ -22,12 +21,13 @@ from pulsar_backlog.repair.broker.client import opened_client
 from pulsar_backlog.repair.broker.cluster import Door
 from tests.broker.identity import Identity, make_identity
 from tests.broker.protocol import CONNECTED, LOOKUP, LOOKUP_RESPONSE, PING, PONG, _field, _parse
+from tests.listening import Listening
 
 TOPIC = "persistent://t/n/one"
 CONNECT, PARTITIONS, PARTITIONS_ANSWER = 2, 21, 22
 
 
-class Hostile:
+class Hostile(Listening):
     """A broker that sends whoever looks a topic up to another address.
 
     Attributes:
@@ -36,30 +36,16 @@ class Hostile:
     """
 
     def __init__(self, identity: Identity | None) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER) if identity else None
-        if self._tls and identity:
-            self._tls.load_cert_chain(identity.server_cert, identity.server_key)
-        self.url = f"pulsar{'+ssl' if identity else ''}://127.0.0.1:{self._listener.getsockname()[1]}"
         self.target = b""
         self.lookups = 0
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.listen(identity)
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                accepted, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._talk, args=(accepted,), daemon=True).start()
+    def take(self, connection: socket.socket) -> None:
+        threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, accepted: socket.socket) -> None:
         with suppress(OSError):
-            if self._tls:
-                accepted = self._tls.wrap_socket(accepted, server_side=True)
+            accepted = self.secured(accepted)
             with accepted, accepted.makefile("rb") as stream:
                 while len(head := stream.read(8)) == 8:
                     size, length = struct.unpack(">ii", head)
@@ -90,25 +76,17 @@ def _command(kind: int, body: bytes) -> bytes:
     return struct.pack(">ii", len(base) + 4, len(base)) + base
 
 
-class Listener:
+class Listener(Listening):
     """Takes connections without a word, and keeps what comes first on each."""
 
     def __init__(self) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"pulsar://127.0.0.1:{self._listener.getsockname()[1]}"
         self.heard: list[bytes] = []
-        threading.Thread(target=self._serve, daemon=True).start()
+        self.listen()
 
-    def close(self) -> None:
-        self._listener.close()
-
-    def _serve(self) -> None:
-        with suppress(OSError):
-            while True:
-                accepted, _ = self._listener.accept()
-                with accepted, suppress(OSError):
-                    accepted.settimeout(2)
-                    self.heard.append(accepted.recv(4096))
+    def take(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.settimeout(2)
+            self.heard.append(connection.recv(4096))
 
 
 @pytest.fixture
