@@ -194,7 +194,7 @@ def test_changed_bytes_at_the_source_are_refused(
         for flags in ((), ("--yes",)):
             code, told = repair(broker, "apply", plan, *flags)
             assert (code, results(told)) == (1, ["refused"]), told
-            assert "it is not what the plan was made of" in told[0]["note"]
+            assert "it is not what the plan was made from" in told[0]["note"]
     path.write_bytes(sound[: last.offset + last.length - 1])
     assert "is cut off" in repair(broker, "apply", plan, "--yes")[1][0]["note"]
     path.unlink()
@@ -267,9 +267,9 @@ def test_from_the_audit_of_a_live_topic_to_copies_that_are_read(
     assert (chunked["kind"], chunked["cause"], chunked["original"]["entry_id"]) == ("republish", "got_in_part", 2)
     assert (single["kind"], single["cause"], single["original"]["entry_id"]) == ("republish", "named", 3)
     for one in (chunked, single):
-        assert "Its content was never seen here." in one["reason"]
+        assert "Nobody has seen its content here." in one["reason"]
         assert "all of them get it: 's'." in one["affects"]
-        assert "needs the key that the original was encrypted for" in one["affects"]
+        assert "need the key that the original was encrypted for" in one["affects"]
     assert any("its old entries stay, because no export verified it" in one["why"] for one in said if "why" in one)
     assert list((plan / "payloads").iterdir()) == []  # it holds nothing of the topic's content
 

@@ -72,7 +72,7 @@ def test_acknowledgements_that_a_rollback_lost_are_made_again(
     plan, said = planned(capsys, live.audit("after"), earlier=str(before))
     (action,) = (one for one in said if one["record"] == "repair_action")
     assert (action["kind"], action["cause"], action["entries"]) == ("acknowledge", "restore", 5)
-    assert "A batch of which only a part was acknowledged comes again whole." in action["affects"]
+    assert "The broker redelivers all of a batch of which only a part was acknowledged." in action["affects"]
 
     code, told = repair(broker, "apply", plan, "--yes")
     assert (code, results(told)) == (0, ["done"]), told

@@ -57,4 +57,4 @@ def test_export_is_advised_of_what_an_export_gives(code: str) -> None:
 @pytest.mark.parametrize("code", ["C06", "C08", "C09", "C16"])
 def test_what_a_finding_may_be_unsure_of_is_not_told_as_lost(code: str) -> None:
     """Whether it is lost says the sureness of each finding."""
-    assert "it is lost" not in CATALOGUE[code].meaning.replace("if so, it is lost", "")
+    assert " is lost" not in CATALOGUE[code].meaning.replace("if so, the message is lost", "")

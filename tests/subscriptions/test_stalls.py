@@ -258,9 +258,9 @@ def test_a_stall_names_exactly_what_is_not_acknowledged(case: tuple[ChunkSet, li
 def test_nobody_is_told_to_wait_for_what_blocks() -> None:
     waiting = found(chunk_set("1o 2o", "headless", sureness="likely"), "..", view("Shared", last=50))
     blocking = found(chunk_set("1o 2o", "headless", sureness="likely"), "..", view("Shared"))
-    assert "Wait and acknowledge nothing" in waiting.advice
+    assert "Wait, and do not acknowledge any" in waiting.advice
     assert "Wait" not in blocking.advice
-    assert "until then acknowledge nothing of it" in blocking.advice
+    assert "until then do not acknowledge any" in blocking.advice
 
 
 PYTHON_LOSES = Loss("python", "lost", "the client dropped the chunks it had")
@@ -316,14 +316,14 @@ def test_a_reset_is_advised_only_where_every_client_delivers_then(reopened: Reop
 def test_what_is_stored_before_it_and_stops_a_client_is_named() -> None:
     verdict = found(chunk_set("0u 1u 2u", reopened=Reopened(stops=(Stop("java", "reconnect_loop", (5, 3)),))), "...")
     assert verdict.action == "wait"
-    assert "java gets no further than what lies at 5:3" in verdict.advice
+    assert "java does not get past the entry at 5:3" in verdict.advice
 
 
 def test_what_clients_lose_is_exported_while_another_send_arrives() -> None:
     chunks = chunk_set("0u 1u 2u", flags=REUSED, family_in_flight=True, reopened=Reopened((PYTHON_LOSES,)))
     verdict = found(chunks, "...")
     assert verdict.action == "wait"
-    assert "export this one, and acknowledge nothing of either yet" in verdict.advice
+    assert "export this one, and do not acknowledge entries of either yet" in verdict.advice
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ GROUP_BYTES = 32 * 1024 * 1024
 """Stored bytes of messages whose ranges are read together; a larger message is a group of its own."""
 GROUP_MESSAGES = 4096
 
-_CONTESTED = "its chunks contradict each other or copies of one differ, and which is right cannot be told"
+_CONTESTED = "its chunks contradict each other or copies of one differ, and nobody can tell which is right"
 _COPY_FIELDS = (
     "chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset", "inner_offset", "block_length",
 )  # fmt: skip

@@ -10,38 +10,38 @@ from pulsar_backlog.subscriptions.stall_values import ChunkSet
 from pulsar_backlog.terms import position_text
 
 _WHAT = {
-    "shared_stall": "Chunks wait without their first one before them: no consumer of a Shared subscription gets them",
-    "head_acked": "The first chunk is acknowledged and later ones are not: no client gets this message any more",
-    "last_only": "Only the last chunk is acknowledged: the client knew no other id",
-    "copies_only": "The message is acknowledged, surplus copies of its chunks are not",
+    "shared_stall": "Chunks wait without their first chunk before them: no consumer of a Shared subscription gets them",
+    "head_acked": "The first chunk is acknowledged and later chunks are not: no client gets this message any more",
+    "last_only": "Only the last chunk is acknowledged: the client knew no other chunk's id",
+    "copies_only": "The message is acknowledged, but surplus copies of its chunks are not",
     "mark_delete_inside": "The mark-delete position lies inside the message",
-    "split": "A part of the message is acknowledged and a part is not",
-    "orphan_hole": "No client can be delivered these chunks",
-    "tail_block": "The log ends on a chunk that will never be delivered: readers that wait for the last message hang",
+    "split": "Only a part of the message is acknowledged",
+    "orphan_hole": "No client can receive these chunks",
+    "tail_block": "The log ends on a chunk that no client will receive: readers that wait for the last message hang",
     "key_shared_risk": "Brokers do not keep chunks together on a Key_Shared subscription",
-    "whole_hole": "The message is stored whole; the subscription got to it and has acknowledged nothing of it",
+    "whole_hole": "The message is stored whole; the subscription reached it and has acknowledged nothing of it",
     "pending": "The message may still be arriving",
     "compaction_truncation": "The compacted topic keeps only the last chunk of this message",
 }
 _DO = {
-    "wait": "Wait and acknowledge nothing of it.",
-    "acknowledge": "The rest of it is not stored and will not come: acknowledge its entries.",
-    "skip": "The rest of it is not stored and will not come: skip its entries.",
-    "reset_to_first_chunk": "Reset the cursor to its first chunk; nothing else is delivered twice.",
-    "none": "Nothing need be done now.",
+    "wait": "Wait, and do not acknowledge any of its entries.",
+    "acknowledge": "The rest of the message is not stored and will not come: acknowledge its entries.",
+    "skip": "The rest of the message is not stored and will not come: skip its entries.",
+    "reset_to_first_chunk": "Reset the cursor to its first chunk; the broker redelivers no other message.",
+    "none": "Nothing to do now.",
 }
 _EXPORT = "Export it, verify the export, then acknowledge its entries."
 _EXPORT_ANOTHER = (
-    "It cannot be rebuilt, but another send under its uuid can: export that one, verify the export, then acknowledge "
-    "these entries."
+    "This message cannot be rebuilt, but another send under its uuid can: export that one, verify the export, then "
+    "acknowledge these entries."
 )
 _KEEP = "An export cannot verify it: keep the objects that hold its entries before you acknowledge them."
 _BLOCKED_AND_UNSURE = (
-    "Whether it is lost is not certain: settle what the reason names (a later snapshot, the missing ledgers), then "
-    "audit again; until then acknowledge nothing of it."
+    "It is not certain that the message is lost: settle what the reason names (a later snapshot, the missing ledgers), "
+    "then audit again; until then do not acknowledge any of its entries."
 )
 _EXPORT_MEANWHILE = (
-    "Another send under its uuid may still be arriving: export this one, and acknowledge nothing of either yet."
+    "Another send under its uuid may still be arriving: export this one, and do not acknowledge entries of either yet."
 )
 _BEHIND = {
     "certain": "; nothing behind it is delivered",
@@ -96,8 +96,8 @@ def _stopped(chunks: ChunkSet) -> str:
     """What keeps clients from getting to a message that they would deliver."""
     stops: Sequence[Stop] = chunks.reopened.stops if chunks.reopened else ()
     return "".join(
-        f" {stop.model} {'dies' if stop.damage in DEATHS else 'gets no further than what lies'} at "
-        f"{position_text(stop.position)}: see to that first."
+        f" {stop.model} {'crashes' if stop.damage in DEATHS else 'does not get past the entry'} at "
+        f"{position_text(stop.position)}: repair that first."
         for stop in stops
     )
 

@@ -128,7 +128,7 @@ def test_a_reset_is_advised_only_where_it_helps_every_client(spark: SparkSession
 def test_what_stands_before_it_on_a_shared_subscription_is_named(spark: SparkSession) -> None:
     rows = advised(spark, "B1 B2 A0 A1 A2 .", ".....#", "Shared")
     assert rows["A"]["action"] == "wait"
-    assert "gets no further than what lies at 7:" in rows["A"]["advice"]
+    assert "does not get past the entry at 7:" in rows["A"]["advice"]
 
 
 @pytest.mark.parametrize("type_", ["Exclusive", "Failover", "Key_Shared", None])

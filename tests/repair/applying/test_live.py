@@ -95,8 +95,8 @@ def test_a_topic_that_is_gone(server: AdminServer) -> None:
         ("internalStats", {**INTERNAL, "cursors": {"s": cursor("5:x")}}, "odd fields"),
         ("internalStats", {**INTERNAL, "ledgers": [ledger(5, -1)]}, "odd fields"),
         ("internalStats", {**INTERNAL, "lastConfirmedEntry": 7}, "odd fields"),
-        ("internalStats", {"ledgers": []}, "not what it should be"),
-        ("stats", {"reason": "busy"}, "not what it should be"),
+        ("internalStats", {"ledgers": []}, "unexpected form"),
+        ("stats", {"reason": "busy"}, "unexpected form"),
     ],
 )
 def test_what_cannot_be_relied_on(server: AdminServer, kind: str, body: dict[str, Any], words: str) -> None:

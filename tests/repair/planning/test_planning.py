@@ -61,7 +61,7 @@ def test_a_run_never_spans_two_ledgers() -> None:
         (whole(time_ms=2000, exported=exported(verified=False, reason="no key")), "could not be verified: no key"),
         (whole(time_ms=2000, exported=exported(transaction="open")), "transaction that is open"),
         (publication(time_ms=2000, sureness="likely", reason="perhaps"), "not certain (likely): perhaps"),
-        (publication(time_ms=2000, state="malformed"), "make no sense"),
+        (publication(time_ms=2000, state="malformed"), "contradict each other"),
     ],
 )
 def test_a_sibling_under_the_uuid_that_could_be_had_holds_it_back(sibling: object, why: str) -> None:
@@ -154,7 +154,7 @@ def test_a_message_is_published_with_all_that_it_was_published_with() -> None:
     action = planned(topic(whole(exported=odd), row), republish_to="persistent://t/n/repair").plan.actions[0]
     assert action.message is not None
     assert (action.message.schema_version, action.message.schema_id) == (None, None)
-    assert "Its schema version means nothing there" in action.affects
+    assert "Its schema version has no meaning there" in action.affects
 
 
 @pytest.mark.parametrize("odd", [{"transaction": "aborted"}, {"properties": {"pulsar-backlog.plan": "x"}}])

@@ -61,9 +61,9 @@ def test_it_is_published_unseen_and_its_entries_stay() -> None:
         AS_STORED,
     )
     assert (message.key, message.properties, message.original_topic) == (None, {}, None)
-    assert "It is encrypted, and is published as it is stored. Its content was never seen here." in action.reason
+    assert "It is encrypted, and is republished as stored. Nobody has seen its content here." in action.reason
     assert "all of them get it: 'other', 'sub'" in action.affects
-    assert "needs one of the 2 keys that the original was encrypted for" in action.affects
+    assert "need one of the 2 keys that the original was encrypted for" in action.affects
     assert "apply asks for a key" not in action.affects
     assert "encrypted for 2 keys: 4 entries at 1:0-3, 44 bytes; their checksums agree" in action.evidence
     assert not any("exported" in fact for fact in action.evidence)
@@ -79,7 +79,7 @@ def test_a_schema_version_is_left_out_elsewhere_and_the_plan_says_so(has_schema:
     found = planned(topic(sealed(stored=stored(has_schema=has_schema)), PART), republish_to=elsewhere)
     (action,) = found.plan.actions
     assert action.topic == elsewhere
-    assert ("Its schema version means nothing there" in action.affects) == has_schema
+    assert ("Its schema version has no meaning there" in action.affects) == has_schema
 
 
 def test_only_when_asked_to() -> None:
@@ -111,7 +111,7 @@ def test_what_an_export_verified_goes_with_all_its_keys_and_its_entries_may_go()
     assert acknowledge.requires == (0,)
     assert publish.message is not None
     assert publish.message.as_stored == AS_STORED
-    assert "never seen" not in publish.reason
+    assert "Nobody has seen" not in publish.reason
     assert any("exported and verified: 40 bytes" in fact for fact in publish.evidence)
     assert found.sources == {}
 
@@ -167,15 +167,15 @@ def test_named_messages() -> None:
     batch = single(stored=replace(single().stored or stored(), batch_size=3))
     (action,) = planned(topic(named=(batch,))).plan.actions
     assert "The batch of 3 messages at 1:7 was named." in action.reason
-    assert "It is a batch: 3 messages come again." in action.affects
+    assert "It is a batch: 3 messages are republished." in action.affects
     assert "consumers do not see it" in action.undo
 
 
 @pytest.mark.parametrize(
     ("facts", "as_stored", "words"),
     [
-        (topic(named=(single(encrypted=False, stored=None),)), True, "1:7, which was named: it is one entry that"),
-        (topic(named=(single(stored=None),)), False, "which is published only as it is stored"),
+        (topic(named=(single(encrypted=False, stored=None),)), True, "the named message 1:7: it is one entry that"),
+        (topic(named=(single(stored=None),)), False, "republished only as stored"),
         (topic(named=(Named((1, 1), ("p-0", 1000), True),)), True, "too many messages share its uuid"),
         (topic(whole(), named=(Named((1, 1), ("p-0", 1000), False),)), True, "can be rebuilt, and is not exported"),
         (topic(sealed(stored=stored(republished="done")), named=(Named((1, 1), ("p-0", 1000), True),)), True,
@@ -216,7 +216,7 @@ def test_a_row_becomes_what_a_plan_says() -> None:
     [
         ("sound", "checksum"),
         ("encrypted", "not all of its chunks"),
-        ("known", "not known here"),
+        ("known", "does not know"),
         ("agreed", "contradict"),
         ("first", "make a loop"),
     ],

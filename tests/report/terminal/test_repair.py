@@ -23,7 +23,7 @@ def action(number: int = 0, **other: Any) -> dict[str, Any]:
     usual = {
         "cluster": "c", "plan_id": "abc", "action": number, "kind": "acknowledge", "cause": "dead_chunks",
         "topic": "persistent://t/n/one", "subscription": "sub", "codes": ["C24"], "sureness": "certain",
-        "reason": "No client can be delivered these chunks.", "evidence": ["uuid 'p-0'"], "affects": "No other entry.",
+        "reason": "No client can receive these chunks.", "evidence": ["uuid 'p-0'"], "affects": "No other entry.",
         "undo": "Reset.", "requires": [], "runs": [{"ledger_id": 1, "first_entry_id": 0, "last_entry_id": 3}],
         "entries": 4, "bytes": 2048, "target": None, "expected_mark_delete": None, "original": None,
         "original_uuid": None, "payload_sha256": None, "state": "planned", "mark_delete_before": None,
@@ -78,7 +78,7 @@ def test_a_plan_of_nothing_says_so() -> None:
 
 def test_a_reason_is_said_once_for_neighbours() -> None:
     text = words(PlanView("abc", "/x", "planned", [action(0), action(1, subscription="two")]))
-    assert text.count("No client can be delivered") == 1
+    assert text.count("No client can receive") == 1
     assert text.count("persistent://t/n/one") == 1
     assert "acknowledge on two, 4 entries, 2.0 KiB (certain)" in text
 

@@ -91,9 +91,9 @@ def apply_plan(
     for action in sorted(plan.actions, key=lambda action: not journal.is_unclear(action)):
         outcome = _without_broker(plan, folder, journal, action, set())
         if outcome is None and (begun >= limits.actions or entries + action.entry_count > limits.entries):
-            outcome = Outcome(action, "stopped", ("the limit of this run is reached: apply again to go on",))
+            outcome = Outcome(action, "stopped", ("this run reached its limit: apply again to go on",))
         if outcome is None and action.kind == "republish" and action.topic in unclear:
-            outcome = Outcome(action, "stopped", ("whether another message was stored on its topic is not known yet",))
+            outcome = Outcome(action, "stopped", ("nobody knows yet whether another message was stored on its topic",))
         if outcome is None:
             outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
             if outcome.status in ("done", "failed"):
@@ -122,7 +122,7 @@ def _without_broker(
         needed = plan.actions[number]
         is_kept = needed.kind == "file" and sound_payload(folder, needed) is not None
         if not (is_kept or needed.kind == "settings" or number in fitting or journal.is_finished(needed)):
-            return Outcome(action, "stopped", (f"action {number} must be done before it, and is not",))
+            return Outcome(action, "stopped", (f"action {number} must be done first, and is not",))
     return None
 
 
@@ -136,7 +136,7 @@ def _checked(rest: AdminRest, journal: Journal, action: Action, allowed: Allowed
         "refused",
         (
             "the topic's broker does not drop duplicates: turn deduplication on for it, or say "
-            "--allow-no-deduplication and know that a broken connection can store the message twice",
+            "--allow-no-deduplication and accept that a broken connection can store the message twice",
         ),
     )
 
@@ -183,7 +183,7 @@ class _Step:
             after = self._settled()
         if check(action, after, None, self.allowed).verdict == "already":
             return self._result("done", after, ())
-        return self._result("failed", after, ("the broker took it, and the live state does not show it",))
+        return self._result("failed", after, ("the broker accepted it, but the live state does not show it",))
 
     def _acknowledge_each(self, live: LiveTopic | None) -> LiveTopic | None:
         for _ in range(ROUNDS):
@@ -228,7 +228,7 @@ class _Step:
                 self.pace.step()
         found = sending.found(after)
         if found is None:
-            return self._result("failed", live, ("the broker took it, and a reader does not find it",))
+            return self._result("failed", live, ("the broker accepted it, but a reader does not find it",))
         if not found.is_same:
             return self._result("failed", live, ("what a reader gets has another hash",))
         seen = f", as it was stored (sha256 {sealed})" if sealed else ""

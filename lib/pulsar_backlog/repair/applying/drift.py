@@ -14,7 +14,8 @@ from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Message
 from pulsar_backlog.terms import Position
 
 _TERMINATED = (
-    "the topic was terminated since the plan was made, or before: if that is as it should be, say --allow-terminated"
+    "the topic is terminated, and the plan does not say whether it was before: if that is intended, say "
+    "--allow-terminated"
 )
 
 
@@ -77,9 +78,9 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
     if action.kind in NEVER_APPLIED:
         return Check("refused", (f"{action.kind} is never applied",))
     if live is None:
-        return Check("refused", ("the topic does not exist any more",))
+        return Check("refused", ("the topic no longer exists",))
     if not live.is_open:
-        return Check("refused", ("the topic's log is not open: its broker closes, fences or recovers it",))
+        return Check("refused", ("the topic's log is not open: its broker is closing, fencing or recovering it",))
     if live.is_terminated and action.kind != "republish" and not allowed.terminated:
         return Check("refused", (_TERMINATED,))
     if action.kind == "republish":
@@ -87,7 +88,7 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
     else:
         subscription = live.subscriptions.get(action.subscription or "")
         if subscription is None:
-            return Check("refused", ("the subscription does not exist any more",))  # connecting would make it anew
+            return Check("refused", ("the subscription no longer exists",))  # connecting would make it anew
         if _is_done(action, subscription):
             return Check("already")
         reasons = [
@@ -107,7 +108,7 @@ def _republish(message: Message | None, live: LiveTopic, allowed: Allowed) -> li
     if message.was_encrypted and message.as_stored is None and not allowed.has_keys:
         reasons.append("it was encrypted: give --encryption-key, --public-key-file and --private-key-file")
     if LOOP_PROPERTY in message.properties:
-        reasons.append("the message was republished by a plan already; publishing it again would make a loop")
+        reasons.append("a plan has republished this message already; republishing it again would make a loop")
     return reasons
 
 
@@ -136,7 +137,7 @@ def _consumers(action: Action, subscription: LiveSubscription, allowed: Allowed)
         return [] if allowed.consumers else [f"{what}: stop them, or say --allow-consumers"]
     if action.kind == "acknowledge":
         return [f"{what}, and {subscription.type} does not let our client connect beside them: stop them first"]
-    return [f"{what}: mark-delete would move under their feet; stop them"]
+    return [f"{what}: the action would move mark-delete while they read; stop them first"]
 
 
 def _moved(
@@ -153,7 +154,7 @@ def _moved(
         return reasons
     if lost := baseline.lost(live, subscription.acked):
         were = counted(len(lost), "entry was", "entries were")
-        reasons.append(f"{were} acknowledged and no longer: the cursor was reset or rolled back")
+        reasons.append(f"{were} acknowledged before, but not now: the cursor was reset or rolled back")
     others = baseline.by_others(subscription.acked)
     if others and not (allowed.consumers and action.kind == "acknowledge"):
         reasons.append(f"someone else acknowledged {counted(len(others), 'entry')} since this plan last looked")
@@ -168,7 +169,7 @@ def _positions(action: Action, live: LiveTopic, subscription: LiveSubscription) 
         return ["the plan names no entry"]
     gone = sorted(set(wanted.ledgers) - set(live.lengths))
     if gone:
-        return [f"ledger {gone[0]} does not belong to the topic any more: it was trimmed"]
+        return [f"ledger {gone[0]} no longer belongs to the topic: it was trimmed"]
     if wanted - live.entries:
         return ["the plan names entries beyond the end of the log"]
     if action.kind == "acknowledge":
@@ -176,16 +177,16 @@ def _positions(action: Action, live: LiveTopic, subscription: LiveSubscription) 
     open_entries = (live.entries - subscription.acked).positions()
     first = list(islice(open_entries, len(wanted)))
     if first != list(wanted.positions()):
-        return ["its entries are not the first ones that are not acknowledged: others would be skipped with them"]
+        return ["its entries are not the first unacknowledged ones: skipping would skip others too"]
     if action.kind == "acknowledge_cumulative" and (not action.target or action.target != first[-1]):
-        return ["the position to acknowledge up to is not the last of its entries"]
+        return ["the position to acknowledge up to is not its last entry"]
     return []
 
 
 def _reset(target: Position | None, live: LiveTopic) -> list[str]:
     # A broker takes any position, and moves one it does not have to the beginning or the end of the log.
     if target is None or not 0 <= target[1] < live.lengths.get(target[0], 0):
-        return ["the position to reset to is not in the log any more"]
+        return ["the position to reset to is no longer in the log"]
     return []
 
 

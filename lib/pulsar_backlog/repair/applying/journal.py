@@ -167,7 +167,7 @@ def _read(path: Path, plan: Plan) -> tuple[list[Line], int]:
         lines = [_line(json.loads(text)) for text in whole.splitlines()]
     except (ValueError, TypeError, KeyError):
         raise UsageError(
-            f"{path} is damaged: what was done cannot be known; compare the broker with the plan"
+            f"{path} is damaged: nobody can tell what was done; compare the broker with the plan"
         ) from None
     if any(line.action_id != f"{plan.plan_id}-{line.number}" for line in lines):
         raise UsageError(f"{path} belongs to another plan: put each plan into a folder of its own")

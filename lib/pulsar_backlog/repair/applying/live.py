@@ -108,8 +108,8 @@ def _document(rest: AdminRest, topic: str, kind: str) -> Document:
     body = dict(rest.object_of(topic, kind))
     found = next(iter(documents(Fields(body, faults))), None)
     if found is None or faults:
-        what = f"{kind} has odd fields: {', '.join(faults[:5])}" if faults else f"{kind} is not what it should be"
-        raise AdminError(topic, "failed", f"{what}; nothing is done on such ground")
+        what = f"{kind} has odd fields: {', '.join(faults[:5])}" if faults else f"{kind} has an unexpected form"
+        raise AdminError(topic, "failed", f"{what}; apply does nothing on such a basis")
     return found
 
 

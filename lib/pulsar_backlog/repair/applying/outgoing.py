@@ -21,7 +21,7 @@ from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 READ_BACK_SECONDS = 60.0
 
-NOT_AS_PLANNED = "its payload is not the one that was planned: make the plan anew"
+NOT_AS_PLANNED = "its payload is not the planned one: plan again"
 
 
 class NotAsPlannedError(Exception):
@@ -129,7 +129,7 @@ def sound_entries(ledgers: Ledgers, message: Message) -> tuple[RawEntry, ...]:
     try:
         return read_stored(ledgers, message.as_stored)
     except SourceError as error:
-        raise NotAsPlannedError(f"nothing was sent: {error}; see --source, or audit and plan anew") from None
+        raise NotAsPlannedError(f"nothing was sent: {error}; see --source, or audit and plan again") from None
 
 
 def sound_payload(folder: Path, action: Action) -> bytes | None:

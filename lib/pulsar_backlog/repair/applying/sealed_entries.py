@@ -52,16 +52,18 @@ def read_stored(ledgers: Ledgers, message: AsStored) -> tuple[RawEntry, ...]:
         data = opener.read(entry.place).tobytes()
         entries.append(_checked(data, entry, source.uri(entry.uri)))
     if not all(entry.metadata.encryption_keys for entry in entries):
-        raise SourceError(message.source, CHANGED, "it is not encrypted: it is never published like this")
+        raise SourceError(
+            message.source, CHANGED, "it is not encrypted: only encrypted messages are republished as stored"
+        )
     if any(one.key == LOOP_PROPERTY.encode() for entry in entries for one in entry.metadata.properties):
-        raise SourceError(message.source, CHANGED, "a repair published it: publishing it again would make a loop")
+        raise SourceError(message.source, CHANGED, "a repair published it: republishing it would make a loop")
     return tuple(entries)
 
 
 def _checked(data: bytes, entry: StoredEntry, uri: str) -> RawEntry:
     where = f"entry {entry.position[0]}:{entry.position[1]} at byte {entry.offset}"
     if len(data) != entry.length:
-        raise SourceError(uri, CHANGED, f"{where} is cut off: it is not what the plan was made of")
+        raise SourceError(uri, CHANGED, f"{where} is cut off: it is not what the plan was made from")
     try:
         frame = read_frame(data)
         # Both: the checksum that stands there, and that of the bytes.
@@ -70,7 +72,7 @@ def _checked(data: bytes, entry: StoredEntry, uri: str) -> RawEntry:
             return raw_entry(data)
     except DecodeError:
         pass
-    raise SourceError(uri, CHANGED, f"{where} is another one now: it is not what the plan was made of")
+    raise SourceError(uri, CHANGED, f"{where} has changed: it is not what the plan was made from")
 
 
 def published_again(

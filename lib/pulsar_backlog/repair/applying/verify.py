@@ -40,7 +40,7 @@ def verify_plan(door: Door, plan: Plan, journal: Journal) -> Iterator[Verdict]:
         if action.kind in NEVER_APPLIED:
             continue
         if not journal.is_finished(action):
-            yield Verdict(action, "not yet", f"apply says: {journal.status(action) or 'not begun'}")
+            yield Verdict(action, "not yet", f"apply recorded: {journal.status(action) or 'not begun'}")
             continue
         try:
             yield _verified(door, plan, journal, action)
@@ -51,16 +51,16 @@ def verify_plan(door: Door, plan: Plan, journal: Journal) -> Iterator[Verdict]:
 def _verified(door: Door, plan: Plan, journal: Journal, action: Action) -> Verdict:
     live = read_live(door.rest, action.topic)
     if live is None:
-        return Verdict(action, "failed", "the topic does not exist any more")
+        return Verdict(action, "failed", "the topic no longer exists")
     if action.kind == "republish":
         return _read_back(door, plan, journal, action)
     subscription = live.subscriptions.get(action.subscription or "")
     if subscription is None:
-        return Verdict(action, "failed", "the subscription does not exist any more")
+        return Verdict(action, "failed", "the subscription no longer exists")
     if action.kind == "reset_cursor":
         # Whoever reads on acknowledges: mark-delete at or after the place we reset to is all that can be asked.
         back = action.target is not None and subscription.mark_delete >= (action.target[0], action.target[1] - 1)
-        return Verdict(action, "verified") if back else Verdict(action, "failed", "the cursor stands before its target")
+        return Verdict(action, "verified") if back else Verdict(action, "failed", "the cursor is before its target")
     wanted = entries_of_runs(action.runs).within(live.lengths)  # what was trimmed since is acknowledged
     missing = wanted - subscription.acked
     if missing:
@@ -79,10 +79,10 @@ def _nothing_else(
     for other in plan.actions:
         if (other.topic, other.subscription) == (action.topic, action.subscription) and journal.first_begun(other):
             if other.kind == "reset_cursor":
-                return Verdict(action, "verified", "the plan also reset the cursor: what else changed cannot be told")
+                return Verdict(action, "verified", "the plan also reset the cursor: nobody can tell what else changed")
             own = own | entries_of_runs(other.runs)
     if lost := before.lost(live, acked):
-        return Verdict(action, "failed", f"{_named(lost)} acknowledged before the repair and not any more")
+        return Verdict(action, "failed", f"{_named(lost)} acknowledged before the repair, but not now")
     others = before.by_others(acked) - own
     if others and not consumers:
         return Verdict(action, "failed", f"{_named(others)} acknowledged since, and not by this plan")

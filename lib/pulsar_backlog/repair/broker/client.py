@@ -57,7 +57,7 @@ def read_keys(names: Sequence[str], public_files: Sequence[Path], private_file: 
         return None
     if not names or len(set(names)) != len(public_files) or len(names) != len(public_files) or private_file is None:
         raise UsageError(
-            "--encryption-key and --public-key-file go in pairs, each name once, with one --private-key-file: give all"
+            "give --encryption-key and --public-key-file in pairs, each name once, and one --private-key-file"
         )
     remember_secret(_pem(private_file).decode(errors="replace"))
     public = {name: _public_key(path) for name, path in zip(names, public_files, strict=True)}
@@ -70,7 +70,7 @@ def _public_key(path: Path) -> rsa.RSAPublicKey:
     except (ValueError, UnsupportedAlgorithm):
         public = None
     if not isinstance(public, rsa.RSAPublicKey):
-        raise UsageError(f"{path}: an RSA public key in a PEM file is expected")
+        raise UsageError(f"{path}: this is not an RSA public key in a PEM file")
     return public
 
 
@@ -135,7 +135,7 @@ def told(topic: str, what: str) -> Iterator[None]:
         raise ClientError(topic, "unreachable", f"{detail} and descends from --ca-file") from error
     except (pulsar.AuthenticationError, pulsar.AuthorizationError) as error:
         raise ClientError(
-            topic, "permission_denied", f"{what}: the role of the token or certificate may not"
+            topic, "permission_denied", f"{what}: the role of the token or certificate has no permission"
         ) from error
     except pulsar.PulsarException as error:
         raise ClientError(topic, "failed", f"{what}: {error}") from error

@@ -78,7 +78,9 @@ class Producer:
         room = self.connection.max_message_bytes + _BEYOND_BYTES
         if any(head.ByteSize() + len(part) > room for head, part in entries):
             raise ClientError(
-                self.topic, "failed", "with the names of its origin an entry is larger than the broker takes"
+                self.topic,
+                "failed",
+                "with the properties that name its origin, an entry is larger than the broker accepts",
             )
         return entries
 
@@ -97,7 +99,7 @@ class Producer:
         uuid = f"{self.name}-{metadata.sequence_id}".encode()
         room = self.connection.max_message_bytes - whole.ByteSize() - len(uuid) - _CHUNK_ROOM_BYTES
         if room <= 0:
-            raise ClientError(self.topic, "failed", "key and properties alone are larger than the broker takes")
+            raise ClientError(self.topic, "failed", "key and properties alone are larger than the broker accepts")
         if len(payload) > room:
             whole.uuid, whole.num_chunks_from_msg = uuid, -(-len(payload) // room)
             whole.total_chunk_msg_size = len(payload)

@@ -68,7 +68,7 @@ def _store_payload(path: Path, payload: Payload | None, sha256: str) -> None:
         except OSError as error:
             raise UsageError(f"{payload and payload.file}: {error.strerror}: export again, then plan again") from None
         if not part.is_file() or _sha256(part) != sha256:
-            raise UsageError("the export does not hold what its table says any more: export again, then plan again")
+            raise UsageError("the export no longer holds what its table says: export again, then plan again")
 
 
 def _sha256(path: Path) -> str:

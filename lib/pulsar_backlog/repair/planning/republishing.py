@@ -105,7 +105,7 @@ class Republishing:
                 why = words.FAMILY_TOO_LARGE
             if why is not None:
                 uuid, time_ms = one.key or ("", 0)
-                said = f"message {position_text(one.position)}, which was named: {why}"
+                said = f"the named message {position_text(one.position)}: {why}"
                 to_do = words.next_step(why, encrypted=one.encrypted)
                 self.held.append(HeldBack(self._facts.topic, None, uuid, time_ms, said, to_do))
 

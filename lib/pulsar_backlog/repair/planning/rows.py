@@ -132,11 +132,11 @@ def stored_of(row: Row, source: str) -> Stored:
 
 
 _FAULTS = {
-    "sound": "a checksum does not vouch for each of its entries, so damage would not be noticed",
+    "sound": "some of its entries have no matching checksum, so nobody would notice damage",
     "encrypted": "not all of its chunks are encrypted",
-    "known": "its metadata has fields that are not known here, and what they mean in a copy cannot be told",
-    "agreed": "its chunks contradict each other or copies of one differ, and which is right cannot be told",
-    "first": "a repair published it: publishing it again would make a loop",
+    "known": "its metadata has fields that this version does not know, so nobody can tell what they mean in a copy",
+    "agreed": "its chunks contradict each other or copies of one differ, and nobody can tell which is right",
+    "first": "a repair published it: republishing it would make a loop",
 }
 """What must be true of a message, and what is said where it is not."""
 

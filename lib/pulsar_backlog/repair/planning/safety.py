@@ -26,9 +26,9 @@ _ACCEPTED: dict[str | None, frozenset[str]] = {
 
 NOT_EXPORTED = "it can be rebuilt, and is not exported and verified"
 UNVERIFIED = "its export could not be verified: "
-UNSURE = "that it is lost for good is not certain "
+UNSURE = "its loss is not certain "
 IN_FLIGHT = "a message with its uuid may still be arriving"
-MALFORMED = "its chunk fields make no sense, so what clients make of it cannot be told"
+MALFORMED = "its chunk fields contradict each other, so nobody can tell what clients do with it"
 
 
 def why_not_family(family: Sequence[Publication], choices: Choices) -> str | None:
@@ -50,9 +50,9 @@ def why_not_entry(entry: Entry, stall: StallRow) -> str | None:
     if entry.owner != stall.key or entry.role not in _ROLES:
         return "the tables do not agree on the message it belongs to"
     if entry.holds_more:
-        return "it is a batch: there are other messages in it"
+        return "it is a batch and holds other messages too"
     if not entry.is_sound:
-        return "its checksum does not vouch for it, so its own fields cannot be believed"
+        return "its checksum does not match or is missing, so its own fields cannot be trusted"
     return None
 
 

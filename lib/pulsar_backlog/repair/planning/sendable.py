@@ -9,7 +9,7 @@ from pulsar_backlog.repair.planning.safety import IN_FLIGHT, NOT_EXPORTED, UNVER
 from pulsar_backlog.repair.planning.values import Publication, Stored
 from pulsar_backlog.repair.values import Message
 
-_UNCLEAR = "another plan began to publish it, and how that ended is not known: apply that plan again"
+_UNCLEAR = "another plan began to republish it, and nobody knows how that ended: apply that plan again"
 
 
 def why_not_sendable(one: Publication) -> str | None:
@@ -28,7 +28,7 @@ def why_not_sendable(one: Publication) -> str | None:
     if one.republished == "unclear":
         return _UNCLEAR
     if LOOP_PROPERTY in exported.properties:
-        return "a repair published it: publishing it again would make a loop"
+        return "a repair published it: republishing it would make a loop"
     return None
 
 
@@ -41,7 +41,7 @@ def why_not_chunks_as_stored(one: Publication) -> str | None:
     if exported is not None and not exported.verified and exported.outcome != "no_key":
         return f"{UNVERIFIED}{exported.reason}"
     if one.stored is None:
-        return "not every entry of it is stored whole, so it cannot be published as it is stored"
+        return "not every entry of it is stored whole, so it cannot be republished as stored"
     return why_not_as_stored(one.stored)
 
 

@@ -15,36 +15,32 @@ _NAMED = 10
 
 EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
 EXPORT_WITH_KEY = "export it with its private key (pulsar-backlog export DIR --private-keys), then plan again"
-EXPORT_WITH_KEY_OR_NOT = f"{EXPORT_WITH_KEY}; or publish it unseen: plan with --as-stored"
-STAYS_AFTER_COPY = (
-    "it is encrypted, and republished as it is stored; its old entries stay, because no export verified it"
-)
-NOT_ENCRYPTED = (
-    "it is one entry that is not encrypted: only encrypted and chunked messages are published by their names"
-)
-NOT_STORED = "it is one encrypted entry, which is published only as it is stored"
+EXPORT_WITH_KEY_OR_NOT = f"{EXPORT_WITH_KEY}; or republish it unseen: plan with --as-stored"
+STAYS_AFTER_COPY = "it is encrypted and republished as stored; its old entries stay, because no export verified it"
+NOT_ENCRYPTED = "it is one entry that is not encrypted: --message republishes only encrypted and chunked messages"
+NOT_STORED = "it is one encrypted entry: it can be republished only as stored"
 AS_STORED = "plan with --as-stored"
 REPUBLISHED = "it was republished already"
 FAMILY_TOO_LARGE = "too many messages share its uuid"
-AUDIT_AGAIN = "audit again when the log has gone on; or take the risk, with --accept-unsure"
-JUDGE_IT = "judge what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
+AUDIT_AGAIN = "audit again when the log has grown; or take the risk with --accept-unsure"
+JUDGE_IT = "check what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
 PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
-TO_FILE = "plan with --republish-to file: it is kept beside the plan, and what stands in the way is acknowledged"
-ACKNOWLEDGE_AFFECTS = "No other entry and no other subscription."
-RESTORE_AFFECTS = f"{ACKNOWLEDGE_AFFECTS} A batch of which only a part was acknowledged comes again whole."
+TO_FILE = "plan with --republish-to file: the plan keeps the message in a file and acknowledges the entries in the way"
+ACKNOWLEDGE_AFFECTS = "It affects no other entry and no other subscription."
+RESTORE_AFFECTS = f"{ACKNOWLEDGE_AFFECTS} The broker redelivers all of a batch of which only a part was acknowledged."
 FILE_UNDO = "Nothing is changed."
-SEALED = "It is encrypted, and is published as it is stored."
-UNSEEN = "Its content was never seen here."
+SEALED = "It is encrypted, and is republished as stored."
+UNSEEN = "Nobody has seen its content here."
 BATCH_UNDO = (
-    "A published message cannot be taken back. It is a batch: the property pulsar-backlog.plan stands on its entry, "
-    "where consumers do not see it."
+    "A published message cannot be taken back. It is a batch: its entry carries the property "
+    "pulsar-backlog.plan, and consumers do not see it there."
 )
 REPUBLISH_UNDO = (
-    "A published message cannot be taken back; every one carries the property pulsar-backlog.plan, by which consumers "
+    "A published message cannot be taken back; each carries the property pulsar-backlog.plan, so that consumers "
     "can drop it."
 )
-SETTINGS_REASON = "Settings of clients and topic that suit this log and would have prevented what was found."
-SETTINGS_AFFECTS = "Advice; nothing is applied."
+SETTINGS_REASON = "These settings of clients and topic suit this log and would have prevented what was found."
+SETTINGS_AFFECTS = "Advice only: apply does not change settings."
 
 
 def next_step(why: str, *, encrypted: bool = False) -> str:
@@ -60,7 +56,9 @@ def waits_because(family: Sequence[Publication]) -> str:
     """Why a message that can still be delivered is left alone."""
     if any(one.state == "in_flight" for one in family):
         return "it may still be arriving"
-    return "clients can still receive it: reconnecting redelivers it, but for what its advice in `stalls` names"
+    return (
+        "clients can still receive it: reconnecting redelivers it, except where its advice in `stalls` says otherwise"
+    )
 
 
 def after_reset(others: int) -> str:
@@ -73,13 +71,13 @@ def after_reset(others: int) -> str:
 def acknowledge_reason(cause: str, to: str) -> str:
     """Why entries are acknowledged away; `to` is where messages are republished."""
     if cause == "dead_chunks":
-        return "No client can ever be delivered these chunks: the rest of their messages is not stored."
+        return "No client can ever receive these chunks: the rest of their messages is not stored."
     gets = {
-        "same": "this subscription has them or gets them again",
-        "file": "they are kept beside the plan where this subscription lacks them",
+        "same": "this subscription has them or will get them again",
+        "file": "the plan keeps those that this subscription lacks in files",
     }
     then = gets.get(to, f"those that this subscription lacks go to {to}")
-    return f"These chunks stand in the way: their messages are exported and verified, and {then}."
+    return f"These chunks are in the way: their messages are exported and verified, and {then}."
 
 
 def stall_evidence(stall: StallRow, own: Publication | None) -> str:
@@ -99,15 +97,13 @@ def stall_evidence(stall: StallRow, own: Publication | None) -> str:
 def acknowledge_undo(runs: Sequence[Run]) -> str:
     """How acknowledging could be taken back."""
     first = position_text((runs[0].ledger_id, runs[0].first_entry_id)) if runs else "the first entry"
-    return (
-        f"Resetting the cursor to {first} brings these entries again while they are stored, with everything after them."
-    )
+    return f"Resetting the cursor to {first} redelivers these entries while they are stored, and everything after them."
 
 
 def reset_reason(stall: StallRow) -> str:
     """Why a cursor is reset."""
     first = position_text(stall.first_chunk or (0, 0))
-    return f"The cursor stands inside a message that is whole; from its first chunk at {first} on a client gets it."
+    return f"The cursor is inside a whole message; a client that starts at its first chunk, {first}, gets the message."
 
 
 def reset_affects(stall: StallRow) -> str:
@@ -127,21 +123,21 @@ def restore_reason(one: Restored) -> str:
     """Why acknowledgements are made again."""
     count = sum(run.last_entry_id - run.first_entry_id + 1 for run in one.runs)
     are = counted(count, "entry was", "entries were")
-    return f"{are} acknowledged in the earlier audit and not any more: consumers would get their messages again."
+    return f"{are} acknowledged in the earlier audit but not now: consumers would get their messages again."
 
 
 def left_runs(left: int, taken: int) -> str:
     """Why a plan does not make all lost acknowledgements again."""
     more = counted(left, "more run of entries was", "more runs of entries were")
-    return f"{more} acknowledged in the earlier audit and not any more: one plan restores {taken:,} at most"
+    return f"{more} acknowledged in the earlier audit but not now: one plan restores {taken:,} at most"
 
 
 def part_of_batch(batches: int) -> str:
     """Why not all acknowledgements are made again."""
     which = counted(batches, "batch was", "batches were")
     return (
-        f"{which} acknowledged in part in the earlier audit, and no part is now: single messages of a batch cannot be "
-        "acknowledged, so consumers get all of it again"
+        f"{which} acknowledged in part in the earlier audit, but no part is now: single messages of a batch cannot "
+        "be acknowledged, so consumers get the whole batch again"
     )
 
 
@@ -174,11 +170,12 @@ def _republish_reason(one: Publication, cause: str, stall: StallRow | None) -> s
     if cause == "named":
         return f"{what}, and was named."
     if cause == "got_in_part" and stall is not None:
-        return f"{what}, and subscription {stall.subscription!r} has acknowledged a part of it: it gets it no more."
+        who = f"subscription {stall.subscription!r}"
+        return f"{what}, but {who} has acknowledged a part of it and will not get it any more."
     if one.losses:
         models = ", ".join(f"{loss.model} ({loss.outcome})" for loss in one.losses)
-        return f"{what}, and clients do not deliver it: {models}."
-    return f"{what}, and clients of some subscriptions cannot be delivered it as it lies there."
+        return f"{what}, but clients do not deliver it: {models}."
+    return f"{what}, but clients of some subscriptions cannot receive it as it is stored."
 
 
 def republish_evidence(one: Publication, stall: StallRow | None, stored: Stored | None) -> tuple[str, ...]:
@@ -221,16 +218,16 @@ def republish_affects(
         has_schema: whether it has a schema version, or may have one.
     """
     if to == "file":
-        return "Nobody: it is only kept beside the plan."
+        return "It reaches nobody: the plan only keeps it in a file."
     if to != "same":
-        schema = " Its schema version means nothing there, and is left out." if has_schema else ""
-        return f"Reaches every subscription of {to}, and none of the original topic.{schema}{_readers(stored)}"
+        schema = " Its schema version has no meaning there and is left out." if has_schema else ""
+        return f"It reaches every subscription of {to}, and none of the original topic.{schema}{_readers(stored)}"
     names = ", ".join(repr(name) for name in sorted(subscriptions)[:_NAMED])
     more = f" and {len(subscriptions) - _NAMED} more" if len(subscriptions) > _NAMED else ""
-    whom = f"all of them get it: {names}{more}" if subscriptions else "which there are is not known"
-    again = "Who had it already gets it a second time."
+    whom = f"all of them get it: {names}{more}" if subscriptions else "which ones exist is unknown"
+    again = "Subscriptions that had it already get it a second time."
     if message.was_encrypted and stored is None:
-        again += " It was encrypted: apply asks for its readers' keys, and encrypts it again for those."
+        again += " It was encrypted: apply asks for its readers' keys and encrypts it again for them."
     return f"It cannot be published to one subscription only; {whom}. {again}{_readers(stored)}"
 
 
@@ -245,5 +242,5 @@ def _readers(stored: Stored | None) -> str:
         return ""
     which = "the key" if stored.keys == 1 else f"one of the {stored.keys} keys"
     size = stored.batch_size
-    batch = "" if size is None else f" It is a batch: {counted(size, 'message comes', 'messages come')} again."
-    return f" Who reads it needs {which} that the original was encrypted for.{batch}"
+    batch = "" if size is None else f" It is a batch: {counted(size, 'message is', 'messages are')} republished."
+    return f" Its readers need {which} that the original was encrypted for.{batch}"
