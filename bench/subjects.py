@@ -9,12 +9,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from bench import baseline_pyspark
-from jobs.scan_entries import JOB, store_entries
+from jobs.scan_entries import JOB
 from pulsar_backlog.frames.scanning.scan import entries_frame
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options
 from pulsar_backlog.progress import Progress
+from pulsar_backlog.steps.scan_group import store_entries
 from pulsar_backlog.storage.delta import make_table, read_table, replace_slice
 from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.runs import JobContext, now

@@ -72,7 +72,7 @@ def analyze(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     if admin is None:
         return _without_state(context, digest)
-    tables = {name: _mine(context, name) for name in INPUTS}
+    tables = {name: context.table(name) for name in INPUTS}
     ledgers = tables["ledgers"]
     stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in _stored(ledgers).toLocalIterator()}
     state = read_cluster_state(Path(admin), {id_: topic for id_, (topic, _) in stored.items() if topic})
@@ -99,7 +99,7 @@ def _write(
     subscriptions = list(analysed(views, state, limits))
     known = [(one, join) for one in subscriptions if (join := join_state(one)) is not None]
     readers = by_topic((one.topic, join) for one, join in known if one.kind == "subscription")
-    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    partitions = context.partitions
     log_ends = _log_ends(tables["ledger_facts"])
     states = by_topic((one.topic, join) for one, join in known)
     joined = context.keep(join_acks(spans, cut_spans(spans, states), states, partitions))
@@ -111,7 +111,7 @@ def _write(
     compacted = compacted_stalls(publications, tables["noted_entries"], _horizons(subscriptions), context.cluster)
     stalls = context.keep(stalls.unionByName(compacted))
     said = [said_row(one, context.cluster, views.lengths.get(one.topic, {}), stored, limits) for one in subscriptions]
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
     rows = subscription_rows(context.spark, said, joined, stalls, chunks, publications)
     replace_slice(rows, out, TABLES["subscriptions"], mine)
@@ -129,7 +129,7 @@ def _models(context: JobContext) -> tuple[str, ...]:
     held = context.held("client_forecasts")
     if held is not None:
         return models_to_ask(sorted(set(held["model"].to_pylist())))
-    rows = _mine(context, "client_forecasts").select("model").distinct().toLocalIterator()
+    rows = context.table("client_forecasts").select("model").distinct().toLocalIterator()
     return models_to_ask(sorted(row["model"] for row in rows))
 
 
@@ -141,7 +141,7 @@ def _without_state(context: JobContext, digest: str) -> JobResult:
         return JobResult(digest, changed=False)
     for name in left:
         table = read_table(context.spark, context.out, TABLES[name])
-        replace_slice(table.limit(0), context.out, TABLES[name], f.col("cluster") == context.cluster)
+        replace_slice(table.limit(0), context.out, TABLES[name], context.mine)
     replace_findings(context, ())
     return JobResult(digest, rows=dict.fromkeys(left, 0))
 
@@ -174,10 +174,6 @@ def _horizons(subscriptions: list[Analysed]) -> dict[str, Position]:
 
 def _stored(ledgers: DataFrame) -> DataFrame:
     return ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
-
-
-def _mine(context: JobContext, name: str) -> DataFrame:
-    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import job_parser, source_of
+from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
@@ -35,7 +35,7 @@ from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
-from pulsar_backlog.storage.delta import read_table, replace_slice
+from pulsar_backlog.storage.delta import replace_slice
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -61,7 +61,7 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    noted, facts, of_producers, scans, ledgers, rejects = (_mine(context, name) for name in INPUTS)
+    noted, facts, of_producers, scans, ledgers, rejects = (context.table(name) for name in INPUTS)
     # Small, and asked for again and again: ends of the log, statistics, findings.
     producers = context.keep(producers_of(of_producers))
     state = _state(admin, ledgers)
@@ -69,7 +69,7 @@ def assemble(context: JobContext) -> JobResult:
     tables = LogTables(facts, of_producers, noted, rejects)
     edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, ledgers, edges))
-    publications, mine = folded.drop("roles"), f.col("cluster") == context.cluster
+    publications, mine = folded.drop("roles"), context.mine
     replace_slice(publications, out, TABLES["chunked_messages"], mine)
     replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
     replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
@@ -92,10 +92,10 @@ def _folded(
         cluster=context.cluster,
         edges=edges,
         data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
-        source=source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism),
+        source=context.source(),
     )
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
-    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
+    partitions = context.partitions
     return fold_chunks(chunks, fold_context, partitions)
 
 
@@ -113,10 +113,6 @@ def _known(edges: Mapping[str, LogEdge], state: ClusterState | None) -> Known:
         deduplicated=[topic.topic for topic in topics if topic.deduplicated],
         seen_to_end=[topic for topic, edge in edges.items() if edge.complete_to_end],
     )
-
-
-def _mine(context: JobContext, name: str) -> DataFrame:
-    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
 
 
 if __name__ == "__main__":

@@ -59,8 +59,7 @@ def run_rules(context: JobContext) -> JobResult:
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
-    mine = context.mine
-    tables = {name: read_table(context.spark, context.out, TABLES[name]).filter(mine) for name in INPUTS}
+    tables = {name: context.table(name) for name in INPUTS}
     present = sum(context.has(name) for name in INPUTS)
     frames = {
         "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
@@ -79,8 +78,8 @@ def _stored(context: JobContext) -> int:
         return logged
     facts = read_table(context.spark, context.out, TABLES["ledger_facts"])
     others = not facts.filter(f.col("cluster") != context.cluster).isEmpty()
-    entries = read_table(context.spark, context.out, TABLES["entries"])
-    return (entries.filter(f.col("cluster") == context.cluster) if others else entries).count()
+    entries = context.table("entries") if others else read_table(context.spark, context.out, TABLES["entries"])
+    return entries.count()
 
 
 def _to_pandas(frame: DataFrame) -> pd.DataFrame:

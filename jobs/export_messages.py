@@ -23,7 +23,7 @@ from pulsar_backlog.frames.export.plan import (
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export
-from pulsar_backlog.steps.exporting import exported, filters_of, mine, of_topics, slice_of, summary_of, wanted_topics
+from pulsar_backlog.steps.exporting import exported, filters_of, of_topics, slice_of, summary_of, wanted_topics
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -56,8 +56,8 @@ def export(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     filters = filters_of(options)
     topics = wanted_topics(context)
-    entries = of_topics(mine(context, "entries"), topics)
-    publications = of_topics(mine(context, "chunked_messages"), topics)
+    entries = of_topics(context.table("entries"), topics)
+    publications = of_topics(context.table("chunked_messages"), topics)
     messages = with_transactions(entries)
     write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))

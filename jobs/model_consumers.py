@@ -12,7 +12,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
@@ -22,7 +21,7 @@ from pulsar_backlog.frames.clients.findings import findings_of_models
 from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.storage.delta import read_table, replace_slice
+from pulsar_backlog.storage.delta import replace_slice
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
@@ -48,12 +47,12 @@ def model(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    publications = _mine(context, "chunked_messages")
-    partitions = int(context.spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
-    rows = model_rows(_mine(context, "noted_entries"), publications)
+    publications = context.table("chunked_messages")
+    partitions = context.partitions
+    rows = model_rows(context.table("noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-    mine = f.col("cluster") == context.cluster
+    mine = context.mine
     replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
     replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
     replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
@@ -80,12 +79,8 @@ def _ledger_topics(context: JobContext, models: Sequence[str]) -> dict[int, str]
     """Topics of the few ledgers that the models' positions name."""
     settings = [parse_model(name) for name in models]
     named = {at[0] for s in settings for at in (*s.reconnect_after, *s.restart_after, *((s.start,) if s.start else ()))}
-    rows = _mine(context, "ledgers").filter(f.col("ledger_id").isin(*named) & f.col("topic").isNotNull())
+    rows = context.table("ledgers").filter(f.col("ledger_id").isin(*named) & f.col("topic").isNotNull())
     return {row["ledger_id"]: row["topic"] for row in rows.select("ledger_id", "topic").distinct().toLocalIterator()}
-
-
-def _mine(context: JobContext, name: str) -> DataFrame:
-    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)
 
 
 if __name__ == "__main__":

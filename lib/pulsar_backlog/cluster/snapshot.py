@@ -26,6 +26,7 @@ from pulsar_backlog.cluster.admin_http import AdminError
 from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic
 from pulsar_backlog.cluster.snapshot_index import Entry, SnapshotIndex, write_file
 from pulsar_backlog.cluster.snapshot_policies import broker_settings, namespace_policies, topic_policies
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.json_text import to_json
 
 _DOCUMENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
@@ -106,11 +107,9 @@ def save_topics(
     """Save topics, several at a time; yields each when it is saved, gone or failed, and noted in the index."""
     ahead_ms = _ahead_ms(rest, now_ms)
     with ThreadPoolExecutor(max_workers=parallel) as pool:
-        # One batch at a time: a cluster has more topics than a list of futures should hold.
-        waiting = list(files)
-        for start in range(0, len(waiting), parallel * 8):
-            batch = waiting[start : start + parallel * 8]
-            for entry in pool.map(lambda file: _save_topic(rest, folder, file, now_ms, ahead_ms), batch):
+        # One group at a time: a cluster has more topics than a list of futures should hold.
+        for group in groups_of(files, parallel * 8):
+            for entry in pool.map(lambda file: _save_topic(rest, folder, file, now_ms, ahead_ms), group):
                 index.add(entry)
                 yield entry
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from itertools import islice
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies.names import role_of
 from pulsar_backlog.ledgers.copies import Pair, examine
 from pulsar_backlog.ledgers.listing import Tally, kind_of, offload_name, printable
@@ -174,9 +174,10 @@ class _Look:
         """Whether an index names a topic of the scope, or none where anything else may."""
         if self.data - self.indexes.keys():
             return True
-        waiting: Iterator[tuple[tuple[int, str, str], StoredObject]] = iter(self.indexes.items())
         with ThreadPoolExecutor(THREADS, "first look") as pool:
-            while not self.is_over() and (some := list(islice(waiting, THREADS))):
+            for some in groups_of(self.indexes.items(), THREADS):
+                if self.is_over():
+                    break
                 for found in pool.map(self._topic_of, some):
                     if found is None or self.scope.names(found):
                         return True

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
 from pulsar_backlog.ledgers.bookies.survey import LogFound, ledgers_found, read_logs
 from pulsar_backlog.ledgers.copies import Examined, Pair
@@ -20,7 +20,7 @@ from pulsar_backlog.ledgers.streaming import Streamed, streamed_ledgers
 
 THREADS = 16
 """Objects looked at together: what bounds this step is the answer time of the store."""
-BATCH = 1024
+EXAMINED_AT_ONCE = 1024
 """Copies handed to the threads at once, which bounds what waits in memory."""
 
 
@@ -66,10 +66,9 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
 
 def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
     """Each pair examined, in order, many at a time."""
-    waiting = iter(pairs)
     with ThreadPoolExecutor(THREADS) as pool:
-        while batch := list(islice(waiting, BATCH)):
-            yield from pool.map(partial(examine, source), batch)
+        for group in groups_of(pairs, EXAMINED_AT_ONCE):
+            yield from pool.map(partial(examine, source), group)
 
 
 def _findings_of_listing(source: Source, listing: Listing, others: Others, logs: list[LogFound]) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies import units as bookie_units
 from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy, PlannedCopy, ScanUnit
 
@@ -15,20 +16,11 @@ def units_of(copy: LedgerCopy | PlannedCopy, unit_bytes: int = UNIT_BYTES) -> It
     if copy.kind == "bookies":
         yield from bookie_units.units_of(copy, unit_bytes)
         return
-    for number, blocks in enumerate(_groups(copy.blocks, unit_bytes)):
+    for number, blocks in enumerate(groups_of(copy.blocks, most_bytes=unit_bytes, bytes_of=_length)):
         yield ScanUnit(
-            copy.ledger_id, copy.copy, copy.topic, copy.data_uri, number, blocks, copy.kind, copy.checksum_uri
+            copy.ledger_id, copy.copy, copy.topic, copy.data_uri, number, tuple(blocks), copy.kind, copy.checksum_uri
         )
 
 
-def _groups(blocks: tuple[Block, ...], unit_bytes: int) -> Iterator[tuple[Block, ...]]:
-    group: list[Block] = []
-    size = 0
-    for block in blocks:
-        if group and size + block.length > unit_bytes:
-            yield tuple(group)
-            group, size = [], 0
-        group.append(block)
-        size += block.length
-    if group:
-        yield tuple(group)
+def _length(block: Block) -> int:
+    return block.length

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.foreign_text import shell_word
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.private_files import private_file, private_folder
 
@@ -120,9 +120,7 @@ def _names(
 
 def _for_s3(folder: Path, place: Place, names: Iterator[str], done: Lists) -> None:
     number = 0
-    names = _spelled(names, _NO_XML, done)
-    while keys := list(islice(names, KEYS_AT_ONCE)):
-        number += 1
+    for number, keys in enumerate(groups_of(_spelled(names, _NO_XML, done), KEYS_AT_ONCE), 1):
         path = folder / f"delete-{number:04d}.json"
         with private_file(path) as file:
             file.write(to_json({"Objects": [{"Key": key} for key in keys], "Quiet": True}).encode("ascii"))

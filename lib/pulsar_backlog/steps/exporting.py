@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import source_of
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.door import exported_chunked, exported_entries
 from pulsar_backlog.frames.export.findings import COUNTED
@@ -24,10 +23,8 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
-from pulsar_backlog.storage.delta import read_table
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.runs import JobContext
-from pulsar_backlog.tables import TABLES
 
 
 def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None) -> ExportSummary:
@@ -38,7 +35,7 @@ def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None
         f.coalesce(f.sum("payload_bytes"), f.lit(0)).alias("payload_bytes"),
     ).first()
     counts = totals.asDict() if totals else {"messages": 0, "verified": 0, "payload_bytes": 0}
-    noticed = of_topics(mine(context, "findings"), topics).filter(f.col("job") == context.job)
+    noticed = of_topics(context.table("findings"), topics).filter(f.col("job") == context.job)
     found = noticed.groupBy("code").agg(f.sum("count").alias("count")).collect()
     return ExportSummary(
         **counts,
@@ -55,7 +52,7 @@ def exported(
     shared = ExportContext(
         cluster=context.cluster,
         places=places_of(context),
-        source=source_of(context.options).shared_by(context.spark.sparkContext.defaultParallelism),
+        source=context.source(),
         keys=keys,
         store=store_of(context.options),
     )
@@ -103,7 +100,7 @@ def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:
     """
     chosen = f.col("selected") & f.col("data_uri").isNotNull()
     columns = ("ledger_id", "topic", "data_uri", in_one_file().alias("in_one_file"))
-    rows = list(mine(context, "ledgers").filter(chosen).select(*columns).orderBy("ledger_id").toLocalIterator())
+    rows = list(context.table("ledgers").filter(chosen).select(*columns).orderBy("ledger_id").toLocalIterator())
     scope = Scope(topics=context.options.topic or ())
     for row in rows:
         if not row["in_one_file"] and scope.names(row["topic"]):
@@ -123,7 +120,7 @@ def wanted_topics(context: JobContext) -> list[str] | None:
     if not context.options.topic:
         return None
     scope = Scope(topics=context.options.topic)
-    rows = mine(context, "ledgers").select("topic").distinct().toLocalIterator()
+    rows = context.table("ledgers").select("topic").distinct().toLocalIterator()
     topics = sorted(row["topic"] for row in rows if scope.names(row["topic"]))
     if not topics:
         raise UsageError(f"no topic in {context.out} matches --topic {' --topic '.join(context.options.topic)}")
@@ -139,8 +136,3 @@ def slice_of(context: JobContext, topics: list[str] | None) -> Column:
     """The part of `messages` that this export replaces."""
     mine = context.mine
     return mine if topics is None else mine & f.col("topic").isin(*topics)
-
-
-def mine(context: JobContext, name: str) -> DataFrame:
-    """A table's rows of this cluster."""
-    return read_table(context.spark, context.out, TABLES[name]).filter(f.col("cluster") == context.cluster)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import SEVERITIES
-from pulsar_backlog.storage.delta import read_table
-from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ def _counted(
         rows = held.select(["job", "topic", "incomplete", "severity"]).to_pylist()
         mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
         return sum(row["incomplete"] for row in mine), sum(row["severity"] in bad for row in mine)
-    findings = read_table(context.spark, context.out, TABLES["findings"]).filter(context.mine)
+    findings = context.table("findings")
     if job is not None:
         findings = findings.filter(f.col("job") == job)
     if topics is not None:

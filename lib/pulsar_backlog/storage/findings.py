@@ -36,7 +36,7 @@ def replace_findings(
         left_out: ledgers that were not looked at; what was found about them stays.
         topics: topics that were looked at; what was found about others stays. None for all.
     """
-    mine = (f.col("cluster") == context.cluster) & (f.col("job") == context.job)
+    mine = context.mine & (f.col("job") == context.job)
     if left_out:
         mine &= f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(*left_out)
     if topics is not None:

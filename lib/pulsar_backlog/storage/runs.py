@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
-from pulsar_backlog.arguments import parse_options
+from pulsar_backlog.arguments import parse_options, source_of
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
@@ -43,10 +43,13 @@ from pulsar_backlog.storage.delta import (
 )
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.storage.session import PARTITIONS, start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.store import Source
 
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
@@ -82,6 +85,19 @@ class JobContext:
         _ = self.spark
         return f.col("cluster") == self.cluster
 
+    def source(self) -> Source:
+        """The source that the command line names, as each of the tasks that read it at once may ask it."""
+        return source_of(self.options).shared_by(self.spark.sparkContext.defaultParallelism)
+
+    @property
+    def partitions(self) -> int:
+        """Into how many parts rows are shuffled."""
+        return int(self.spark.conf.get(PARTITIONS, "8") or 8)
+
+    def table(self, name: str) -> DataFrame:
+        """A table's rows of the cluster."""
+        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine)
+
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
         known = local_version(self.out, TABLES[name])
@@ -101,7 +117,7 @@ class JobContext:
         held = self.held(name)
         if held is not None:
             return int(held.num_rows)
-        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine).count()
+        return self.table(name).count()
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
+from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.repair.planning import words
 from pulsar_backlog.repair.planning.republishing import Draft, Republishing, codes_of, is_old_enough
 from pulsar_backlog.repair.planning.safety import (
@@ -144,8 +145,8 @@ class TopicPlan:
             if cause is not None:
                 groups.setdefault((stall.subscription, cause), []).append(stall)
         for (name, cause), rows in sorted(groups.items()):
-            for start in range(0, len(rows), SETS_PER_ACTION):
-                yield self._acknowledge(name, cause, rows[start : start + SETS_PER_ACTION])
+            for group in groups_of(rows, SETS_PER_ACTION):
+                yield self._acknowledge(name, cause, group)
 
     def _cause(self, stall: StallRow) -> str | None:
         """Why its entries are acknowledged away; None when they are not, and that is noted."""

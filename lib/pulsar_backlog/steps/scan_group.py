@@ -1,0 +1,115 @@
+"""Ledgers scanned between two commits: their entries and facts, then `rejects`, then `scans`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as f
+
+from pulsar_backlog.facts.ledger import Facts, ledger_row
+from pulsar_backlog.facts.spans import publish_times_of
+from pulsar_backlog.facts.steps import PublishTimes
+from pulsar_backlog.frames.scanning.facts import packed_facts, unpacked_facts
+from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
+from pulsar_backlog.grouping import groups_of
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
+from pulsar_backlog.progress import Progress
+from pulsar_backlog.scanning.accounts import Accounts
+from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
+from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.storage.delta import direct_writes, replace_rows, replace_slice
+from pulsar_backlog.storage.runs import JobContext
+from pulsar_backlog.tables import TABLES
+
+GROUP_BYTES = 64 * 1024**3
+"""Bytes scanned between two commits: what a killed scan loses at most."""
+GROUP_LEDGERS = 2000
+"""Ledgers scanned between two commits, so that the slice stays a list one can print."""
+
+
+def scan_groups(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
+    """Copies in groups of about `GROUP_BYTES` and at most `GROUP_LEDGERS`."""
+    return groups_of(copies, GROUP_LEDGERS, GROUP_BYTES, lambda copy: copy.data_bytes or 0)
+
+
+def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], show: Progress) -> dict[str, int]:
+    """Write entries and facts, then `rejects`, then `scans` of a group of copies; rows written."""
+    units = [unit for copy in group for unit in units_of(copy)]
+    ids = f.col("ledger_id").isin([copy.ledger_id for copy in group])
+    part = context.mine & ids
+    accounts, runs = store_entries(context, source, units, part, show)
+    facts = joined_runs(runs, lambda ledger_id, run: _publish_times(context, ledger_id, run))
+    rows = [ledger_row(facts.get(one.ledger_id), context.cluster, one.topic, one.ledger_id) for one in group]
+    replace_rows(context.spark, rows, context.out, TABLES["ledger_facts"], part)
+    damaged: list[ScanUnit] = damaged_units(units, accounts)
+    rejects = rejects_frame(context.spark, source, damaged, context.cluster)
+    replace_slice(rejects, context.out, TABLES["rejects"], part)
+    books = scan_rows(group, copy_accounts(units, accounts), context.cluster)
+    replace_rows(context.spark, books, context.out, TABLES["scans"], part)
+    totals = accounts.values()
+    return {
+        "entries": sum(account.decoded for account in totals),
+        "rejects": sum(account.rejected + account.faults for account in totals),
+    }
+
+
+def store_entries(
+    context: JobContext, source: Source, units: list[ScanUnit], part: Column, show: Progress
+) -> tuple[Accounts, Runs]:
+    """Write the entries of `units`, which are the slice `part`, with rows of facts; what was scanned, and facts.
+
+    The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
+    """
+    spark, out, cluster = context.spark, context.out, context.cluster
+    with direct_writes(spark, out, [TABLES[name] for name in SCAN_TABLES], part) as direct:
+        if direct is None:
+            frame, accounts = entries_frame(spark, source, units, cluster)
+            with show.watch(lambda: accumulated_bytes(accounts.value)):
+                replace_slice(frame, out, TABLES["entries"], part)
+            return accounts.value, _facts_of_stored(context, part)
+        places = {name: one.place for name, one in direct.items()}
+        frame, accounts, runs = scan_files(spark, source, units, cluster, places)
+        with show.watch(lambda: accumulated_bytes(accounts.value)):
+            files = frame.collect()
+        _check_rows(files, accounts.value)
+        for one in direct.values():
+            one.commit(files)
+    return accounts.value, runs.value
+
+
+def _facts_of_stored(context: JobContext, part: Column) -> Runs:
+    """Write the rows of facts of entries that are written, from those; their other facts."""
+    packed, runs = packed_facts(context.table("entries").filter(part), context.cluster)
+    packed = context.keep(packed)
+    for name in ROW_TABLES:
+        replace_slice(unpacked_facts(packed, name), context.out, TABLES[name], part)
+    return runs.value
+
+
+def _check_rows(files: Iterable[Row], accounts: Accounts) -> None:
+    """What was decoded is in the files; anything else is a fault of this program."""
+    written = sum(json.loads(file["stats"])["numRecords"] for file in files if file["table"] == "entries")
+    decoded = sum(account.decoded for account in accounts.values())
+    if written != decoded:
+        raise RuntimeError(f"{decoded} entries were decoded and {written} written")
+
+
+def _publish_times(context: JobContext, ledger_id: int, run: Facts) -> Iterator[PublishTimes]:
+    """The publish times of a run, from its spans."""
+    first, last = run.order.first.entry_id, run.order.last.entry_id
+    spans = context.table("entry_spans").filter(
+        (f.col("ledger_id") == ledger_id) & f.col("first_entry_id").between(first, last)
+    )
+    columns = ("first_entry_id", "last_entry_id", "entry_ids", "publish_times_ms", "untimed")
+    for batch in spans.select(*columns).orderBy("first_entry_id").toArrow().to_batches():
+        for row in range(batch.num_rows):
+            yield publish_times_of(batch, row)
+
+
+def accumulated_bytes(accounts: Accounts) -> int:
+    """Bytes of the entries of finished units."""
+    return sum(account.entry_bytes for account in list(accounts.values()))
