@@ -10,29 +10,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
-from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
-from pulsar_backlog.cluster.values import broker_copies
-from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.first_look import look_at
-from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
-from pulsar_backlog.ledgers.listing import Listing, take_listing
+from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy, Upload
 from pulsar_backlog.options import Options
-from pulsar_backlog.reconciliation.compare import reconciled
-from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
 from pulsar_backlog.reconciliation.values import Row
+from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.storage.delta import replace_rows
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -70,7 +60,7 @@ def take(context: JobContext) -> JobResult:
     digest = fingerprint(options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    inventory, findings, held = look(source, listing, uploads, Path(options.admin) if options.admin else None)
+    inventory, findings, held = take_inventory(source, listing, uploads, Path(options.admin) if options.admin else None)
     scope = scope_of(options)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
@@ -96,37 +86,6 @@ def store_inventory(context: JobContext, held: list[Row], scope: Scope) -> None:
         rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
         part &= f.col("ledger_id").isin([row.ledger_id for row in rows])
     replace_rows(context.spark, [row.row(context.cluster) for row in rows], context.out, TABLES["inventory"], part)
-
-
-def look(
-    source: Source, listing: Listing, uploads: list[Upload], admin: Path | None
-) -> tuple[Inventory, list[Finding], list[Row]]:
-    """The source's inventory, all findings, and what is stored against what the broker knows where that is given."""
-    surveyed = survey(source, listing)
-    if admin is None:
-        inventory = settle(surveyed, Known({}, {}))
-        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
-    state = read_cluster_state(admin, surveyed.topics())
-    records = broker_copies(state)
-    topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-    known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
-    inventory = settle(surveyed, known)
-    stored = {copy.ledger_id for copy in inventory.copies}
-    held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
-    of_state = [
-        *state.findings,
-        *findings_of_absent(state, stored),
-        *findings_of_inventory(held, not listing.unreadable),
-    ]
-    return inventory, [*inventory.findings, *of_state], held
-
-
-def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:
-    """Uploads that were never finished, or a finding that nobody listed them."""
-    try:
-        return list(source.unfinished() or ()), []
-    except SourceError as error:
-        return [], [finding_of_uploads(error)]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,105 @@
+"""What saved state says of the subscriptions of an audit, read against the ledgers that were scanned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cursors.predict import Limits
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.subscriptions.findings import findings_of_state
+from pulsar_backlog.frames.subscriptions.rows import Analysed, analysed, join_state, said_row
+from pulsar_backlog.options import Options
+from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
+from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
+from pulsar_backlog.terms import Position
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """All cursors of saved state.
+
+    Attributes:
+        subscriptions: each cursor, analysed.
+        views: the cursors, and the ledgers of their topics.
+        scanned: ledgers that were scanned.
+        limits: broker settings that decide what of a cursor is persisted.
+    """
+
+    subscriptions: list[Analysed]
+    views: CursorViews
+    scanned: frozenset[int]
+    limits: Limits
+
+    @property
+    def states(self) -> States:
+        """Every cursor whose state is known, by topic."""
+        return by_topic((one.topic, state) for one, state in self._known)
+
+    @property
+    def readers(self) -> States:
+        """Every subscription whose state is known, by topic."""
+        return by_topic((one.topic, state) for one, state in self._known if one.kind == "subscription")
+
+    @property
+    def horizons(self) -> dict[str, Position]:
+        """How far each topic is compacted."""
+        return {
+            one.topic: one.found.chosen.acked.mark_delete
+            for one in self.subscriptions
+            if one.kind == "compaction" and one.found is not None
+        }
+
+    def rows(self, cluster: str) -> list[dict[str, Any]]:
+        """What is said of each cursor without a look at entries."""
+        lengths = self.views.lengths
+        return [
+            said_row(one, cluster, lengths.get(one.topic, {}), self.scanned, self.limits) for one in self.subscriptions
+        ]
+
+    def findings(self) -> list[Finding]:
+        """One finding per code and subject, the first: two files may hold the same fault."""
+        views = self.views
+        found = [*views.findings, *(found for view in views.cursors.values() for found in view.findings)]
+        found += [one for of in self.subscriptions for one in findings_of_state(of, views.lengths.get(of.topic, {}))]
+        return list({(one.code, one.subject): one for one in reversed(found)}.values())
+
+    @cached_property
+    def _known(self) -> list[tuple[Analysed, SubscriptionState]]:
+        return [(one, state) for one in self.subscriptions if (state := join_state(one)) is not None]
+
+
+def saved_state(options: Options, folder: Path, ledgers: DataFrame, facts: DataFrame) -> SavedState:
+    """What a folder of saved admin JSON and raw cursor state says.
+
+    Args:
+        options: which name the limits of the broker, where they are not the usual ones.
+        folder: of the files.
+        ledgers: rows of `ledgers`.
+        facts: rows of `ledger_facts`.
+    """
+    selected = ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
+    stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in selected.toLocalIterator()}
+    state = read_cluster_state(folder, {id_: topic for id_, (topic, _) in stored.items() if topic})
+    lengths: dict[str, dict[int, int | None]] = {}
+    for ledger_id, (topic, count) in stored.items():
+        lengths.setdefault(topic or "", {})[ledger_id] = count
+    views = cursor_views(state, lengths)
+    read = frozenset(row["ledger_id"] for row in facts.select("ledger_id").toLocalIterator())
+    limits = _limits_of(options)
+    return SavedState(list(analysed(views, state, limits)), views, read & stored.keys(), limits)
+
+
+def _limits_of(options: Options) -> Limits:
+    usual = Limits()
+    return replace(
+        usual,
+        ranges=options.max_ack_ranges or usual.ranges,
+        batch_entries=options.max_batch_acks or usual.batch_entries,
+    )

@@ -1,0 +1,51 @@
+"""What lies in the source, and what the broker's metadata say of it where they are given."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from pulsar_backlog.cluster.absent import findings_of_absent
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
+from pulsar_backlog.ledgers.listing import Listing
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.ledgers.values import BrokerCopy, Upload
+from pulsar_backlog.reconciliation.compare import reconciled
+from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
+from pulsar_backlog.reconciliation.values import Row
+
+
+def take_inventory(
+    source: Source, listing: Listing, uploads: list[Upload], admin: Path | None
+) -> tuple[Inventory, list[Finding], list[Row]]:
+    """The source's inventory, all findings, and what is stored against what the broker knows where that is given."""
+    surveyed = survey(source, listing)
+    if admin is None:
+        inventory = settle(surveyed, Known({}, {}))
+        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
+    state = read_cluster_state(admin, surveyed.topics())
+    records = broker_copies(state)
+    topics = {ledger_id: record.topic for ledger_id, record in records.items()}
+    known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
+    inventory = settle(surveyed, known)
+    stored = {copy.ledger_id for copy in inventory.copies}
+    held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
+    of_state = [
+        *state.findings,
+        *findings_of_absent(state, stored),
+        *findings_of_inventory(held, not listing.unreadable),
+    ]
+    return inventory, [*inventory.findings, *of_state], held
+
+
+def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:
+    """Uploads that were never finished, or a finding that nobody listed them."""
+    try:
+        return list(source.unfinished() or ()), []
+    except SourceError as error:
+        return [], [finding_of_uploads(error)]

@@ -1,0 +1,17 @@
+"""Rules of CONTRIBUTING.md that a count can hold: how long a page and a module may be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MOST_LINES = {"jobs": 120}
+
+
+@pytest.mark.parametrize("folder", MOST_LINES)
+def test_a_file_is_no_longer_than_the_rule_says(folder: str) -> None:
+    lines = {path: len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py")}
+    assert lines
+    assert {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > MOST_LINES[folder]} == {}
