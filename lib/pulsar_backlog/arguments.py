@@ -1,4 +1,4 @@
-"""The jobs' command lines: one parser for every job, made from the options that `options.py` declares."""
+"""The jobs' command lines: one parser for every job, made from the options that `options/` declares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of jobs on the command line: made for typer from what `options.py` declares."""
+"""Options of jobs on the command line: made for typer from what `options/` declares."""
 
 from __future__ import annotations
 

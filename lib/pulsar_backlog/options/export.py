@@ -1,0 +1,54 @@
+"""Which messages are exported, how they are opened, and where they go."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from pulsar_backlog.options.checks import Count, MessageState, Texts, Uri, as_tuple
+from pulsar_backlog.options.words import Frozen, Words
+
+
+class ExportOptions(Frozen):
+    """Which messages are exported, how they are opened, and where they go."""
+
+    producer: Annotated[Texts | None, Words("only messages of this producer; may be repeated")] = None
+    key: Annotated[Texts | None, Words("only messages with this key; may be repeated")] = None
+    state: Annotated[
+        Annotated[tuple[MessageState, ...], BeforeValidator(as_tuple)] | None,
+        Words(
+            "only messages in this state: single, batch, whole, out_of_order, malformed; may be repeated",
+        ),
+    ] = None
+    transactions: Annotated[
+        Literal["committed", "all"] | None,
+        Words("committed, or all: also messages of aborted and open transactions", default="committed"),
+    ] = None
+    private_keys: Annotated[
+        str | None,
+        Words("PEM file of a private key, or folder of such files (NAME.pem for the key name NAME)", place=True),
+    ] = None
+    private_keys_command: Annotated[
+        str | None, Words("command that writes private keys in PEM to its standard output; run without a shell")
+    ] = None
+    to: Annotated[Uri | None, Words("folder that gets the messages; default: that of the tables", place=True)] = None
+    format: Annotated[
+        Literal["delta", "parquet", "files"] | None,
+        Words(
+            "delta (table messages), parquet (messages.parquet) or files (each payload a file, messages.jsonl)",
+            default="delta",
+        ),
+    ] = None
+    inline_limit_bytes: Annotated[
+        Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None,
+        Words(
+            "largest payload that stands in the row; larger ones become files named by their SHA-256", default=262144
+        ),
+    ] = None
+    max_message_bytes: Annotated[
+        Count | None,
+        Words(
+            "largest message that is exported; one that says or turns out to be larger has no payload", default=1 << 30
+        ),
+    ] = None

@@ -1,0 +1,60 @@
+"""Which job takes which options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_LIVE = (
+    "live", "admin_url", "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
+    "token_without_tls", "broker_host",
+)  # fmt: skip
+_SOURCE = (
+    "source", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", *_LIVE,
+)  # fmt: skip
+_WITH_SOURCE = (*_SOURCE, "admin", "topic", "ledger", "since", "until", *_EVERY_JOB)
+
+JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    "inventory_ledgers": _WITH_SOURCE,
+    "scan_entries": (*_WITH_SOURCE, "budget_bytes", "sample", "limit"),
+    "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
+    "model_consumers": ("model", *_EVERY_JOB),
+    "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
+    "export_messages": (
+        *_SOURCE,
+        "topic",
+        "since",
+        "until",
+        "producer",
+        "key",
+        "state",
+        "transactions",
+        "private_keys",
+        "private_keys_command",
+        "to",
+        "format",
+        "inline_limit_bytes",
+        "max_message_bytes",
+        *_EVERY_JOB,
+    ),
+    "plan_repair": (
+        "topic",
+        "subscription",
+        "code",
+        "severity",
+        "min_age",
+        "max_count",
+        "max_bytes",
+        "model",
+        "republish_to",
+        "accept_unsure",
+        "exported",
+        "earlier",
+        "as_stored",
+        "message",
+        *_EVERY_JOB,
+    ),
+    "check_quality": _EVERY_JOB,
+    "write_report": _EVERY_JOB,
+}
+"""Every job in the order of the data's way, with the options it takes, in the order they are written."""

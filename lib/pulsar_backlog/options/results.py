@@ -1,0 +1,43 @@
+"""Where results go, what a verdict waits for, and what makes an exit code."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from pulsar_backlog.options.checks import Count, ModelName, Uri, as_tuple
+from pulsar_backlog.options.words import Frozen, Words
+
+
+class ResultOptions(Frozen):
+    """Where results go, what a verdict waits for, and what makes an exit code."""
+
+    out: Annotated[
+        Uri | None, Words("folder of tables and reports, or s3a://, gs://, abfss:// bucket", place=True, required=True)
+    ] = None
+    cluster: Annotated[
+        Annotated[str, Field(min_length=1)] | None,
+        Words("name of the Pulsar cluster in the tables", default="default"),
+    ] = None
+    fail_on: Annotated[
+        Literal["error", "warning", "never"] | None,
+        Words("lowest severity of findings that makes the exit code 1: error, warning or never", default="error"),
+    ] = None
+    exit_zero_when_unchanged: Annotated[bool | None, Words("exit 0 instead of 99 when there was nothing new to do")] = (
+        None
+    )
+    grace_seconds: Annotated[
+        Annotated[int, Field(ge=0)] | None,
+        Words("how near the end of the log an incomplete message may still be arriving", default=120),
+    ] = None
+    model: Annotated[
+        Annotated[tuple[ModelName, ...], BeforeValidator(as_tuple)] | None,
+        Words("client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated"),
+    ] = None
+    max_ack_ranges: Annotated[
+        Count | None, Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000")
+    ] = None
+    max_batch_acks: Annotated[
+        Count | None, Words("the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; default 10000")
+    ] = None
