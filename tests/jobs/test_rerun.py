@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.jobfiles import load_job
+from pulsar_backlog.steps import scan_group
 from tests.auditing import Audited, copy_ledgers, data_object, run_audit, run_one, run_scan, version_of
 from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
@@ -108,20 +107,13 @@ def test_a_later_ledger_completes_a_message_of_an_earlier_run(out: Path, tmp_pat
     assert joined == b"a" * 10 + b"b" * 10 + b"c" * 10
 
 
-@pytest.fixture
-def scan_job(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The scan, one ledger to a group."""
-    job = load_job("scan_entries")
-    monkeypatch.setattr(job, "GROUP_LEDGERS", 1)
-    return job
-
-
 @pytest.mark.parametrize("step", ["store_entries", "ledger_row", "rejects_frame", "scan_rows"])
 def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
-    step: str, out: Path, tmp_path: Path, scan_job: Any, monkeypatch: pytest.MonkeyPatch
+    step: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(scan_group, "GROUP_LEDGERS", 1)
     source = copy_ledgers(tmp_path / "objects", [5, 22, 24])
-    real, calls = getattr(scan_job, step), []
+    real, calls = getattr(scan_group, step), []
 
     def dies(*arguments: Any) -> Any:
         calls.append(arguments)
@@ -130,7 +122,7 @@ def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
         return real(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(scan_job, step, dies)
+        patch.setattr(scan_group, step, dies)
         died = run_scan(source, out)
     assert died.exit_code == 3
     assert "the machine went away" in died.stderr
