@@ -27,7 +27,7 @@ MAP_FILES = Spec(400_000, ledgers=2)
 PROCESSES = 2
 BLOCK_BYTES = 1_000_000
 SYNC = b"a sync marker: 0"
-_FRAME = struct.Struct(">iq")
+_HEAD = struct.Struct(">iq")
 _NAMES = ("org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.BytesWritable")
 _CODEC = "org.apache.hadoop.io.compress.DefaultCodec"
 HEADER = (
@@ -49,12 +49,12 @@ def _write(stored: Path, target: Path) -> Path:
     with target.open("wb") as out:
         out.write(HEADER)
         size = 0
-        while at + _FRAME.size <= len(data):
-            length, entry_id = _FRAME.unpack_from(data, at)
+        while at + _HEAD.size <= len(data):
+            length, entry_id = _HEAD.unpack_from(data, at)
             if length < 0:  # padding, and another block behind it
                 at = data.index(struct.pack(">Iq", 0xFBDBABCB, BLOCK_HEADER_BYTES), at) + BLOCK_HEADER_BYTES
                 continue
-            at += _FRAME.size
+            at += _HEAD.size
             records.append((entry_id, data[at : at + length]))
             at += length
             size += length + 12

@@ -109,7 +109,7 @@ def _chunks(block: bytes) -> Iterator[pa.RecordBatch]:
         if length < 0:
             break
         entry = decode_entry(block[position + 12 : position + 12 + length])
-        payload = block[position + 12 + entry.frame.payload_offset : position + 12 + length]
+        payload = block[position + 12 + entry.layout.payload_offset : position + 12 + length]
         metadata = entry.metadata
         rows.append((metadata.uuid, metadata.publish_time, metadata.chunk_id, payload))
         position += 12 + length

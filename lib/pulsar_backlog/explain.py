@@ -11,6 +11,7 @@ from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
+from pulsar_backlog.ledgers.entry_batch import EntryBatch, Place
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
@@ -20,9 +21,9 @@ from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import FrameBatch, LedgerCopy, Place, ScanUnit
+from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
 from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
-from pulsar_backlog.wire.entry import Entry, Frame, decode_entry, is_chunk, read_frame
+from pulsar_backlog.wire.entry import Entry, Layout, decode_entry, is_chunk, read_layout
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
 from pulsar_backlog.wire.markers import is_marker, marker_kind
 from pulsar_backlog.wire.metadata import END_OF_TIME_MS, FLAGS, MessageMetadata
@@ -70,7 +71,7 @@ def explain_entry(
     publication = _publication(opened, listing, copy, entry) if is_chunk(entry.metadata) else None
     return ExplainModel(
         position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data),
-        tuple(_spans(data, entry.frame)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
+        tuple(_spans(data, entry.layout)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
         publication, tuple(_notes(entry)), show_values,
     )  # fmt: skip
 
@@ -105,12 +106,12 @@ def _first_id(unit: ScanUnit) -> int:
     return unit.blocks[0].first_entry_id
 
 
-def _batches(source: Source, copy: LedgerCopy) -> Iterator[FrameBatch]:
+def _batches(source: Source, copy: LedgerCopy) -> Iterator[EntryBatch]:
     for unit in units_of(copy):
         yield from walk_unit(source, unit)
 
 
-def _bytes(batch: FrameBatch, at: int) -> bytes:
+def _bytes(batch: EntryBatch, at: int) -> bytes:
     return batch.buffer[batch.offset[at] : batch.offset[at] + batch.length[at]].tobytes()
 
 
@@ -125,23 +126,23 @@ def _undecodable(
     )  # fmt: skip
 
 
-def _spans(data: bytes, frame: Frame) -> Iterator[Span]:
+def _spans(data: bytes, layout: Layout) -> Iterator[Span]:
     """The parts of the entry in the order of the bytes, with the fields within them."""
-    if frame.broker_offset is not None and frame.broker_length is not None:
-        start, end = frame.broker_offset, frame.broker_offset + frame.broker_length
+    if layout.broker_offset is not None and layout.broker_length is not None:
+        start, end = layout.broker_offset, layout.broker_offset + layout.broker_length
         yield Span(start - 6, end, "broker metadata", "", 0, False)
         yield Span(start - 6, start - 4, "magic", "0E02", 1, False)
-        yield Span(start - 4, start, "size", str(frame.broker_length), 1, False)
+        yield Span(start - 4, start, "size", str(layout.broker_length), 1, False)
         yield from _field_spans(data, pb.BrokerEntryMetadata.DESCRIPTOR, start, end)
-    if frame.checksum_offset is not None and frame.checksum is not None:
-        yield Span(frame.checksum_offset - 2, frame.checksum_offset, "magic", "0E01", 0, False)
-        yield Span(frame.checksum_offset, frame.checksum_offset + 4, "checksum", f"{frame.checksum:08x}", 0, False)
-    start = frame.metadata_offset
-    yield Span(start - 4, frame.payload_offset, "metadata", "", 0, False)
-    yield Span(start - 4, start, "size", str(frame.metadata_length), 1, False)
-    yield from _field_spans(data, pb.MessageMetadata.DESCRIPTOR, start, frame.payload_offset)
-    if frame.payload_length:
-        yield Span(frame.payload_offset, len(data), "payload", f"{frame.payload_length} bytes", 0, True)
+    if layout.checksum_offset is not None and layout.checksum is not None:
+        yield Span(layout.checksum_offset - 2, layout.checksum_offset, "magic", "0E01", 0, False)
+        yield Span(layout.checksum_offset, layout.checksum_offset + 4, "checksum", f"{layout.checksum:08x}", 0, False)
+    start = layout.metadata_offset
+    yield Span(start - 4, layout.payload_offset, "metadata", "", 0, False)
+    yield Span(start - 4, start, "size", str(layout.metadata_length), 1, False)
+    yield from _field_spans(data, pb.MessageMetadata.DESCRIPTOR, start, layout.payload_offset)
+    if layout.payload_length:
+        yield Span(layout.payload_offset, len(data), "payload", f"{layout.payload_length} bytes", 0, True)
 
 
 def _field_spans(data: bytes, descriptor: object, start: int, end: int) -> Iterator[Span]:
@@ -228,12 +229,12 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
             if wanted not in data:
                 continue
             try:
-                frame = read_frame(data)
+                layout = read_layout(data)
                 entry = decode_entry(data)
             except DecodeError:
                 continue
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
-                place = batch.place(copy.data_uri or "", at).after(frame.payload_offset)
+                place = batch.place(copy.data_uri or "", at).after(layout.payload_offset)
                 yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place.offset)
 
 
@@ -261,7 +262,7 @@ def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int)
     m = entry.metadata
     return ChunkRow(
         ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
-        payload_offset, entry.frame.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
+        payload_offset, entry.layout.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
         m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
         hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
     )  # fmt: skip

@@ -26,7 +26,7 @@ from pulsar_backlog.repair.planning import values as plans
 from pulsar_backlog.repair.planning.plan import plan_repair
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
-from pulsar_backlog.wire.columns import decode_frames
+from pulsar_backlog.wire.columns import decode_entries
 from tests.wire.encode import entry, number, pair, run
 
 GRACE_MS = 1000
@@ -145,7 +145,7 @@ def decoded(entries: list[Stored]) -> list[dict[str, Any]]:
     """Rows of `entries`, and of `rejects` (`checksum_state` reject), by the decoder of the scan."""
     lengths = np.array([len(one.data) for one in entries], dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-    found = decode_frames(np.frombuffer(b"".join(one.data for one in entries), dtype=np.uint8), starts, lengths)
+    found = decode_entries(np.frombuffer(b"".join(one.data for one in entries), dtype=np.uint8), starts, lengths)
     columns = {name: column.to_pylist() for name, column in found.columns.items()}
     rows: dict[int, dict[str, Any]] = {place: {"checksum_state": "reject"} for place, _ in found.errors}
     rows |= dict(found.rows)

@@ -14,7 +14,8 @@ import numpy as np
 from pulsar_backlog.cursors.envelope import CODECS, MAGIC
 from pulsar_backlog.cursors.kernel import nested_length, range_lengths, varint_length, words_length
 from pulsar_backlog.cursors.sizes import Splitting
-from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList, Longs
+from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList
+from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.jit import compiled
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 
@@ -67,7 +68,7 @@ def _long_list(one: LongList) -> bytes:
     return out.tobytes()
 
 
-def _range_messages(ranges: Longs) -> Iterable[pb.MessageRange]:
+def _range_messages(ranges: Int64s) -> Iterable[pb.MessageRange]:
     for lower_ledger, lower_entry, upper_ledger, upper_entry in ranges.tolist():
         yield pb.MessageRange(
             lower=pb.NestedPosition(ledger_id=lower_ledger, entry_id=lower_entry),

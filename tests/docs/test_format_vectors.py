@@ -26,7 +26,7 @@ def vectors() -> dict[str, bytes]:
 
 
 def payload(entry: Entry, data: bytes) -> bytes:
-    return data[entry.frame.payload_offset :]
+    return data[entry.layout.payload_offset :]
 
 
 def test_entry(vectors: dict[str, bytes]) -> None:

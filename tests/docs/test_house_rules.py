@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = {"jobs": 120}
+MOST_LINES = {"jobs": 120, "lib": 300}
 
 
 @pytest.mark.parametrize("folder", MOST_LINES)
 def test_a_file_is_no_longer_than_the_rule_says(folder: str) -> None:
-    lines = {path: len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py")}
+    lines = {
+        path: len(path.read_text().splitlines()) for path in (ROOT / folder).rglob("*.py") if "_pb2" not in path.name
+    }
     assert lines
     assert {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > MOST_LINES[folder]} == {}

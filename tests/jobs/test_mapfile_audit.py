@@ -9,9 +9,9 @@ from hashlib import sha256
 import pytest
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import Place
 from tests.auditing import DATA, Audited, run_audit
 
 MAP_FILES = DATA / "mapfiles"

@@ -26,7 +26,7 @@ def header(length: int, first_entry_id: int) -> bytes:
     return struct.pack(">Iqqq", 0xFBDBABCB, 128, length, first_entry_id) + bytes(100)
 
 
-def frame(entry_id: int, body: bytes) -> bytes:
+def block_entry(entry_id: int, body: bytes) -> bytes:
     return struct.pack(">iq", len(body), entry_id) + body
 
 
@@ -77,7 +77,7 @@ def offload(
         offsets.append(len(data))
         first_ids.append(entry_id)
         while entry_id < len(bodies) and len(block) + 12 + len(bodies[entry_id]) <= length:
-            block += frame(entry_id, bodies[entry_id])
+            block += block_entry(entry_id, bodies[entry_id])
             entry_id += 1
         data += block + padding(length - len(block))
     meta = metadata(sum(map(len, bodies)), len(bodies) - 1, managed_ledger)

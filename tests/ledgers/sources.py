@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.inventory import Inventory, take_inventory
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import UNIT_BYTES, Fault, LedgerCopy
+from pulsar_backlog.ledgers.values import UNIT_BYTES, LedgerCopy
 from tests.ledgers.encoding import UUID, Offloaded
 
 

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pulsar_backlog.ledgers import walk
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import Block, Fault, ScanUnit
-from tests.ledgers.encoding import Offloaded, frame, header, offload, padding
+from pulsar_backlog.ledgers.values import Block, ScanUnit
+from tests.ledgers.encoding import Offloaded, block_entry, header, offload, padding
 from tests.ledgers.sources import put, see, whole
 
 BODIES = tuple(bytes([65 + n]) * size for n, size in enumerate((40, 0, 300, 7, 111, 260, 1, 90, 200, 33)))
@@ -111,7 +112,7 @@ def test_one_damaged_id(tmp_path: Path) -> None:
 
 def test_missing_entry_inside_a_block(tmp_path: Path) -> None:
     ids = [0, 1, 2, 4, 5, 6]
-    body = b"".join(frame(n, b"x" * n) for n in ids)
+    body = b"".join(block_entry(n, b"x" * n) for n in ids)
     data = header(128 + len(body), 0) + body
     entries, faults = walked(tmp_path, data, Block(0, len(data), 0, 7, is_last=True))
     assert entries == [(n, b"x" * n) for n in ids]
@@ -120,7 +121,7 @@ def test_missing_entry_inside_a_block(tmp_path: Path) -> None:
 
 
 def test_missing_entry_just_before_the_last(tmp_path: Path) -> None:
-    data = header(128 + 3 * 13 + 2, 0) + frame(0, b"a") + frame(1, b"b") + frame(3, b"d") + padding(2)
+    data = header(128 + 3 * 13 + 2, 0) + block_entry(0, b"a") + block_entry(1, b"b") + block_entry(3, b"d") + padding(2)
     entries, faults = walked(tmp_path, data, Block(0, len(data), 0, 4, is_last=True))
     assert [entry_id for entry_id, _ in entries] == [0, 1, 3]
     assert [fault.code for fault in faults] == ["entry_id_out_of_order", "block_entry_count"]
@@ -136,7 +137,7 @@ def test_zeros_are_not_entries(tmp_path: Path) -> None:
 
 
 def test_more_entries_than_fit_before_the_next_block(tmp_path: Path) -> None:
-    body = b"".join(frame(n, b"x") for n in range(5))
+    body = b"".join(block_entry(n, b"x") for n in range(5))
     data = header(128 + len(body), 0) + body
     entries, faults = walked(tmp_path, data, Block(0, len(data), 0, 3), Block(len(data), 141, 3, 1, is_last=True))
     assert [entry_id for entry_id, _ in entries] == [0, 1, 2]  # 3 belongs to the next block
@@ -160,7 +161,7 @@ def test_bad_padding(tmp_path: Path, place: str, window: int) -> None:
 
 @pytest.mark.parametrize("length", range(12))
 def test_short_padding_is_checked(tmp_path: Path, length: int) -> None:
-    data = header(141 + length, 0) + frame(0, b"a") + padding(length)
+    data = header(141 + length, 0) + block_entry(0, b"a") + padding(length)
     block = Block(0, len(data), 0, 1, is_last=True)
     assert walked(tmp_path, data, block) == ([(0, b"a")], [])
     if length:
@@ -170,13 +171,13 @@ def test_short_padding_is_checked(tmp_path: Path, length: int) -> None:
 
 
 def test_padding_shifted_by_one_is_no_padding(tmp_path: Path) -> None:
-    data = header(141 + 9, 0) + frame(0, b"a") + (b"\xdc\xde\xad\xfe" * 3)[:9]
+    data = header(141 + 9, 0) + block_entry(0, b"a") + (b"\xdc\xde\xad\xfe" * 3)[:9]
     _, faults = walked(tmp_path, data, Block(0, len(data), 0, 1, is_last=True))
     assert [fault.code for fault in faults] == ["padding_bad"]
 
 
 def test_long_padding_over_many_windows(tmp_path: Path) -> None:
-    data = header(20_000, 0) + frame(0, b"a") + padding(20_000 - 141)
+    data = header(20_000, 0) + block_entry(0, b"a") + padding(20_000 - 141)
     block = Block(0, len(data), 0, 1, is_last=True)
     assert walked(tmp_path, data, block, window=777) == ([(0, b"a")], [])
     _, faults = walked(tmp_path, data[:15_001] + b"\x00" + data[15_002:], block, window=777)
@@ -236,7 +237,7 @@ def test_entry_larger_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 def test_faults_of_a_unit_are_bounded(tmp_path: Path) -> None:
     # Every second id is wrong: each is told of by itself, until there are too many.
-    body = b"".join(frame(n if n % 2 else 2**50 + n * 3, b"") for n in range(4000))
+    body = b"".join(block_entry(n if n % 2 else 2**50 + n * 3, b"") for n in range(4000))
     data = header(128 + len(body), 0) + body
     entries, faults = walked(tmp_path, data, Block(0, len(data), 0, 4000, is_last=True))
     assert [entry_id for entry_id, _ in entries] == list(range(4000))

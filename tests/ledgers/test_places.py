@@ -9,12 +9,12 @@ import pytest
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers import places
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.places import BlockOpener, Entries, inflated_entries
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import Place
 from tests.ledgers.mapfile.encoding import Style, map_file, put_map_file
 
 BODIES = [bytes([n]) * (20 + n) for n in range(60)]

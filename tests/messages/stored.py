@@ -32,7 +32,7 @@ def messages_of(folder: Path, ledger_id: int) -> list[ChunkedMessage]:
                 m.encryption_keys is not None, ((),) * (m.num_chunks_from_msg or 0),
             )  # fmt: skip
             _, copies = found.setdefault((m.uuid, m.publish_time), (blank, {}))
-            copy = Copy(ledger_id, entry_id, path.name, at + 12, length, entry.frame.payload_offset)
+            copy = Copy(ledger_id, entry_id, path.name, at + 12, length, entry.layout.payload_offset)
             copies.setdefault(m.chunk_id, []).append(copy)
         at += 12 + length
     return [

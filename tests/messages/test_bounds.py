@@ -42,7 +42,7 @@ def stored(folder: Path, codec: str, payload: bytes, claim: int) -> ChunkedMessa
     head = run(1, b"p") + number(2, 7) + number(3, 1000) + number(8, kind) + number(9, claim) + run(26, b"p-7")
     body = entry(head + number(27, 1) + number(28, len(packed)) + number(29, 0), packed)
     (folder / "object").write_bytes(body)
-    copy = Copy(1, 0, "object", 0, len(body), decode_entry(body).frame.payload_offset)
+    copy = Copy(1, 0, "object", 0, len(body), decode_entry(body).layout.payload_offset)
     return ChunkedMessage("p-7", 1000, len(packed), claim, codec, False, ((copy,),))
 
 
@@ -123,14 +123,14 @@ def test_a_disk_that_fills_up_meanwhile_costs_a_row(tmp_path: Path) -> None:
 METADATA = """
 import json, resource, struct
 import numpy as np
-from pulsar_backlog.wire.columns import decode_frames
+from pulsar_backlog.wire.columns import decode_entries
 
 def grown(size):
     metadata = b"\\x0a\\x01p\\x10\\x07\\x18\\x00" + b"\\xd2\\x01" + varint(size) + bytes(size)
     body = np.frombuffer(struct.pack(">I", len(metadata)) + metadata, dtype=np.uint8)
     del metadata
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    decoded = decode_frames(body, np.array([0]), np.array([len(body)]))
+    decoded = decode_entries(body, np.array([0]), np.array([len(body)]))
     return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10, [e.code for _, e in decoded.errors]
 
 def varint(value):

@@ -103,7 +103,7 @@ def test_where_sound_copies_differ_the_one_that_decompresses_is_found(tmp_path: 
     stored.append(chunk(b"p-7", 1, block[half:], len(block)))
     data, copies = b"", []
     for number_, body in enumerate(stored):
-        copies.append(Copy(1, number_, "object", len(data), len(body), decode_entry(body).frame.payload_offset))
+        copies.append(Copy(1, number_, "object", len(data), len(body), decode_entry(body).layout.payload_offset))
         data += body
     (tmp_path / "object").write_bytes(data)
     message = ChunkedMessage("p-7", 1000, len(block), 4000, "LZ4", False, ((copies[0], copies[1]), (copies[2],)))

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
-from pulsar_backlog.ledgers.values import LedgerCopy, Upload
+from pulsar_backlog.ledgers.stored_objects import Upload
+from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.reconciliation.compare import reconciled
 from pulsar_backlog.reconciliation.findings import findings_of_inventory
 from pulsar_backlog.reconciliation.values import Row

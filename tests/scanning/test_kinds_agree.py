@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import Place
 from tests.ledgers import encoding as jcloud
 from tests.ledgers.mapfile.encoding import CODECS, MapFile, Style, map_file, put_map_file
 from tests.ledgers.sources import put, see

@@ -16,4 +16,4 @@ def read(name: str) -> tuple[Entry, bytes, bytes]:
     """The entry decoded, its bytes, and its payload as stored."""
     data = (FOLDER / name).read_bytes()
     entry = decode_entry(data)
-    return entry, data, data[entry.frame.payload_offset :]
+    return entry, data, data[entry.layout.payload_offset :]

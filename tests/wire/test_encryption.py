@@ -31,7 +31,7 @@ def entries(folder: Path, ledger_id: int) -> list[tuple[Entry, bytes]]:
     while at + 12 <= len(data):
         body = data[at + 12 : at + 12 + int.from_bytes(data[at : at + 4])]
         entry = decode_entry(body)
-        found.append((entry, body[entry.frame.payload_offset :]))
+        found.append((entry, body[entry.layout.payload_offset :]))
         at += 12 + len(body)
     return found
 

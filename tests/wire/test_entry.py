@@ -4,7 +4,7 @@ import pytest
 from encode import REQUIRED, entry, number, pair, run
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.wire.entry import MAX_METADATA_BYTES, decode_entry, read_frame
+from pulsar_backlog.wire.entry import MAX_METADATA_BYTES, decode_entry, read_layout
 from pulsar_backlog.wire.rejects import ENTRY_CODES
 
 # The documented vector: producer "p", sequence 0, publish time 1000, payload "hi".
@@ -16,7 +16,7 @@ def test_the_documented_vector_decodes() -> None:
     found = decode_entry(VECTOR)
     assert (found.metadata.producer_name, found.metadata.sequence_id, found.metadata.publish_time) == ("p", 0, 1000)
     assert found.checksum_state == "valid"
-    assert VECTOR[found.frame.payload_offset :] == b"hi"
+    assert VECTOR[found.layout.payload_offset :] == b"hi"
     assert found.broker is None
 
 
@@ -37,7 +37,7 @@ def test_absent_is_none_and_not_a_default() -> None:
 
 def test_an_entry_without_checksum_is_read_and_said_to_have_none() -> None:
     found = decode_entry(entry(checksum=False))
-    assert (found.checksum_state, found.frame.checksum) == ("absent", None)
+    assert (found.checksum_state, found.layout.checksum) == ("absent", None)
 
 
 def test_an_empty_broker_metadata_is_broker_metadata() -> None:
@@ -121,10 +121,10 @@ def test_every_strict_prefix_is_rejected_or_flagged(data: bytes) -> None:
 
 @pytest.mark.parametrize("data", [VECTOR, RICH], ids=["plain", "chunk with broker metadata"])
 def test_every_flipped_bit_that_the_checksum_covers_is_rejected_or_flagged(data: bytes) -> None:
-    frame = read_frame(data)
-    assert frame.checksum_offset is not None
+    layout = read_layout(data)
+    assert layout.checksum_offset is not None
     clean = []
-    for bit in range((frame.checksum_offset - 2) * 8, len(data) * 8):
+    for bit in range((layout.checksum_offset - 2) * 8, len(data) * 8):
         flipped = bytearray(data)
         flipped[bit // 8] ^= 1 << bit % 8
         if states(bytes(flipped)) == "clean":
@@ -141,8 +141,8 @@ def test_metadata_that_no_broker_would_have_taken_is_rejected(where: str) -> Non
         data = entry(head + filler) if where == "message" else entry(broker=head + filler)
         if taken:
             assert len(data) > size
-            assert read_frame(data).metadata_length in (size, len(REQUIRED))
+            assert read_layout(data).metadata_length in (size, len(REQUIRED))
             continue
         with pytest.raises(DecodeError) as raised:
-            read_frame(data)
+            read_layout(data)
         assert (raised.value.code, raised.value.found) == ("metadata_too_large", str(size))

@@ -150,13 +150,13 @@ def check_values(spans: tuple[FieldSpan, ...], message) -> None:
 @pytest.mark.parametrize("name", ["java-chunks-zstd.296-1.bin", "python-batch-zlib.178-0.bin", "marker-txn.85-10.bin"])
 def test_fields_of_a_real_entry_lie_where_its_metadata_lies(name):
     entry, data, _ = golden.read(name)
-    frame = entry.frame
-    spans = walk_fields(data, METADATA, start=frame.metadata_offset, end=frame.payload_offset)
-    check_tiling(spans, frame.metadata_offset, frame.payload_offset)
-    check_values(spans, pb.MessageMetadata.FromString(data[frame.metadata_offset : frame.payload_offset]))
+    layout = entry.layout
+    spans = walk_fields(data, METADATA, start=layout.metadata_offset, end=layout.payload_offset)
+    check_tiling(spans, layout.metadata_offset, layout.payload_offset)
+    check_values(spans, pb.MessageMetadata.FromString(data[layout.metadata_offset : layout.payload_offset]))
     assert all(span.name for span in spans)
     broker = walk_fields(
-        data, pb.BrokerEntryMetadata.DESCRIPTOR, start=frame.broker_offset, end=frame.checksum_offset - 2
+        data, pb.BrokerEntryMetadata.DESCRIPTOR, start=layout.broker_offset, end=layout.checksum_offset - 2
     )
     assert {span.name: span.value for span in broker} == {
         "broker_timestamp": entry.broker.broker_timestamp,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import jit
-from pulsar_backlog.wire.columns import FrameDecoder, decode_frames
+from pulsar_backlog.wire.columns import EntryDecoder, decode_entries
 from pulsar_backlog.wire.entry import decode_entry
 from pulsar_backlog.wire.primitives import is_utf8
 from pulsar_backlog.wire.rows import wire_row
@@ -24,13 +24,13 @@ GUARD = b"\xa5" * 64
 
 
 def kernel_rows(entries: list[bytes]) -> tuple[list[dict[str, object] | str], int]:
-    """What `decode_frames` makes of entries that lie one after the other: a row or a reject code each, and how
+    """What `decode_entries` makes of entries that lie one after the other: a row or a reject code each, and how
     many the kernel did itself. Between the entries lie bytes that belong to none."""
     buffer = np.frombuffer(GUARD + b"".join(e + GUARD for e in entries), dtype=np.uint8)
     lengths = np.array([len(e) for e in entries], dtype=np.int64)
     starts = np.array([len(GUARD)] * len(entries), dtype=np.int64)
     starts[1:] += np.cumsum(lengths[:-1] + len(GUARD))
-    decoded = decode_frames(buffer, starts, lengths)
+    decoded = decode_entries(buffer, starts, lengths)
     found: dict[int, dict[str, object] | str] = dict(decoded.rows)
     found |= {place: error.code for place, error in decoded.errors}
     names = list(decoded.columns)
@@ -144,9 +144,9 @@ def test_damaged_entries_give_the_same_columns(data: bytes, draw: st.DataObject)
     agree([bytes(damaged), data[: draw.draw(st.integers(0, len(data)))]])
 
 
-def test_a_frame_outside_its_buffer_is_refused() -> None:
+def test_an_entry_outside_its_buffer_is_refused() -> None:
     with pytest.raises(ValueError, match="outside"):
-        decode_frames(np.zeros(10, dtype=np.uint8), np.array([5]), np.array([6]))
+        decode_entries(np.zeros(10, dtype=np.uint8), np.array([5]), np.array([6]))
 
 
 MIXED = [
@@ -169,13 +169,13 @@ MIXED = [
     st.sampled_from([0, 1, 64, None]),
 )
 @settings(max_examples=60)
-def test_frames_of_many_buffers_become_the_same_columns(
-    numbers: list[int], per_buffer: int, max_frames: int, metadata_bytes: int, properties: int | None
+def test_entries_of_many_buffers_become_the_same_columns(
+    numbers: list[int], per_buffer: int, max_entries: int, metadata_bytes: int, properties: int | None
 ) -> None:
-    """However little room a decoder has, no frame is lost, doubled or changed."""
+    """However little room a decoder has, no entry is lost, doubled or changed."""
     entries = [MIXED[n] for n in numbers]
     found: list[object] = []
-    decoder = FrameDecoder(max_frames, metadata_bytes, properties)
+    decoder = EntryDecoder(max_entries, metadata_bytes, properties)
 
     def flush() -> None:
         decoded = decoder.decoded()
@@ -183,7 +183,7 @@ def test_frames_of_many_buffers_become_the_same_columns(
         columns = pa.RecordBatch.from_pydict(decoded.columns).to_pylist()
         rows |= dict(zip(decoded.plain.tolist(), columns, strict=True))
         assert sorted(rows) == list(range(len(rows)))
-        assert len(rows) <= max(1, max_frames)
+        assert len(rows) <= max(1, max_entries)
         found.extend(rows[place] for place in sorted(rows))
 
     for start in range(0, len(entries), per_buffer):
@@ -194,15 +194,15 @@ def test_frames_of_many_buffers_become_the_same_columns(
         buffer = np.frombuffer(b"".join(part), dtype=np.uint8).copy()
         while (first := first + decoder.add(buffer, offsets[first:], lengths[first:])) < len(part):
             flush()
-            decoder = FrameDecoder(max_frames, max(metadata_bytes, len(part[first])), properties)
+            decoder = EntryDecoder(max_entries, max(metadata_bytes, len(part[first])), properties)
         buffer[:] = 0  # nothing that was gathered needs it any more
     flush()
     assert [comparable(row) for row in found] == [comparable(oracle(data)) for data in entries]  # type: ignore[arg-type]
 
 
-def test_no_frames_give_empty_columns() -> None:
+def test_no_entries_give_empty_columns() -> None:
     none = np.empty(0, dtype=np.int64)
-    decoded = decode_frames(np.zeros(4, dtype=np.uint8), none, none)
+    decoded = decode_entries(np.zeros(4, dtype=np.uint8), none, none)
     assert {len(column) for column in decoded.columns.values()} == {0}
 
 

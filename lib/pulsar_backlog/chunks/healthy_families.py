@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
 from pulsar_backlog.chunks.sureness import CERTAIN_REASON
+from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.metadata import END_OF_TIME_MS
 
-Int64s = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _FAMILY = ("topic", "chunk_uuid")

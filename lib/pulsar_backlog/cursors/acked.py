@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 from pyroaring import BitMap
 
-from pulsar_backlog.cursors.values import AckState, LongList, Longs
+from pulsar_backlog.cursors.values import AckState, LongList
 from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_ENTRY_ID = (1 << 32) - 1
 """The largest entry a bitmap holds; a ledger with more would be petabytes."""
@@ -147,7 +148,7 @@ def _fresh(bitmap: BitMap, ledger_id: int, mark_delete: Position) -> BitMap:
     return BitMap() if ledger_id < mark_delete[0] else _after(bitmap, ledger_id, mark_delete)
 
 
-def _by_ledger(ranges: Longs, lengths: Mapping[int, int | None]) -> Iterator[tuple[int, Longs]]:
+def _by_ledger(ranges: Int64s, lengths: Mapping[int, int | None]) -> Iterator[tuple[int, Int64s]]:
     """Rows `first, last` (both included) per ledger; a range across ledgers in its parts."""
     same = ranges[ranges[:, 0] == ranges[:, 2]]
     if len(same):
@@ -162,7 +163,7 @@ def _by_ledger(ranges: Longs, lengths: Mapping[int, int | None]) -> Iterator[tup
                 yield ledger_id, np.array([[lower_entry + 1 if ledger_id == lower_ledger else 0, length - 1]])
 
 
-def bitmap_of(rows: Longs) -> BitMap:
+def bitmap_of(rows: Int64s) -> BitMap:
     """The entries of rows `first, last`; what is impossible is left out."""
     first, last = rows[:, 0], rows[:, 1]
     good = (first >= 0) & (first <= last) & (last <= MAX_ENTRY_ID)
@@ -190,12 +191,12 @@ def _bitmap(bits: npt.NDArray[np.uint32]) -> BitMap:
     return BitMap(block)
 
 
-def _expanded(first: Longs, lengths: Longs) -> npt.NDArray[np.uint32]:
+def _expanded(first: Int64s, lengths: Int64s) -> npt.NDArray[np.uint32]:
     before = np.cumsum(lengths) - lengths
     return np.asarray(np.arange(int(lengths.sum())) + np.repeat(first - before, lengths), dtype=np.uint32)
 
 
-def bitmap_of_words(words: Longs) -> BitMap:
+def bitmap_of_words(words: Int64s) -> BitMap:
     """The set bits of a `java.util.BitSet`'s words, lowest first."""
     bitmap = BitMap()
     for at in range(0, len(words), _EXPANDED >> 6):
@@ -206,7 +207,7 @@ def bitmap_of_words(words: Longs) -> BitMap:
     return bitmap
 
 
-def runs(bitmap: BitMap) -> Longs:
+def runs(bitmap: BitMap) -> Int64s:
     """Rows `first, last` (both included) of the bitmap's runs, ascending."""
     pieces = [_runs_of(bitmap, at) for at in _windows(bitmap)]
     rows = np.concatenate(pieces) if pieces else np.empty((0, 2), dtype=np.int64)
@@ -222,7 +223,7 @@ def _windows(bitmap: BitMap) -> range:
     return range(int(bitmap.min()), int(bitmap.max()) + 1, _EXPANDED) if bitmap else range(0)
 
 
-def _runs_of(bitmap: BitMap, at: int) -> Longs:
+def _runs_of(bitmap: BitMap, at: int) -> Int64s:
     bits = np.asarray((bitmap & full(at, at + _EXPANDED)).to_array(), dtype=np.int64)
     if not len(bits):
         return np.empty((0, 2), dtype=np.int64)
@@ -230,7 +231,7 @@ def _runs_of(bitmap: BitMap, at: int) -> Longs:
     return np.column_stack((bits[np.concatenate(([0], cuts + 1))], bits[np.concatenate((cuts, [-1]))]))
 
 
-def words_of(bitmap: BitMap) -> Longs:
+def words_of(bitmap: BitMap) -> Int64s:
     """The words of a `java.util.BitSet` with these bits, without trailing zero words."""
     if not bitmap:
         return np.empty(0, dtype=np.int64)

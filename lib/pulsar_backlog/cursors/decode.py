@@ -17,17 +17,9 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pulsar_backlog.cursors import kernel
 from pulsar_backlog.cursors.envelope import opened
-from pulsar_backlog.cursors.values import (
-    NO_RANGES,
-    AckState,
-    BatchState,
-    CursorInfo,
-    LedgerInfo,
-    LedgerList,
-    LongList,
-    Longs,
-)
+from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, CursorInfo, LedgerInfo, LedgerList, LongList
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 
 UNDECODABLE = "cursor_state_undecodable"
@@ -60,7 +52,7 @@ def decode_position_info(data: bytes) -> AckState:
     )
 
 
-def _parts(words: Longs, ends: Longs) -> list[Longs]:
+def _parts(words: Int64s, ends: Int64s) -> list[Int64s]:
     """The words of each row, whose last column says where they end."""
     return np.split(words, ends[:-1, -1]) if len(ends) else []
 
@@ -149,7 +141,7 @@ def _uuid(most: int, least: int) -> str:
     return str(uuid.UUID(int=(most & (1 << 64) - 1) << 64 | least & (1 << 64) - 1))
 
 
-def _ranges(messages: Iterable[pb.MessageRange]) -> Longs:
+def _ranges(messages: Iterable[pb.MessageRange]) -> Int64s:
     rows = [(m.lower.ledger_id, m.lower.entry_id, m.upper.ledger_id, m.upper.entry_id) for m in messages]
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulsar_backlog.cursors.acked import MAX_ENTRY_ID
-from pulsar_backlog.cursors.values import AckState, Longs
+from pulsar_backlog.cursors.values import AckState
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_NAMED = 20
 
@@ -67,7 +68,7 @@ def unknown_properties(names: Iterable[str]) -> Iterator[StateFault]:
         yield StateFault("K15", "properties of a newer version", len(unknown), tuple(unknown[:MAX_NAMED]))
 
 
-def _reversed_ranges(ranges: Longs) -> Iterator[StateFault]:
+def _reversed_ranges(ranges: Int64s) -> Iterator[StateFault]:
     lower, upper = ranges[:, :2], ranges[:, 2:]
     bad = (lower[:, 0] > upper[:, 0]) | ((lower[:, 0] == upper[:, 0]) & (lower[:, 1] >= upper[:, 1]))
     bad |= (ranges[:, 1] < -1) | (ranges[:, 3] < 0) | (ranges[:, 3] > MAX_ENTRY_ID) | (ranges[:, 0] < 0)
@@ -77,7 +78,7 @@ def _reversed_ranges(ranges: Longs) -> Iterator[StateFault]:
         )
 
 
-def _overlapping_ranges(ranges: Longs) -> Iterator[StateFault]:
+def _overlapping_ranges(ranges: Int64s) -> Iterator[StateFault]:
     if len(ranges) < 2:
         return
     ordered = ranges[np.lexsort((ranges[:, 1], ranges[:, 0]))]
@@ -132,5 +133,5 @@ def _impossible_batches(state: AckState) -> Iterator[StateFault]:
         yield StateFault("K12", "batch indexes that no batch has", len(bad), tuple(bad[:MAX_NAMED]))
 
 
-def _named(ranges: Longs) -> tuple[str, ...]:
+def _named(ranges: Int64s) -> tuple[str, ...]:
     return tuple(f"({a}:{b}..{c}:{d}]" for a, b, c, d in ranges[:MAX_NAMED].tolist())

@@ -16,7 +16,8 @@ import numpy as np
 
 from pulsar_backlog.cursors import kernel
 from pulsar_backlog.cursors.acked import AckedSet, long_list_of, runs
-from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, LongList, Longs
+from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, LongList
+from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 
 
@@ -51,7 +52,7 @@ def state_of(acked: AckedSet, long_array: bool, properties: Mapping[str, int] | 
     return AckState(acked.mark_delete, ranges, lists, batches, properties or {})
 
 
-def ranges_of(acked: AckedSet) -> Longs:
+def ranges_of(acked: AckedSet) -> Int64s:
     """Rows of `(lower, upper]` of a set, ascending; none crosses ledgers."""
     rows = [NO_RANGES]
     for ledger_id, bitmap in sorted(acked.ledgers.items()):

@@ -13,14 +13,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.arrays import Int64s
 
-Longs: TypeAlias = npt.NDArray[np.int64]
 Encoding: TypeAlias = Literal["none", "ranges", "long_array"]
 
-NO_RANGES: Longs = np.empty((0, 4), dtype=np.int64)
+NO_RANGES: Int64s = np.empty((0, 4), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class LongList:
     """
 
     ledger_id: int
-    words: Longs
+    words: Int64s
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ class AckState:
     """
 
     mark_delete: Position
-    ranges: Longs = field(default_factory=lambda: NO_RANGES)
+    ranges: Int64s = field(default_factory=lambda: NO_RANGES)
     long_lists: tuple[LongList, ...] = ()
     batches: tuple[BatchState, ...] = ()
     properties: Mapping[str, int] = field(default_factory=dict)

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.facts.stretch import Bools, Known, Longs
+from pulsar_backlog.facts.stretch import Bools, Known
+from pulsar_backlog.wire.arrays import Int64s
 
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
@@ -22,19 +23,19 @@ class Groups:
         count: of groups.
     """
 
-    codes: Longs
+    codes: Int64s
     count: int
 
     def __len__(self) -> int:
         return self.count
 
-    def sums(self, values: Longs, wanted: Bools) -> Longs:
+    def sums(self, values: Int64s, wanted: Bools) -> Int64s:
         """The sum of each group's wanted rows."""
         found = np.zeros(len(self), dtype=np.int64)
         np.add.at(found, *self._only(wanted, values))
         return found
 
-    def counts(self, wanted: Bools) -> Longs:
+    def counts(self, wanted: Bools) -> Int64s:
         """How many rows of each group are wanted."""
         (codes,) = self._only(wanted)
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
@@ -51,7 +52,7 @@ class Groups:
         np.maximum.at(found, *self._only(column.present, column.values))
         return self._where_any(found, column.present)
 
-    def first(self) -> Longs:
+    def first(self) -> Int64s:
         """The first row of each group."""
         found = np.zeros(len(self), dtype=np.int64)
         found[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
@@ -64,7 +65,7 @@ class Groups:
         found[codes] = rows
         return self._where_any(found, wanted)
 
-    def last_of_most(self, wanted: Bools, *columns: Longs) -> Known:
+    def last_of_most(self, wanted: Bools, *columns: Int64s) -> Known:
         """Among each group's wanted rows the last one of those with the largest numbers, columns compared in order."""
         left = wanted
         for values in columns if wanted.any() else ():
@@ -72,7 +73,7 @@ class Groups:
             left = left & (values == most.values[self.codes])
         return self.last(left)
 
-    def _only(self, wanted: Bools, *columns: Longs) -> tuple[Longs, ...]:
+    def _only(self, wanted: Bools, *columns: Int64s) -> tuple[Int64s, ...]:
         """Codes and columns of the wanted rows; to take all or none of them costs nothing."""
         if wanted.all():
             return self.codes, *columns
@@ -80,7 +81,7 @@ class Groups:
             return self.codes[:0], *(column[:0] for column in columns)
         return self.codes[wanted], *(column[wanted] for column in columns)
 
-    def _where_any(self, found: Longs, wanted: Bools) -> Known:
+    def _where_any(self, found: Int64s, wanted: Bools) -> Known:
         """The numbers, where a group has a wanted row."""
         present = self.counts(wanted) > 0
         return Known(np.where(present, found, 0), present)

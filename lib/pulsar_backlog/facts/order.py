@@ -25,7 +25,8 @@ from pulsar_backlog.facts.steps import (
     neighbours,
     steps_of,
 )
-from pulsar_backlog.facts.stretch import Bools, Known, Longs, Stretch
+from pulsar_backlog.facts.stretch import Bools, Known, Stretch
+from pulsar_backlog.wire.arrays import Int64s
 
 Timed = tuple[int, int]
 """A time in milliseconds, and the entry that has it."""
@@ -192,12 +193,12 @@ def _edge(stretch: Stretch, place: int) -> Edge:
     )
 
 
-def _earliest(times: Known, entry_ids: Longs) -> Timed | None:
+def _earliest(times: Known, entry_ids: Int64s) -> Timed | None:
     found = times.least()
     return None if found is None else (found, int(entry_ids[times.present & (times.values == found)].min()))
 
 
-def _latest(times: Known, entry_ids: Longs) -> Timed | None:
+def _latest(times: Known, entry_ids: Int64s) -> Timed | None:
     found = times.most()
     return None if found is None else (found, int(entry_ids[times.present & (times.values == found)].max()))
 

@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from pulsar_backlog.facts import producer_fold as fold
 from pulsar_backlog.facts.grouping import grouped_by
-from pulsar_backlog.facts.stretch import Known, Longs, Stretch, known, present
+from pulsar_backlog.facts.stretch import Known, Stretch, known, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.producer_facts import TABLE
+from pulsar_backlog.wire.arrays import Int64s
 
 MOST_HELD = 65_536
 """Rows of producers that a task holds: some 20 MB."""
@@ -97,7 +98,7 @@ def _flags(stretch: Stretch) -> npt.NDArray[np.uint8]:
     return flags
 
 
-def _numbers(stretch: Stretch) -> npt.NDArray[np.int64]:
+def _numbers(stretch: Stretch) -> Int64s:
     """What each entry says, as the loop wants it."""
     chunk_id = stretch.known("chunk_id")
     return np.stack((
@@ -112,7 +113,7 @@ def _numbers(stretch: Stretch) -> npt.NDArray[np.int64]:
     ))  # fmt: skip
 
 
-def _places(stretch: Stretch, numbers: npt.NDArray[np.int64], places: npt.NDArray[np.int64]) -> dict[str, pa.Array]:
+def _places(stretch: Stretch, numbers: Int64s, places: Int64s) -> dict[str, pa.Array]:
     """Columns that name entries."""
     every = np.ones(len(stretch), dtype=np.bool_)
     headers, slices, lengths, ahead_ms = (
@@ -146,7 +147,7 @@ def _place(name: str, stretch: Stretch, row: Known, more: Mapping[str, Known]) -
     )
 
 
-def _array(values: Longs | Known) -> pa.Array:
+def _array(values: Int64s | Known) -> pa.Array:
     if isinstance(values, Known):
         return pa.array(values.values, mask=~values.present)
     return pa.array(values)

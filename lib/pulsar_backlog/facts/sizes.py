@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsar_backlog.facts.stretch import Longs, Stretch
+from pulsar_backlog.facts.stretch import Stretch
+from pulsar_backlog.wire.arrays import Int64s
 
 CELLS = 128
 
@@ -26,8 +27,8 @@ class Sizes:
     """
 
     cell_ms: int
-    starts: Longs
-    sums: Longs
+    starts: Int64s
+    sums: Int64s
 
     def __add__(self, other: Sizes) -> Sizes:
         """Both together."""
@@ -53,7 +54,7 @@ def width_ms(first_ms: int, last_ms: int, least_ms: int = 1) -> int:
     return width
 
 
-def _cells(times: Longs, sums: Longs, least_ms: int) -> Sizes:
+def _cells(times: Int64s, sums: Int64s, least_ms: int) -> Sizes:
     if not len(times):
         return Sizes(1, times, sums)
     first_ms = int(times.min())

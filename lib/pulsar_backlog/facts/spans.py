@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from pulsar_backlog.facts.steps import PublishTimes
-from pulsar_backlog.facts.stretch import Known, Longs, Stretch, known
+from pulsar_backlog.facts.stretch import Known, Stretch, known
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.entry_spans import TABLE
+from pulsar_backlog.wire.arrays import Int64s
 
 
 def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
@@ -43,7 +44,7 @@ def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def entry_ids_of(rows: pa.RecordBatch, row: int) -> Longs:
+def entry_ids_of(rows: pa.RecordBatch, row: int) -> Int64s:
     """The ids of the entries of a span."""
     listed = rows.column("entry_ids")[row]
     if listed.is_valid:
@@ -62,7 +63,7 @@ def publish_times_of(rows: pa.RecordBatch, row: int) -> PublishTimes:
     return PublishTimes(entry_ids_of(rows, row), Known(times.values, told))
 
 
-def _list(values: Longs | None, kind: pa.ListType) -> pa.Array:
+def _list(values: Int64s | None, kind: pa.ListType) -> pa.Array:
     """A column of one list."""
     if values is None:
         return pa.nulls(1, kind)

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsar_backlog.facts.stretch import Bools, Known, Longs, Stretch, last_before
+from pulsar_backlog.facts.stretch import Bools, Known, Stretch, last_before
 from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.wire.arrays import Int64s
 
 PUBLISH_TOLERANCE_MS = 1000
 """Steps back of publish times up to here are what several producers on one topic look like."""
@@ -40,7 +41,7 @@ class Step:
 class PublishTimes:
     """Publish times of a stretch that may be compared."""
 
-    entry_ids: Longs
+    entry_ids: Int64s
     publish_ms: Known
 
 
@@ -107,7 +108,7 @@ def neighbours(flags: Bools) -> Bools:
     return flags[1:] & flags[:-1]
 
 
-def _step(code: str, when: Bools, extent: Longs, entry_ids: Longs) -> Step | None:
+def _step(code: str, when: Bools, extent: Int64s, entry_ids: Int64s) -> Step | None:
     places = np.flatnonzero(when)
     if not len(places):
         return None
@@ -119,7 +120,7 @@ def _step(code: str, when: Bools, extent: Longs, entry_ids: Longs) -> Step | Non
     return Step(len(places), min(total, FARTHEST) if code in _ADDED else farthest, listed)
 
 
-def _late_ms(publish_ms: Known, newest_ms: int | None) -> Longs:
+def _late_ms(publish_ms: Known, newest_ms: int | None) -> Int64s:
     """How long before the newest one stored before it each entry was published; at most 0 where nothing says so."""
     times = np.where(publish_ms.present, publish_ms.values, _NEVER)
     newest = np.maximum.accumulate(np.concatenate(([_NEVER if newest_ms is None else newest_ms], times)))[:-1]

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Longs = npt.NDArray[np.int64]
+from pulsar_backlog.wire.arrays import Int64s
+
 Bools = npt.NDArray[np.bool_]
 
 _MICROS_IN_MILLI = 1000
@@ -28,7 +29,7 @@ COLUMNS = (
 class Known:
     """Whole numbers that may be absent; `values` are 0 where they are."""
 
-    values: Longs
+    values: Int64s
     present: Bools
 
     def __and__(self, wanted: Bools) -> Known:
@@ -72,12 +73,12 @@ class Stretch:
         """The ledger of all of them."""
         return int(self.rows.column("ledger_id")[0].as_py())
 
-    def longs(self, name: str) -> Longs:
+    def longs(self, name: str) -> Int64s:
         """A column of whole numbers that is never null."""
         return known(self.rows.column(name)).values
 
     @property
-    def stored_lengths(self) -> Longs:
+    def stored_lengths(self) -> Int64s:
         """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
         blocks = known(self.rows.column("block_length"))
         return np.where(blocks.present, blocks.values, self.lengths)
@@ -91,12 +92,12 @@ class Stretch:
         return present(self.rows.column(name))
 
     @cached_property
-    def entry_ids(self) -> Longs:
+    def entry_ids(self) -> Int64s:
         """Ids."""
         return self.longs("entry_id")
 
     @cached_property
-    def lengths(self) -> Longs:
+    def lengths(self) -> Int64s:
         """Bytes of each entry."""
         return self.longs("length")
 
@@ -134,7 +135,7 @@ class Stretch:
         return self.known("num_messages_in_batch")
 
     @cached_property
-    def message_counts(self) -> Longs:
+    def message_counts(self) -> Int64s:
         """Messages in it: none in a marker, one in a bare one."""
         return np.where(self.is_marker, 0, np.maximum(np.where(self.batch.present, self.batch.values, 1), 0))
 
@@ -154,7 +155,7 @@ class Stretch:
         return np.asarray(self.rows.column("has_broker_metadata").to_numpy(zero_copy_only=False))
 
     @cached_property
-    def wire_publish_ms(self) -> Longs:
+    def wire_publish_ms(self) -> Int64s:
         """When the producer says it sent it, as on the wire."""
         return self.longs("publish_time_ms")
 

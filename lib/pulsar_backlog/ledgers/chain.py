@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pulsar_backlog.errors import CONTEXT_BYTES
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.jcloud import (
     BLOCK_HEADER_BYTES,
     BLOCK_MAGIC,
@@ -13,7 +14,9 @@ from pulsar_backlog.ledgers.jcloud import (
     decode_block_header,
 )
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Block, Bytes, Fault, StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Block
+from pulsar_backlog.wire.arrays import Bytes
 
 MAX_BLOCKS_WALKED = 10_000
 """Headers read one by one at most; at the smallest block a broker allows (5 MiB) that is 50 GB of ledger."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
 from pulsar_backlog.ledgers.chain import Chain, read_chain
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.jcloud import (
     BLOCK_HEADER_BYTES,
     ENTRY_HEADER_BYTES,
@@ -20,7 +21,8 @@ from pulsar_backlog.ledgers.jcloud import (
     decode_index,
 )
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Block, Fault, Kind, StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Block, Kind
 from pulsar_backlog.wire.ledger_metadata import LedgerMetadata
 from pulsar_backlog.wire.names import topic_of_managed_ledger
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pulsar_backlog.ledgers.values import Fault
+from pulsar_backlog.ledgers.faults import Fault
 
 MAX_FAULTS = 1000
 """Faults that one unit tells of one by one; the rest is only counted."""

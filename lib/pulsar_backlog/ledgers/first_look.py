@@ -24,7 +24,7 @@ from pulsar_backlog.ledgers.copies import Pair, examine
 from pulsar_backlog.ledgers.listing import Tally, kind_of, offload_name, printable
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
 
 LOOK_SECONDS = 1.5
 THREADS = 16

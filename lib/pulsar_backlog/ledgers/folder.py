@@ -17,7 +17,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
+from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
+from pulsar_backlog.wire.arrays import Bytes
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
-from pulsar_backlog.ledgers.values import Block, Fault
+from pulsar_backlog.ledgers.faults import Fault
+from pulsar_backlog.ledgers.values import Block
 from pulsar_backlog.wire.ledger_metadata import LedgerMetadata, decode_ledger_metadata
 
 INDEX_MAGIC = 0xDE47DE47

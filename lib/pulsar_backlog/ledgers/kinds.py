@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from pulsar_backlog.ledgers import copies, walk
 from pulsar_backlog.ledgers.bookies import walk as bookie_walk
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, EntryBatch
 from pulsar_backlog.ledgers.live import copies as live_copies
 from pulsar_backlog.ledgers.live import walk as live_walk
 from pulsar_backlog.ledgers.mapfile import copies as mapfile_copies
 from pulsar_backlog.ledgers.mapfile import walk as mapfile_walk
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, FrameBatch, ScanUnit
+from pulsar_backlog.ledgers.values import ScanUnit
 
 _EXAMINE = {"jcloud": copies.examine, "filesystem": mapfile_copies.examine, "live": live_copies.examine}
 _WALK = {
@@ -27,7 +28,7 @@ def examine(source: Source, pair: copies.Pair) -> copies.Examined:
     return _EXAMINE[pair.kind](source, pair)
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches.
 
     Raises:

@@ -26,7 +26,8 @@ from pulsar_backlog.ledgers.bookies.survey import Log
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.live.values import is_live, live_ledger
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Kind, StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Kind
 
 MAX_EXAMPLES = 5
 MAX_LEDGER_ID = 2**63 - 1

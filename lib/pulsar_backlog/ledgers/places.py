@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, Place
 from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, read_parts
 from pulsar_backlog.ledgers.mapfile.codecs import inflate
 from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, Header
 from pulsar_backlog.ledgers.mapfile.kernel import KEY_BYTES, RECORD_HEAD_BYTES
 from pulsar_backlog.ledgers.mapfile.reading import read_header
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Bytes, Int64s, Place
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 HELD_BYTES = 32 * 1024 * 1024
 """Decompressed bytes that are kept for the next entry of the same block; the newest block is kept whatever its size."""

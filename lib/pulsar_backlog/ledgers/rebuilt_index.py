@@ -17,8 +17,9 @@ from pulsar_backlog.ledgers.chain import read_chain
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.jcloud import MAX_INDEX_BYTES, decode_index, encode_index
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import Block, BrokerCopy, PlannedCopy, StoredObject
+from pulsar_backlog.ledgers.values import Block, BrokerCopy, PlannedCopy
 from pulsar_backlog.ledgers.walk import walk_unit
 from pulsar_backlog.wire.ledger_metadata import MANAGED_LEDGER_KEY, LedgerMetadata, encode_ledger_metadata
 

@@ -22,7 +22,8 @@ from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
 from pulsar_backlog.ledgers.folder import Folder
 from pulsar_backlog.ledgers.live.service import LIVE_NEEDED, Live, is_service
 from pulsar_backlog.ledgers.live.values import is_live
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
+from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
+from pulsar_backlog.wire.arrays import Bytes
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.place import LivePlace

@@ -28,7 +28,7 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, MAX_INDEX_BYTES
 from pulsar_backlog.ledgers.listing import printable
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 
 INDEX_MAGIC = 0x3D1FB0BC

@@ -1,24 +1,17 @@
-"""What passes between storage and the rest: copies of ledgers, scan units, batches of frames, faults."""
+"""What passes between storage and the rest: copies of ledgers, and the units that they are scanned in."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any, Literal
 
-import numpy as np
-import numpy.typing as npt
-
-from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.wire.rows import as_time
 
 UNIT_BYTES = 64 * 1024 * 1024
 """Size a scan unit aims at: what one task reads."""
-
-WINDOW_BYTES = 8 * 1024 * 1024
-"""How much of a unit is in memory at once. Larger reads are slower: their memory is new to the process each time
-(64 MiB windows were read at 1.3 GB/s, 8 MiB ones at 4.4 GB/s, from the page cache of a 2-core machine)."""
 
 MAX_FAULTS_TOLD = 20
 """Faults of one copy that its row in `ledgers` tells of."""
@@ -26,51 +19,6 @@ MAX_FAULTS_TOLD = 20
 Kind = Literal["jcloud", "filesystem", "bookies", "live"]
 """How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, in the entry logs
 and journals of bookies, or where a broker reads it for us."""
-
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-
-
-@dataclass(frozen=True)
-class StoredObject:
-    """One object of the source as listed.
-
-    Attributes:
-        path: key relative to the source.
-        size: bytes.
-        etag: version tag, or None when the store gives none (then the modification time stands in).
-        modified_ms: when it was written, milliseconds, or None when the store does not say.
-    """
-
-    path: str
-    size: int
-    etag: str | None
-    modified_ms: int | None = None
-
-
-@dataclass(frozen=True)
-class Upload:
-    """A multipart upload that was neither finished nor given up: its parts are paid for, and no listing shows them.
-
-    Attributes:
-        path: key it is for, relative to the source.
-        upload_id: what the store calls it.
-        started_ms: when it began, milliseconds, or None when the store does not say.
-        size: bytes of its parts, or None when they could not be listed.
-    """
-
-    path: str
-    upload_id: str
-    started_ms: int | None
-    size: int | None
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A whole object: its bytes, and its user metadata with lower-case keys (empty in a local folder)."""
-
-    data: bytes
-    user_metadata: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -94,37 +42,6 @@ class Block:
     is_last: bool = False
     uri: str | None = None
     last_entry_id: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an entry, or a part of one, lies.
-
-    Attributes:
-        path: object, relative to the source.
-        offset: its first byte in the object; of what is compressed, that of the block or record that holds it.
-        length: its bytes, decompressed.
-        inner_offset: its first byte in what that block or record inflates to; None where it is stored as it is.
-        block_length: stored bytes of that block or record; None where it is stored as it is.
-    """
-
-    path: str
-    offset: int
-    length: int
-    inner_offset: int | None = None
-    block_length: int | None = None
-
-    @property
-    def end(self) -> int:
-        """The byte after the last one that must be read, in the object."""
-        return self.offset + (self.length if self.block_length is None else self.block_length)
-
-    def after(self, size: int) -> Place:
-        """What lies there behind its first `size` bytes."""
-        length = self.length - size
-        if self.inner_offset is None:
-            return replace(self, offset=self.offset + size, length=length)
-        return replace(self, inner_offset=self.inner_offset + size, length=length)
 
 
 @dataclass(frozen=True)
@@ -160,113 +77,6 @@ class ScanUnit:
         if fault.path is not None:
             return fault.path
         return self.checksum_path or self.path if fault.code.startswith("crc_file") else self.path
-
-
-@dataclass(frozen=True)
-class Fault:
-    """Something wrong with the structure around entries: a row of `rejects` with scope `structure`.
-
-    Attributes:
-        code: stable reject code.
-        entry_offset: first byte of the structure in the object.
-        offset: where it went wrong in the object.
-        length: bytes of the structure.
-        field: path of the field.
-        expected: what the format asks for.
-        found: what was there.
-        first_bytes: up to 32 bytes from `offset` on.
-        entry_id: id that the entry at `offset` would have by its place, or None when it is not about one entry.
-        path: object that it is in, relative to the source; None where a unit has but one.
-    """
-
-    code: str
-    entry_offset: int
-    offset: int
-    length: int
-    field: str
-    expected: str
-    found: str
-    first_bytes: bytes
-    entry_id: int | None = None
-    path: str | None = None
-
-
-def fault_of(error: DecodeError, place: int, length: int) -> Fault:
-    """An error in the structure of `length` bytes at `place` of its object."""
-    at = place + error.offset
-    return Fault(error.code, place, at, length, error.field, error.expected, error.found, error.context)
-
-
-@dataclass(frozen=True)
-class Compressed:
-    """Where entries lie that are stored compressed: arrays of equal length, a value for each entry.
-
-    Attributes:
-        offset: first byte of the block or record in the object.
-        length: its stored bytes.
-        inner_offset: first byte of the entry in what it inflates to.
-    """
-
-    offset: Int64s
-    length: Int64s
-    inner_offset: Int64s
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Where entries lie that come from several files, stored as they are.
-
-    Attributes:
-        paths: files, relative to the source.
-        path: number of each entry's file among them.
-        offset: its first byte in that file.
-    """
-
-    paths: tuple[str, ...]
-    path: Int64s
-    offset: Int64s
-
-
-@dataclass(frozen=True)
-class FrameBatch:
-    """Entries of one unit: one contiguous buffer, and where in it each entry lies.
-
-    Attributes:
-        buffer: bytes of a part of the data object, decompressed.
-        base: offset of `buffer[0]` in the data object; without meaning where it was compressed.
-        entry_id: ids by place in the block.
-        offset: first byte of each entry body within `buffer`.
-        length: bytes of each entry body.
-        faults: what was wrong around the entries.
-        compressed: where they lie in the data object; None where they are stored as they are.
-        spread: where they lie in several files; None where they are from the data object.
-        address: place of each entry, where that is not `base` and `offset`; None where it is.
-    """
-
-    buffer: Bytes
-    base: int
-    entry_id: Int64s
-    offset: Int64s
-    length: Int64s
-    faults: tuple[Fault, ...]
-    compressed: Compressed | None = None
-    spread: Spread | None = None
-    address: Int64s | None = None
-
-    @property
-    def places(self) -> Int64s:
-        """Place of each entry in the data object; without meaning where it was compressed."""
-        return self.offset + self.base if self.address is None else self.address
-
-    def place(self, path: str, at: int) -> Place:
-        """Where entry number `at` of the batch lies, in the object `path` if it is from one."""
-        length = int(self.length[at])
-        if self.spread is not None:
-            return Place(self.spread.paths[int(self.spread.path[at])], int(self.spread.offset[at]), length)
-        if self.compressed is None:
-            return Place(path, int(self.places[at]), length)
-        found = self.compressed
-        return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Walk the blocks of a scan unit into batches of frames: ranged reads outside, compiled loops inside.
+"""Walk the blocks of a scan unit into batches of entries: ranged reads outside, compiled loops inside.
 
 A unit is read window by window. Damage inside a block ends that block, and the walk goes
 on at the next one. The rule of the broker that reads the same bytes, and what it never checks (headers, padding):
@@ -12,17 +12,20 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES
-from pulsar_backlog.ledgers import frames
+from pulsar_backlog.ledgers import block_entries
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, EntryBatch
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
 from pulsar_backlog.ledgers.store import Source, Stretch
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Fault, FrameBatch, Int64s, ScanUnit
+from pulsar_backlog.ledgers.values import Block, ScanUnit
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_ENTRY_BYTES = 256 * 1024 * 1024
 """Largest entry that is read; brokers take 5 MiB unless told otherwise. A larger one is a fault and stepped over."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches whose buffer is about `window_bytes`, or one entry if that is larger.
 
     Raises:
@@ -49,13 +52,13 @@ class _Walk:
         self._found: list[tuple[Int64s, Int64s, Int64s]] = []
         self._faults = FaultLog()
 
-    def batches(self) -> Iterator[FrameBatch]:
+    def batches(self) -> Iterator[EntryBatch]:
         for block in self._unit.blocks:
             yield from self._block(block)
         self._faults.end()
         yield from self._flush()
 
-    def _block(self, block: Block) -> Iterator[FrameBatch]:
+    def _block(self, block: Block) -> Iterator[EntryBatch]:
         yield from self._load(block.offset, BLOCK_HEADER_BYTES)
         header = self._bytes(block.offset, BLOCK_HEADER_BYTES)
         if header:
@@ -68,20 +71,20 @@ class _Walk:
             at = max(self._object_end, block.offset)
             self._fault("block_beyond_end", block, at, "block", expected, f"the object's end at {self._object_end}")
 
-    def _entries(self, block: Block) -> Iterator[FrameBatch]:
+    def _entries(self, block: Block) -> Iterator[EntryBatch]:
         """The block's chain of entries, window by window, then its padding and its count."""
         end = block.offset + block.length
         limit = -1 if block.entry_count is None else block.first_entry_id + block.entry_count
-        state = np.zeros(frames.STATE_SIZE, dtype=np.int64)
+        state = np.zeros(block_entries.STATE_SIZE, dtype=np.int64)
         position, expected, count = block.offset + BLOCK_HEADER_BYTES, block.first_entry_id, 0
         while True:
-            state[frames.POSITION], state[frames.EXPECTED_ID] = position - self._base, expected
+            state[block_entries.POSITION], state[block_entries.EXPECTED_ID] = position - self._base, expected
             self._run(block, end, limit, state)
-            position, expected = self._base + int(state[frames.POSITION]), int(state[frames.EXPECTED_ID])
-            count += int(state[frames.FRAMES])
-            if state[frames.REASON] != frames.NEED_MORE:
+            position, expected = self._base + int(state[block_entries.POSITION]), int(state[block_entries.EXPECTED_ID])
+            count += int(state[block_entries.ENTRIES])
+            if state[block_entries.REASON] != block_entries.NEED_MORE:
                 break
-            needed = int(state[frames.NEEDED])
+            needed = int(state[block_entries.NEEDED])
             if self._is_cut(position, needed):
                 self._cut(block, position, expected)
                 break
@@ -93,43 +96,47 @@ class _Walk:
                 continue
             yield from self._load(position, needed)
         yield from self._after_chain(block, state, position, expected)
-        if block.entry_count is not None and count != block.entry_count and state[frames.REASON] != frames.SURPLUS:
+        if (
+            block.entry_count is not None
+            and count != block.entry_count
+            and state[block_entries.REASON] != block_entries.SURPLUS
+        ):
             promised, found = f"{block.entry_count} entries", f"{count} entries"
             self._entry_fault("block_entry_count", block, position, expected, promised, found)
 
     def _run(self, block: Block, end: int, limit: int, state: Int64s) -> None:
         """The loop over what the window holds of the block."""
-        start = int(state[frames.POSITION])
+        start = int(state[block_entries.POSITION])
         room = max(0, min(end - self._base, self._buffer.size) - start) // ENTRY_HEADER_BYTES + 1
         ids, offsets, lengths = (np.empty(room, dtype=np.int64) for _ in range(3))
         strays = np.empty((MAX_FAULTS + 1, 3), dtype=np.int64)
-        walk_frames = frames.walker_of(self._buffer.size)
-        walk_frames(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
-        n = int(state[frames.FRAMES])
+        walk_entries = block_entries.walker_of(self._buffer.size)
+        walk_entries(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
+        n = int(state[block_entries.ENTRIES])
         if n:
             self._found.append((ids[:n], offsets[:n], lengths[:n]))
-        stray_count = int(state[frames.STRAYS])
+        stray_count = int(state[block_entries.STRAYS])
         for at, expected, stored in strays[: min(stray_count, len(strays))].tolist():
             position = self._base + at
             self._entry_fault("entry_id_out_of_order", block, position, expected, str(expected), str(stored))
         self._faults.add_unlisted(max(0, stray_count - len(strays)))
 
-    def _after_chain(self, block: Block, state: Int64s, position: int, expected: int) -> Iterator[FrameBatch]:
+    def _after_chain(self, block: Block, state: Int64s, position: int, expected: int) -> Iterator[EntryBatch]:
         """What the place where the chain stopped says."""
-        reason = int(state[frames.REASON])
-        if reason == frames.PADDING:
+        reason = int(state[block_entries.REASON])
+        if reason == block_entries.PADDING:
             yield from self._padding(block, position)
-        elif reason == frames.OVERRUN:
+        elif reason == block_entries.OVERRUN:
             length = int.from_bytes(self._bytes(position, 4), "big", signed=True)
             left = block.offset + block.length - position - ENTRY_HEADER_BYTES
             at_most = f"a length of 0 to {left}"
             self._entry_fault("entry_overruns_block", block, position, expected, at_most, str(length))
-        elif reason == frames.SURPLUS:
+        elif reason == block_entries.SURPLUS:
             promised = f"{block.entry_count} entries"
-            found = f"another entry, stored with id {int(state[frames.STORED_ID])}"
+            found = f"another entry, stored with id {int(state[block_entries.STORED_ID])}"
             self._entry_fault("block_entry_count", block, position, expected, promised, found)
 
-    def _padding(self, block: Block, start: int) -> Iterator[FrameBatch]:
+    def _padding(self, block: Block, start: int) -> Iterator[EntryBatch]:
         """From `start` to the block's end there must be nothing but padding."""
         end, position = block.offset + block.length, start
         while position < end:
@@ -137,7 +144,7 @@ class _Walk:
             stop = min(end, self._base + self._buffer.size)
             if stop <= position:
                 return  # the object ends here, which is told of the block
-            bad = frames.first_bad_padding(
+            bad = block_entries.first_bad_padding(
                 self._buffer, position - self._base, stop - self._base, (position - start) % len(PADDING)
             )
             if bad >= 0:
@@ -156,7 +163,7 @@ class _Walk:
             found = f"the object's end after {(self._object_end or 0) - position} bytes"
             self._entry_fault("entry_overruns_block", block, position, expected, "a whole entry", found)
 
-    def _load(self, position: int, needed: int) -> Iterator[FrameBatch]:
+    def _load(self, position: int, needed: int) -> Iterator[EntryBatch]:
         """Bring `needed` bytes from `position` on into the window, as far as unit and object hold them."""
         wanted = min(position + needed, self._unit_end)
         if self._object_end is not None:
@@ -170,7 +177,7 @@ class _Walk:
         if position + self._buffer.size < end:
             self._object_end = position + self._buffer.size
 
-    def _flush(self) -> Iterator[FrameBatch]:
+    def _flush(self) -> Iterator[EntryBatch]:
         """What was found in the window, if anything was."""
         faults = self._faults.take()
         if not self._found and not faults:
@@ -178,7 +185,7 @@ class _Walk:
         empty = np.empty(0, dtype=np.int64)
         found = self._found or [(empty, empty, empty)]
         ids, offsets, lengths = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
-        yield FrameBatch(self._buffer, self._base, ids, offsets, lengths, faults)
+        yield EntryBatch(self._buffer, self._base, ids, offsets, lengths, faults)
         self._found = []
 
     def _bytes(self, position: int, size: int) -> bytes:

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from pulsar_backlog.messages.kinds import SINGLE_STATES, TRANSACTIONS
 from pulsar_backlog.messages.payloads import StoredPayload
+from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.batch import SingleMessage
 from pulsar_backlog.wire.rows import as_time
-
-Int64s = npt.NDArray[np.int64]
 
 BATCH_BYTES = 8 * 1024 * 1024
 """Payload bytes of one Arrow batch; a single larger payload makes one of its own. The JVM pools buffers of up to

@@ -113,7 +113,7 @@ def _keyed(entry: Entry, data: bytes) -> Iterator[tuple[str | None, int, int]]:
         size = 1 if metadata.uncompressed_size is None else metadata.uncompressed_size
         yield metadata.partition_key, -1, size
         return
-    payload: bytes | memoryview = memoryview(data)[entry.frame.payload_offset :]
+    payload: bytes | memoryview = memoryview(data)[entry.layout.payload_offset :]
     if metadata.compression not in (None, "NONE"):
         claim = metadata.uncompressed_size or 0
         payload = decompress(metadata.compression or "", payload, claim, min(max(claim, 1), MAX_HELD_BYTES))

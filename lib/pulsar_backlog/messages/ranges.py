@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.places import BlockOpener
-from pulsar_backlog.ledgers.values import Bytes, Place
+from pulsar_backlog.wire.arrays import Bytes
 
 Read: TypeAlias = Callable[[str, int, int], Bytes]
 """Path, first byte, byte after the last -> the bytes, fewer where the object ends before."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice, product
 
 from pulsar_backlog.errors import DecodeError, SourceError
-from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.messages.opening import SURPLUS_BYTES, BytesLike, opened_pieces, size_doubt
 from pulsar_backlog.messages.outcomes import NO_CHECKSUM, Outcome, Unexportable, too_large, unexportable
 from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
 from pulsar_backlog.messages.ranges import RangeReader
 from pulsar_backlog.wire.encryption import KeyRing
-from pulsar_backlog.wire.entry import Entry, decode_entry, read_frame
+from pulsar_backlog.wire.entry import Entry, decode_entry, read_layout
 from pulsar_backlog.wire.jit import crc32c
 from pulsar_backlog.wire.metadata import decode_message_metadata
 
@@ -29,7 +29,7 @@ class Copy:
         ledger_id: ledger.
         entry_id: entry within it.
         path: object, relative to the source.
-        offset: first byte of the entry in the object, as `ledgers.values.Place` says.
+        offset: first byte of the entry in the object, as `ledgers.entry_batch.Place` says.
         length: bytes of the entry.
         payload_offset: first byte of the payload within the entry.
         inner_offset: first byte of the entry in the block or record at `offset`, decompressed; None where it is not
@@ -204,23 +204,25 @@ class _Attempt:
         data = stored.data.toreadonly()
         if len(data) < copy.length:
             raise Unexportable("unreadable", f"chunk {chunk_id} is cut off: its object ends before it")
-        frame = read_frame(data)
+        layout = read_layout(data)
         # The compiled checksum takes the bytes where they lie; others want a copy.
-        wrong = frame.checksum is not None and crc32c(stored, frame.metadata_offset - 4, len(stored)) != frame.checksum
-        if wrong or frame.payload_offset != copy.payload_offset:
+        wrong = (
+            layout.checksum is not None and crc32c(stored, layout.metadata_offset - 4, len(stored)) != layout.checksum
+        )
+        if wrong or layout.payload_offset != copy.payload_offset:
             raise Unexportable("corrupt", f"the checksum of chunk {chunk_id} does not agree")
         last = chunk_id == len(self._message.copies) - 1
-        payload: BytesLike = data[frame.payload_offset :]
+        payload: BytesLike = data[layout.payload_offset :]
         if self._message.encrypted or last or chunk_id == 0 or len(self._message.copies[chunk_id]) > 1:
             payload = self._with_metadata(data, payload, chunk_id, last)
-        if frame.checksum is None and not self._message.encrypted:
+        if layout.checksum is None and not self._message.encrypted:
             self._doubts.add(NO_CHECKSUM)
         return payload
 
     def _with_metadata(self, data: memoryview, payload: BytesLike, chunk_id: int, last: bool) -> BytesLike:
-        frame = read_frame(data)
-        part = bytes(data[frame.metadata_offset : frame.payload_offset])
-        metadata = decode_message_metadata(part, frame.metadata_offset, set())
+        layout = read_layout(data)
+        part = bytes(data[layout.metadata_offset : layout.payload_offset])
+        metadata = decode_message_metadata(part, layout.metadata_offset, set())
         named = (metadata.uuid or "", metadata.publish_time, metadata.chunk_id)
         if named != (self._message.uuid, self._message.publish_time_ms, chunk_id):
             raise Unexportable("corrupt", f"what lies at the place of chunk {chunk_id} is another entry")

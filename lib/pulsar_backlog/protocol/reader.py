@@ -15,7 +15,7 @@ from google.protobuf.message import DecodeError as ProtobufError
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.protocol.connection import Connection
 from pulsar_backlog.terms import Position
-from pulsar_backlog.wire.entry import read_frame
+from pulsar_backlog.wire.entry import read_layout
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandFlow,
@@ -96,8 +96,8 @@ class Reader:
 def _messages_in(data: bytes) -> int:
     """By how many permits the broker counts an entry."""
     try:
-        frame = read_frame(data)
-        metadata = MessageMetadata.FromString(data[frame.metadata_offset : frame.payload_offset])
+        layout = read_layout(data)
+        metadata = MessageMetadata.FromString(data[layout.metadata_offset : layout.payload_offset])
     except (DecodeError, ProtobufError):
         return 1
     return max(1, metadata.num_messages_in_batch)

@@ -8,8 +8,9 @@ from itertools import groupby
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
 from pulsar_backlog.ledgers.listing import offload_name
+from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.streaming import Streamed
-from pulsar_backlog.ledgers.values import LedgerCopy, Upload
+from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.reconciliation.judge import Knowledge, judge
 from pulsar_backlog.reconciliation.values import Judged, Row, Stored
 

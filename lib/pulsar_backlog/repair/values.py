@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.terms import Position
 

@@ -11,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError, SourceError
+from pulsar_backlog.ledgers.entry_batch import Compressed, EntryBatch
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.jcloud import ENTRY_HEADER_BYTES
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Compressed, Fault, FrameBatch, Int64s, ScanUnit
+from pulsar_backlog.ledgers.values import ScanUnit
 from pulsar_backlog.scanning.accounts import UnitAccount
-from pulsar_backlog.wire.columns import FrameDecoder
+from pulsar_backlog.wire.arrays import Int64s
+from pulsar_backlog.wire.columns import EntryDecoder
 from pulsar_backlog.wire.rejects import ENTRY_CODES, HIDDEN_CODES
 
 BATCH_ENTRIES = 16_384
@@ -46,14 +49,14 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
     """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account saying so."""
     gathered = _Gathered(unit)
     try:
-        for frames in walk_unit(source, unit):
-            if frames.faults:
-                yield _fault_piece(frames.faults, unit, cluster)
+        for entries in walk_unit(source, unit):
+            if entries.faults:
+                yield _fault_piece(entries.faults, unit, cluster)
             first = 0
-            while (first := first + gathered.add(frames, first)) < len(frames.entry_id):
+            while (first := first + gathered.add(entries, first)) < len(entries.entry_id):
                 yield gathered.piece(cluster, schema)
-                gathered = _Gathered(unit, int(frames.length[first]))
-            del frames  # its window goes before the next one is read
+                gathered = _Gathered(unit, int(entries.length[first]))
+            del entries  # its window goes before the next one is read
     except SourceError as error:
         yield Piece(None, [], UnitAccount(unreadable=error.reason))
     yield gathered.piece(cluster, schema)
@@ -76,21 +79,21 @@ def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Pie
 
 
 class _Gathered:
-    """Frames of a unit on their way into one batch: windows of large entries hold few of them."""
+    """Entries of a unit on their way into one batch: windows of large entries hold few of them."""
 
     def __init__(self, unit: ScanUnit, metadata_bytes: int = 0) -> None:
         """Have room for a batch, and at least for `metadata_bytes` of metadata."""
         self._unit = unit
         most = sum(block.length for block in unit.blocks) // ENTRY_HEADER_BYTES + 1
-        self._decoder = FrameDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
+        self._decoder = EntryDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
         self._places: list[_Places] = []
 
-    def add(self, frames: FrameBatch, first: int) -> int:
-        """Take frames from the `first` on; how many there was room for."""
-        offset, length = frames.offset[first:], frames.length[first:]
-        n = self._decoder.add(frames.buffer, offset, length)
+    def add(self, entries: EntryBatch, first: int) -> int:
+        """Take entries from the `first` on; how many there was room for."""
+        offset, length = entries.offset[first:], entries.length[first:]
+        n = self._decoder.add(entries.buffer, offset, length)
         if n:
-            self._places.append(_places(frames, slice(first, first + n)))
+            self._places.append(_places(entries, slice(first, first + n)))
         return n
 
     def piece(self, cluster: str, schema: pa.Schema) -> Piece:
@@ -140,14 +143,14 @@ class _Places:
 _PLACE_COLUMNS = ("entry_id", "offset", "inner_offset", "block_length")
 
 
-def _places(frames: FrameBatch, chosen: slice) -> _Places:
-    entry_id, length = frames.entry_id[chosen], frames.length[chosen]
-    if frames.spread is not None:
-        spread = frames.spread
+def _places(entries: EntryBatch, chosen: slice) -> _Places:
+    entry_id, length = entries.entry_id[chosen], entries.length[chosen]
+    if entries.spread is not None:
+        spread = entries.spread
         return _Places(entry_id, spread.offset[chosen], length, None, None, spread.path[chosen], spread.paths)
-    found: Compressed | None = frames.compressed
+    found: Compressed | None = entries.compressed
     if found is None:
-        return _Places(entry_id, frames.places[chosen], length, None, None)
+        return _Places(entry_id, entries.places[chosen], length, None, None)
     return _Places(entry_id, found.offset[chosen], length, found.inner_offset[chosen], found.length[chosen])
 
 

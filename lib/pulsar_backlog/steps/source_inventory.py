@@ -13,8 +13,9 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
 from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy, Upload
+from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.reconciliation.compare import reconciled
 from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
 from pulsar_backlog.reconciliation.values import Row

@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsar_backlog.subscriptions.states import ACKED, PARTLY, OpenedState, Whole
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_INDEXES = 1000
 _WORD = (1 << 64) - 1
-
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -32,10 +31,10 @@ class Piece:
         publish_ms: of each.
     """
 
-    entry_ids: Longs
-    bytes: Longs
-    messages: Longs
-    publish_ms: Longs
+    entry_ids: Int64s
+    bytes: Int64s
+    messages: Int64s
+    publish_ms: Int64s
 
 
 @dataclass(frozen=True)
@@ -54,13 +53,13 @@ class Span:
 class Runs:
     """Runs that are finished, one array per column."""
 
-    first: list[Longs] = field(default_factory=list)
-    last: list[Longs] = field(default_factory=list)
-    entries: list[Longs] = field(default_factory=list)
-    messages: list[Longs] = field(default_factory=list)
-    bytes: list[Longs] = field(default_factory=list)
+    first: list[Int64s] = field(default_factory=list)
+    last: list[Int64s] = field(default_factory=list)
+    entries: list[Int64s] = field(default_factory=list)
+    messages: list[Int64s] = field(default_factory=list)
+    bytes: list[Int64s] = field(default_factory=list)
 
-    def add(self, columns: Longs) -> None:
+    def add(self, columns: Int64s) -> None:
         """Rows of first, last, entries, messages, bytes."""
         for held, column in zip((self.first, self.last, self.entries, self.messages, self.bytes), columns, strict=True):
             held.append(column)
@@ -103,7 +102,7 @@ class AckJoin:
 
     def __init__(self, state: OpenedState) -> None:
         self._state = state
-        self._open: Longs | None = None
+        self._open: Int64s | None = None
         self.runs = Runs()
         self.batch_holes: list[BatchHole] = []
         self.sums = LedgerSums()
@@ -157,7 +156,7 @@ class AckJoin:
         self.batch_holes.append(BatchHole(entry_id, len(indexes), length, indexes[:MAX_INDEXES], impossible))
         return len(indexes)
 
-    def _sum(self, piece: Piece, labels: npt.NDArray[np.int8], messages: Longs) -> None:
+    def _sum(self, piece: Piece, labels: npt.NDArray[np.int8], messages: Int64s) -> None:
         sums, unacked = self.sums, labels != ACKED
         if unacked.any():
             sums.entries += int(unacked.sum())
@@ -173,7 +172,7 @@ class AckJoin:
             sums.rolled_back_entries += int(rolled.sum())
             sums.rolled_back_bytes += int(piece.bytes[rolled].sum())
 
-    def _extend(self, piece: Piece, labels: npt.NDArray[np.int8], messages: Longs) -> None:
+    def _extend(self, piece: Piece, labels: npt.NDArray[np.int8], messages: Int64s) -> None:
         edges = np.flatnonzero(labels[1:] != labels[:-1]) + 1
         starts = np.concatenate(([0], edges))
         ends = np.concatenate((edges, [len(labels)]))
@@ -197,7 +196,7 @@ class AckJoin:
             self.runs.add(columns)
 
 
-def rows_of(join: AckJoin) -> Iterator[Longs]:
+def rows_of(join: AckJoin) -> Iterator[Int64s]:
     """Columns first, last, entries, messages, bytes of the finished runs."""
     if join.runs.first:
         yield np.array([

@@ -1,4 +1,4 @@
-"""Frames of a buffer -> Arrow columns of entries, through the kernel, with the protobuf path for what it leaves."""
+"""Entries of a buffer -> Arrow columns, through the kernel, with the protobuf path for what it leaves."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import kernel
-from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry, read_frame
+from pulsar_backlog.wire.arrays import Bytes, Int64s
+from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry, read_layout
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind, MetadataField
 from pulsar_backlog.wire.rows import wire_row
 
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
 Mask = npt.NDArray[np.bool_]
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -30,10 +29,10 @@ _EVENT_TIME = NUMBER_OF["event_time"]
 
 @dataclass(frozen=True)
 class Decoded:
-    """What became of a run of frames: `len(plain) + len(rows) + len(errors)` is their number.
+    """What became of a run of entries: `len(plain) + len(rows) + len(errors)` is their number.
 
     Attributes:
-        plain: places, among the frames given, of the entries in `columns`.
+        plain: places, among the entries given, of the entries in `columns`.
         columns: wire columns of the plain entries, by name of the `entries` table.
         rows: (place, wire columns as a row) of entries the protobuf path decoded.
         errors: (place, error) of entries that cannot be decoded.
@@ -45,32 +44,32 @@ class Decoded:
     errors: list[tuple[int, DecodeError]] = field(default_factory=list)
 
 
-def decode_frames(buffer: Bytes, offset: Int64s, length: Int64s) -> Decoded:
+def decode_entries(buffer: Bytes, offset: Int64s, length: Int64s) -> Decoded:
     """Decode the entries at `buffer[offset[i]:offset[i] + length[i]]`, all of them.
 
     Raises:
-        ValueError: a frame lies outside the buffer (a fault of the caller).
+        ValueError: an entry lies outside the buffer (a fault of the caller).
     """
-    decoder = FrameDecoder(len(offset), int(length.sum()), len(offset) * kernel.MAX_PROPERTIES)
+    decoder = EntryDecoder(len(offset), int(length.sum()), len(offset) * kernel.MAX_PROPERTIES)
     decoder.add(buffer, offset, length)
     return decoder.decoded()
 
 
-class FrameDecoder:
-    """Gathers frames of one buffer after the other, until there are enough to make columns of.
+class EntryDecoder:
+    """Gathers entries of one buffer after the other, until there are enough to make columns of.
 
     A column costs some microseconds however short it is, and there are dozens of them.
     """
 
-    def __init__(self, max_frames: int, metadata_bytes: int, properties: int | None = None) -> None:
-        """Take `max_frames` frames at most, and `metadata_bytes` of metadata (or of frames the kernel leaves).
+    def __init__(self, max_entries: int, metadata_bytes: int, properties: int | None = None) -> None:
+        """Take `max_entries` entries at most, and `metadata_bytes` of metadata (or of entries the kernel leaves).
 
         Args:
-            max_frames: room for frames.
+            max_entries: room for entries.
             metadata_bytes: room for metadata; an entry that has more only finds room in a larger decoder.
-            properties: room for properties; some for every frame when None.
+            properties: room for properties; some for every entry when None.
         """
-        self._arrays = _Arrays(max_frames, metadata_bytes, 4 * max_frames if properties is None else properties)
+        self._arrays = _Arrays(max_entries, metadata_bytes, 4 * max_entries if properties is None else properties)
         self._left_room = metadata_bytes
         self._rows: list[tuple[int, dict[str, Any]]] = []
         self._errors: list[tuple[int, DecodeError]] = []
@@ -79,10 +78,10 @@ class FrameDecoder:
         """Decode entries at `buffer[offset[i]:offset[i] + length[i]]`; how many, fewer than given when it is full.
 
         Raises:
-            ValueError: a frame lies outside the buffer (a fault of the caller).
+            ValueError: an entry lies outside the buffer (a fault of the caller).
         """
         if len(offset) and (offset.min() < 0 or length.min() < 0 or (offset + length).max() > len(buffer)):
-            raise ValueError("a frame lies outside its buffer")
+            raise ValueError("an entry lies outside its buffer")
         if self._left_room < 0:
             return 0
         first = self._arrays.count
@@ -94,7 +93,7 @@ class FrameDecoder:
     def _decode(self, place: int, data: memoryview) -> None:
         self._left_room -= len(data)
         try:
-            read_frame(data)  # what fails here is not copied
+            read_layout(data)  # what fails here is not copied
             entry: Entry = decode_entry(bytes(data))
         except DecodeError as error:
             self._errors.append((place, error))
@@ -102,7 +101,7 @@ class FrameDecoder:
             self._rows.append((place, wire_row(entry)))
 
     def decoded(self) -> Decoded:
-        """All that was gathered; places count from the first frame on. Nothing may be added any more."""
+        """All that was gathered; places count from the first entry on. Nothing may be added any more."""
         plain = np.flatnonzero(self._arrays.status[: self._arrays.count] == kernel.PLAIN)
         return Decoded(plain, self._arrays.columns(plain), self._rows, self._errors)
 
@@ -117,7 +116,7 @@ class _Arrays:
         self.states = np.empty(n, dtype=np.int8)
         self.counts = np.empty(n, dtype=np.int64)
         self.length = np.empty(n, dtype=np.int64)
-        self.frame = np.empty((len(kernel.FRAME_COLUMNS), n), dtype=np.int64)
+        self.layout = np.empty((len(kernel.LAYOUT_COLUMNS), n), dtype=np.int64)
         self.numbers = np.empty((len(kernel.NUMBER_FIELDS), n), dtype=np.int64)
         self.starts = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
         self.lengths = np.empty((len(kernel.BYTES_FIELDS), n), dtype=np.int64)
@@ -129,10 +128,10 @@ class _Arrays:
         self._used = self._pairs = 0
 
     def read(self, buffer: Bytes, offset: Int64s, length: Int64s) -> int:
-        """How many frames there was room for."""
+        """How many entries there was room for."""
         first = self.count
         self.count, self._used, self._pairs = kernel.read_entries(
-            buffer, offset, length, first, self._used, self._pairs, self.status, self.present, self.frame, self.states,
+            buffer, offset, length, first, self._used, self._pairs, self.status, self.present, self.layout, self.states,
             self.numbers, self.starts, self.lengths, self.counts, self.arena, self.pair_starts, self.pair_lengths,
         )  # fmt: skip
         taken = self.count - first
@@ -141,7 +140,7 @@ class _Arrays:
 
     def columns(self, plain: Int64s) -> dict[str, pa.Array]:
         self._select(plain if len(plain) < self.count else slice(self.count))
-        columns = self._frame_columns()
+        columns = self._layout_columns()
         columns |= {one.name: self._column(one) for one in METADATA_FIELDS if one.number in _KERNEL_FIELDS}
         columns["publish_time_ms"] = pa.array(self._number(NUMBER_OF["publish_time"]))
         columns["properties"] = self._properties()
@@ -150,12 +149,12 @@ class _Arrays:
     def _select(self, plain: Int64s | slice) -> None:
         for name in ("present", "states", "counts", "length"):
             setattr(self, name, getattr(self, name)[plain])
-        for name in ("frame", "numbers", "starts", "lengths"):
+        for name in ("layout", "numbers", "starts", "lengths"):
             setattr(self, name, getattr(self, name)[:, plain])
         self.pair_starts, self.pair_lengths = self.pair_starts[:, : self._pairs], self.pair_lengths[:, : self._pairs]
 
-    def _frame_columns(self) -> dict[str, pa.Array]:
-        payload_offset = self.frame[kernel.PAYLOAD_OFFSET]
+    def _layout_columns(self) -> dict[str, pa.Array]:
+        payload_offset = self.layout[kernel.PAYLOAD_OFFSET]
         no_chunk = np.logical_and.reduce([self._absent(number) for number in kernel.CHUNK_FIELDS])
         no_time = self._absent(kernel.HAS_BROKER_TIMESTAMP)
         return {
@@ -163,11 +162,11 @@ class _Arrays:
             "payload_offset": pa.array(payload_offset.astype(np.int32)),
             "payload_length": pa.array((self.length - payload_offset).astype(np.int32)),
             "checksum_state": _names(CHECKSUM_STATES, self.states.astype(np.int64), None),
-            "checksum": pa.array(self.frame[kernel.CHECKSUM], mask=self.states == 0),
-            "payload_crc32c": pa.array(self.frame[kernel.PAYLOAD_CRC], mask=no_chunk),
+            "checksum": pa.array(self.layout[kernel.CHECKSUM], mask=self.states == 0),
+            "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=no_chunk),
             "has_broker_metadata": pa.array(~self._absent(kernel.HAS_BROKER_METADATA)),
-            "broker_timestamp": _timestamps(self.frame[kernel.BROKER_TIMESTAMP], no_time),
-            "index": pa.array(self.frame[kernel.INDEX], mask=self._absent(kernel.HAS_INDEX)),
+            "broker_timestamp": _timestamps(self.layout[kernel.BROKER_TIMESTAMP], no_time),
+            "index": pa.array(self.layout[kernel.INDEX], mask=self._absent(kernel.HAS_INDEX)),
         }
 
     def _absent(self, bit: int) -> Mask:

@@ -37,7 +37,7 @@ CHECKSUM_STATES: tuple[str, ...] = ("absent", "valid", "mismatch")
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Layout:
     """Where the parts of an entry lie, in bytes from its start; None where a part is absent."""
 
     broker_offset: int | None
@@ -55,7 +55,7 @@ class Entry:
     """A decoded entry.
 
     Attributes:
-        frame: where its parts lie.
+        layout: where its parts lie.
         checksum_state: `valid`, `mismatch` or `absent`.
         payload_crc32c: CRC-32C of the payload, for chunks only.
         broker: part A, or None.
@@ -63,7 +63,7 @@ class Entry:
         flags: what is odd but readable, sorted.
     """
 
-    frame: Frame
+    layout: Layout
     checksum_state: str
     payload_crc32c: int | None
     broker: BrokerMetadata | None
@@ -71,7 +71,7 @@ class Entry:
     flags: tuple[str, ...]
 
 
-def read_frame(data: bytes | memoryview) -> Frame:
+def read_layout(data: bytes | memoryview) -> Layout:
     """Find the parts of an entry without decoding them.
 
     Raises:
@@ -92,7 +92,7 @@ def read_frame(data: bytes | memoryview) -> Frame:
     metadata_offset = position + 4
     _check_fits(data, metadata_offset, metadata_length, "metadata_overruns", "metadata_size")
     payload_offset = metadata_offset + metadata_length
-    return Frame(
+    return Layout(
         broker_offset,
         broker_length,
         checksum_offset,
@@ -104,11 +104,11 @@ def read_frame(data: bytes | memoryview) -> Frame:
     )
 
 
-def checksum_state(data: bytes, frame: Frame) -> str:
+def checksum_state(data: bytes, layout: Layout) -> str:
     """Whether the stored CRC agrees with metadata and payload."""
-    if frame.checksum is None:
+    if layout.checksum is None:
         return CHECKSUM_STATES[CHECKSUM_ABSENT]
-    valid = google_crc32c.value(data[frame.metadata_offset - 4 :]) == frame.checksum
+    valid = google_crc32c.value(data[layout.metadata_offset - 4 :]) == layout.checksum
     return CHECKSUM_STATES[CHECKSUM_VALID if valid else CHECKSUM_MISMATCH]
 
 
@@ -118,17 +118,19 @@ def decode_entry(data: bytes) -> Entry:
     Raises:
         DecodeError: one of `pulsar_backlog.wire.rejects.ENTRY_CODES`, with the offset from the entry's start.
     """
-    frame = read_frame(data)
+    layout = read_layout(data)
     flags: set[str] = set()
     broker = None
-    if frame.broker_offset is not None and frame.broker_length is not None:
-        part = data[frame.broker_offset : frame.broker_offset + frame.broker_length]
-        broker = decode_broker_metadata(part, frame.broker_offset, flags)
-    metadata = decode_message_metadata(data[frame.metadata_offset : frame.payload_offset], frame.metadata_offset, flags)
+    if layout.broker_offset is not None and layout.broker_length is not None:
+        part = data[layout.broker_offset : layout.broker_offset + layout.broker_length]
+        broker = decode_broker_metadata(part, layout.broker_offset, flags)
+    metadata = decode_message_metadata(
+        data[layout.metadata_offset : layout.payload_offset], layout.metadata_offset, flags
+    )
     return Entry(
-        frame=frame,
-        checksum_state=checksum_state(data, frame),
-        payload_crc32c=google_crc32c.value(data[frame.payload_offset :]) if is_chunk(metadata) else None,
+        layout=layout,
+        checksum_state=checksum_state(data, layout),
+        payload_crc32c=google_crc32c.value(data[layout.payload_offset :]) if is_chunk(metadata) else None,
         broker=broker,
         metadata=metadata,
         flags=tuple(sorted(flags)),

@@ -29,7 +29,7 @@ BYTES_FIELDS = numbers_of(Kind.TEXT, Kind.BYTES)
 """Metadata fields the kernel reads as one run of bytes each; the order is that of the rows of `starts`."""
 PROPERTIES = NUMBER_OF["properties"]
 
-FRAME_COLUMNS = (
+LAYOUT_COLUMNS = (
     "broker_timestamp",
     "index",
     "checksum",
@@ -37,7 +37,7 @@ FRAME_COLUMNS = (
     "payload_crc32c",
     "metadata_offset",
 )
-"""Rows of `frame`: numbers about the entry itself. `metadata_offset` and `payload_offset` are from its start."""
+"""Rows of `layout`: numbers about the entry itself. `metadata_offset` and `payload_offset` are from its start."""
 BROKER_TIMESTAMP, INDEX, CHECKSUM, PAYLOAD_OFFSET, PAYLOAD_CRC, METADATA_OFFSET = range(6)
 
 HAS_BROKER_METADATA, HAS_BROKER_TIMESTAMP, HAS_INDEX = 40, 41, 42
@@ -80,7 +80,7 @@ def _number_is_plain(kind: int, value: int) -> bool:
 
 
 @compiled
-def _broker_metadata(buffer: Any, position: int, end: int, frame: Any, i: int) -> int:
+def _broker_metadata(buffer: Any, position: int, end: int, layout: Any, i: int) -> int:
     """Read part A; its bits of `present`, or -1 when it is not plain."""
     present = 1 << HAS_BROKER_METADATA
     while position < end:
@@ -89,10 +89,10 @@ def _broker_metadata(buffer: Any, position: int, end: int, frame: Any, i: int) -
         if position < 0:
             return -1
         if tag == 0x08 and not present & (1 << HAS_BROKER_TIMESTAMP) and 0 <= value < END_OF_TIME_MS:
-            frame[BROKER_TIMESTAMP, i] = value
+            layout[BROKER_TIMESTAMP, i] = value
             present |= 1 << HAS_BROKER_TIMESTAMP
         elif tag == 0x10 and not present & (1 << HAS_INDEX):
-            frame[INDEX, i] = value
+            layout[INDEX, i] = value
             present |= 1 << HAS_INDEX
         else:
             return -1
@@ -166,7 +166,7 @@ def _metadata(
 
 
 @compiled
-def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int) -> tuple[int, int, int]:
+def _envelope(buffer: Any, start: int, end: int, layout: Any, states: Any, i: int) -> tuple[int, int, int]:
     """Read parts A and B into row `i`: bits of `present` (-1: not plain), where the CRC begins, where part C ends."""
     position = start
     present = 0
@@ -175,19 +175,19 @@ def _envelope(buffer: Any, start: int, end: int, frame: Any, states: Any, i: int
         position += 6
         if length > min(end - position, MAX_METADATA_BYTES):
             return -1, 0, 0
-        present = _broker_metadata(buffer, position, position + length, frame, i)
+        present = _broker_metadata(buffer, position, position + length, layout, i)
         if present < 0:
             return -1, 0, 0
         position += length
     states[i] = CHECKSUM_ABSENT
     if end - position >= 6 and buffer[position] == 0x0E and buffer[position + 1] == 0x01:
-        frame[CHECKSUM, i] = u32(buffer, position + 2)
+        layout[CHECKSUM, i] = u32(buffer, position + 2)
         position += 6
         states[i] = CHECKSUM_VALID
     if end - position < 4 or u32(buffer, position) > min(end - position - 4, MAX_METADATA_BYTES):
         return -1, 0, 0
     payload = position + 4 + u32(buffer, position)
-    frame[PAYLOAD_OFFSET, i] = payload - start
+    layout[PAYLOAD_OFFSET, i] = payload - start
     return present, position, payload
 
 
@@ -201,7 +201,7 @@ def read_entries(
     pairs: int,
     status: Any,
     present: Any,
-    frame: Any,
+    layout: Any,
     states: Any,
     numbers: Any,
     starts: Any,
@@ -226,7 +226,7 @@ def read_entries(
         pairs: first free column of `pair_starts`.
         status: int8, set to PLAIN or LEFT; the other arrays mean nothing where it is LEFT.
         present: int64, bit n set where metadata field n is present, and the `HAS_` bits.
-        frame: int64 of `FRAME_COLUMNS` rows.
+        layout: int64 of `LAYOUT_COLUMNS` rows.
         states: int8, checksum state.
         numbers: int64 of `NUMBER_FIELDS` rows.
         starts: int64 of `BYTES_FIELDS` rows, first byte in `arena`.
@@ -243,7 +243,7 @@ def read_entries(
         i = row + k
         end = offsets[k] + sizes[k]
         status[i], present[i], counts[i] = LEFT, 0, 0
-        envelope, checked, payload = _envelope(buffer, offsets[k], end, frame, states, i)
+        envelope, checked, payload = _envelope(buffer, offsets[k], end, layout, states, i)
         if envelope < 0:
             continue
         length = payload - checked - 4
@@ -255,10 +255,10 @@ def read_entries(
         )
         if bits < 0:
             continue
-        if states[i] == CHECKSUM_VALID and crc32c(buffer, checked, end) != frame[CHECKSUM, i]:
+        if states[i] == CHECKSUM_VALID and crc32c(buffer, checked, end) != layout[CHECKSUM, i]:
             states[i] = CHECKSUM_MISMATCH
         if bits & _CHUNK_BITS:
-            frame[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
+            layout[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
         status[i], present[i], counts[i] = PLAIN, envelope | bits, next_pair - pairs
         used += length
         pairs = next_pair

@@ -14,14 +14,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def wire_row(entry: Entry) -> dict[str, Any]:
     """The columns of `entries` that come from the entry's own bytes; `length` is its bytes."""
-    frame, broker = entry.frame, entry.broker
+    layout, broker = entry.layout, entry.broker
     row = asdict(entry.metadata)
     row |= {
-        "length": frame.payload_offset + frame.payload_length,
-        "payload_offset": frame.payload_offset,
-        "payload_length": frame.payload_length,
+        "length": layout.payload_offset + layout.payload_length,
+        "payload_offset": layout.payload_offset,
+        "payload_length": layout.payload_length,
         "checksum_state": entry.checksum_state,
-        "checksum": frame.checksum,
+        "checksum": layout.checksum,
         "payload_crc32c": entry.payload_crc32c,
         "has_broker_metadata": broker is not None,
         "broker_timestamp": as_time(broker.broker_timestamp if broker else None),

@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.explain import explain_entry
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.inventory import Known, settle, take_inventory
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy, Place
+from pulsar_backlog.ledgers.values import BrokerCopy
 from tests.ledgers.sources import Seen, see
 from tests.scanning.scans import scanned
 

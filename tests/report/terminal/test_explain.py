@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.report.terminal.explain import ExplainModel, NamedValue, Span, print_explain, rows
 
 # Bytes of an entry in small: magic, CRC, metadata size, producer "p1", a property map {color: qzx}, payload.

@@ -21,9 +21,9 @@ from pulsar_backlog.chunks.healthy_families import healthy, healthy_publications
 from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Picked, Publication
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Place
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.rows import as_time
 from pulsar_backlog.wire.slices import decoded_size_check

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsar_backlog.ledgers.bookies.kernel import HEAD_BYTES, META_BYTES, SIZE_BYTES
-from pulsar_backlog.ledgers.values import Bytes, Int64s
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 Digest = Literal["CRC32C", "CRC32", "HMAC", "DUMMY"]
 DIGEST_BYTES: dict[Digest, int] = {"CRC32C": 4, "CRC32": 8, "HMAC": 20, "DUMMY": 0}

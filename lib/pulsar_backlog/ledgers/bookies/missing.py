@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsar_backlog.ledgers.values import Int64s
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_ENSEMBLE = 16
 """Largest ensemble whose pattern is looked for."""

@@ -20,8 +20,11 @@ from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, digest_of
 from pulsar_backlog.ledgers.bookies.header import HEADER_BYTES, mapped_ledgers, read_header
 from pulsar_backlog.ledgers.bookies.names import Role
 from pulsar_backlog.ledgers.copies import Examined, Pair
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Bytes, Int64s, StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Block
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.entry import decode_entry
 
 COPY = "bookies"

@@ -1,4 +1,4 @@
-"""Walk the extents of a ledger in the files of bookies into batches of frames: copies of an entry become one.
+"""Walk the extents of a ledger in the files of bookies into batches of entries: copies of an entry become one.
 
 Of several copies one is given whose digest agrees, of an entry log rather than of a journal. A copy may differ in the
 last-confirmed entry it names, which a bookie that was re-replicated to heard later; its payload and length may not.
@@ -17,15 +17,18 @@ from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
 from pulsar_backlog.ledgers.bookies import kernel
 from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, PASSWORD_VARIABLE, Digest, Mask, digest_of, verified
 from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
+from pulsar_backlog.ledgers.entry_batch import EntryBatch, Spread
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Block, Bytes, Fault, FrameBatch, Int64s, ScanUnit, Spread
+from pulsar_backlog.ledgers.values import Block, ScanUnit
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 MAX_HELD_BYTES = 512 * 1024 * 1024
 """Extents that overlap in ids are in memory together; what needs more is not read."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
     """The unit's entries by id, each once, in batches of an extent, or of all that overlap.
 
     Raises:
@@ -71,7 +74,7 @@ class _Walk:
         self._faults = FaultLog()
         self._next = self._low
 
-    def batches(self) -> Iterator[FrameBatch]:
+    def batches(self) -> Iterator[EntryBatch]:
         for group in _overlapping(self._unit.blocks):
             held = self._read(group)
             if len(held.entry):
@@ -80,7 +83,7 @@ class _Walk:
         self._faults.end()
         if faults := self._faults.take():
             none = np.empty(0, dtype=np.int64)
-            yield FrameBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+            yield EntryBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
 
     def _read(self, group: list[Block]) -> _Held:
         """The records of the unit's ledger and ids in some extents."""
@@ -122,7 +125,7 @@ class _Walk:
              place + block.offset)
         )  # fmt: skip
 
-    def _batch(self, held: _Held) -> FrameBatch:
+    def _batch(self, held: _Held) -> EntryBatch:
         """Each entry once, by id."""
         if self._digest is None:
             self._settle_digest(held)
@@ -143,7 +146,7 @@ class _Walk:
         self._missing(held.entry[chosen], None)
         spread = Spread(self._paths, held.path[chosen], held.offset[chosen] + head)
         lengths = held.size[chosen] + kernel.SIZE_BYTES - head
-        return FrameBatch(
+        return EntryBatch(
             held.buffer, 0, held.entry[chosen], held.at[chosen] + head, lengths, self._faults.take(), spread=spread
         )
 

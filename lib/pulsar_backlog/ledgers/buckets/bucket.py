@@ -29,7 +29,8 @@ from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError, kind_o
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
 from pulsar_backlog.ledgers.buckets.web import get, web_pool
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject, Upload
+from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
+from pulsar_backlog.wire.arrays import Bytes
 
 Answer = TypeVar("Answer")
 

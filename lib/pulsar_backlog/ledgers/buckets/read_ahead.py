@@ -10,7 +10,7 @@ from types import TracebackType
 import numpy as np
 
 from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.values import Bytes
+from pulsar_backlog.wire.arrays import Bytes
 
 PARTS_AHEAD = 4
 """Ranges of one stretch under way or waiting at once: what a task holds in memory besides its window."""

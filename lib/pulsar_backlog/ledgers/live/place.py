@@ -23,9 +23,10 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.live.reading import Pace, Range
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.live.values import Hidden, entry_at, live_ledger, stored_ledger
-from pulsar_backlog.ledgers.values import Bytes, Fetched, StoredObject
+from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject
 from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
 from pulsar_backlog.protocol.reader import PERMITS
+from pulsar_backlog.wire.arrays import Bytes
 
 AHEAD_BYTES = 4 * 1024 * 1024
 """What a broker may send ahead of what was taken, about."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pulsar_backlog.ledgers.values import StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
 
 MARKER, ABORTED = "live_marker", "live_aborted"
 HELD_BACK, NOT_SENT, NOT_GIVEN = "live_held_back", "live_not_sent", "live_not_given"

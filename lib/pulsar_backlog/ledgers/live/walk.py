@@ -6,14 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pulsar_backlog.ledgers.entry_batch import EntryBatch
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.live.values import ENTRY_BITS, Hidden, address_of
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Fault, FrameBatch, ScanUnit
+from pulsar_backlog.ledgers.values import ScanUnit
 
 _MAX_ENTRIES = 16_384
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches of about `window_bytes`.
 
     Raises:
@@ -40,12 +42,12 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Fra
         yield _batch(entries, faults)
 
 
-def _batch(entries: list[tuple[int, bytes]], faults: list[Fault]) -> FrameBatch:
+def _batch(entries: list[tuple[int, bytes]], faults: list[Fault]) -> EntryBatch:
     ids = np.array([entry_id for entry_id, _ in entries], dtype=np.int64)
     lengths = np.array([len(data) for _, data in entries], dtype=np.int64)
     buffer = np.frombuffer(b"".join(data for _, data in entries), dtype=np.uint8)
     offsets = np.cumsum(lengths) - lengths
-    return FrameBatch(buffer, 0, ids, offsets, lengths, tuple(faults), address=ids << ENTRY_BITS)
+    return EntryBatch(buffer, 0, ids, offsets, lengths, tuple(faults), address=ids << ENTRY_BITS)
 
 
 def _fault(one: Hidden) -> Fault:

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.codecs import inflate
 from pulsar_backlog.ledgers.mapfile.header import ESCAPE_BYTES, read_vint
 from pulsar_backlog.ledgers.mapfile.reading import Window
-from pulsar_backlog.ledgers.values import Bytes, Fault, Int64s
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 MAX_BLOCK_BYTES = 256 * 1024 * 1024
 """Most bytes of a block that are looked at, stored and decompressed. Hadoop closes one when it holds 1,000,000, so only

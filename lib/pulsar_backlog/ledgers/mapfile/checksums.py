@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError, SourceError
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Bytes, Fault
+from pulsar_backlog.wire.arrays import Bytes
 
 MAGIC = b"crc\0"
 HEADER_BYTES = 8

@@ -27,7 +27,7 @@ import numpy as np
 from zlib_ng import zlib_ng
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.ledgers.values import Bytes
+from pulsar_backlog.wire.arrays import Bytes
 from pulsar_backlog.wire.codecs import decompress, decompressed_pieces
 
 SALVAGE_BYTES = 4096

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pulsar_backlog.errors import DecodeError, SourceError
 from pulsar_backlog.ledgers.copies import Examined, Pair, Problem
+from pulsar_backlog.ledgers.faults import fault_of
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums, crc_file_bytes, read_chunk_bytes
 from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, Header
 from pulsar_backlog.ledgers.mapfile.index import MAX_INDEX_BYTES, contradictions, decode_index, is_short
@@ -19,7 +20,8 @@ from pulsar_backlog.ledgers.mapfile.peek import PEEK_BYTES, peek
 from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
 from pulsar_backlog.ledgers.mapfile.walk import METADATA_ID
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, StoredObject, fault_of
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import UNIT_BYTES, Block
 from pulsar_backlog.wire.ledger_metadata import decode_ledger_metadata
 from pulsar_backlog.wire.names import topic_of_managed_ledger
 

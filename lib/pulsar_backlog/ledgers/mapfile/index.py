@@ -28,7 +28,7 @@ from pulsar_backlog.ledgers.mapfile.header import (
 )
 from pulsar_backlog.ledgers.mapfile.peek import peek
 from pulsar_backlog.ledgers.mapfile.reading import Window
-from pulsar_backlog.ledgers.values import Int64s
+from pulsar_backlog.wire.arrays import Int64s
 
 MAX_INDEX_BYTES = 16 * 1024 * 1024
 """Largest index that is read: several million pairs, or as many blocks of 1 MB."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
 from pulsar_backlog.ledgers.mapfile.codecs import is_known
 from pulsar_backlog.ledgers.mapfile.header import MAX_HEADER_BYTES, USUAL_HEADER_BYTES, Header, decode_header
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Bytes, Fault
+from pulsar_backlog.wire.arrays import Bytes
 
 
 class Window:

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.entry_batch import EntryBatch
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
 from pulsar_backlog.ledgers.mapfile.copies import examine
@@ -22,7 +23,8 @@ from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
 from pulsar_backlog.ledgers.mapfile.walk import METADATA_ID, walk_unit
 from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex, refused
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import Block, BrokerCopy, FrameBatch, ScanUnit, StoredObject
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Block, BrokerCopy, ScanUnit
 
 _NO_INDEX = "S05"
 _VALUE_HEAD_BYTES = kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES + kernel.LENGTH_BYTES
@@ -67,7 +69,7 @@ def rebuild_index(source: Source, pair: Pair, broker: BrokerCopy | None) -> Rebu
     return RebuiltIndex(body, len(pairs), entries, entry_bytes, ())
 
 
-def _batches(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Block, ...]) -> Iterator[FrameBatch]:
+def _batches(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Block, ...]) -> Iterator[EntryBatch]:
     checksums = pair.checksums.path if pair.checksums else None
     for number, block in enumerate(blocks):
         unit = ScanUnit(pair.ledger_id, pair.copy, None, data.path, number, (block,), "filesystem", checksums)
@@ -79,7 +81,7 @@ def _batches(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Block
             yield batch
 
 
-def _begin(batch: FrameBatch, at: int) -> int:
+def _begin(batch: EntryBatch, at: int) -> int:
     """Where the record of an entry begins, or the block that holds it."""
     if batch.compressed is not None:
         return int(batch.compressed.offset[at])

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES
+from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Records
 from pulsar_backlog.ledgers.mapfile.codecs import inflate
 from pulsar_backlog.ledgers.mapfile.header import Header
 from pulsar_backlog.ledgers.mapfile.reading import Window
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Bytes, Fault, Int64s
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 MAX_RUN_RECORDS = 1 << 16
 """Records looked at together at most."""

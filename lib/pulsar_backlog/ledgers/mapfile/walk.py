@@ -1,4 +1,4 @@
-"""Walk the parts of a MapFile's data into batches of frames: ranged reads outside, compiled loops inside.
+"""Walk the parts of a MapFile's data into batches of entries: ranged reads outside, compiled loops inside.
 
 A unit is read window by window, each block or run of records decompressed once. Damage ends at the next sync escape,
 where the walk goes on. The rule of the broker that reads the same bytes, and what it never checks (the order of keys,
@@ -13,7 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, Compressed, EntryBatch
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
+from pulsar_backlog.ledgers.faults import Fault, fault_of
 from pulsar_backlog.ledgers.mapfile import kernel
 from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Parts, Records, open_block, parts_at
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
@@ -21,13 +23,14 @@ from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, ESCAPE_BYTES, 
 from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
 from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run, settled
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES, Block, Compressed, Fault, FrameBatch, Int64s, ScanUnit, fault_of
+from pulsar_backlog.ledgers.values import Block, ScanUnit
+from pulsar_backlog.wire.arrays import Int64s
 
 METADATA_ID = -1
 """Key of the record that holds the ledger metadata: the first one, before entry 0."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[FrameBatch]:
+def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches of a block each, or of records of about `window_bytes`.
 
     Raises:
@@ -48,7 +51,7 @@ class _Walk:
         self._in_blocks = self._gap_is_known = False
         self._count = 0
 
-    def batches(self) -> Iterator[FrameBatch]:
+    def batches(self) -> Iterator[EntryBatch]:
         try:
             header = read_header(self._source, self._unit.path, BYTES_WRITABLE)
         except DecodeError as error:
@@ -59,7 +62,7 @@ class _Walk:
         self._faults.end()
         yield from self._flush()
 
-    def _part(self, header: Header, block: Block) -> Iterator[FrameBatch]:
+    def _part(self, header: Header, block: Block) -> Iterator[EntryBatch]:
         """One part of the file; the first one begins with the header and the ledger metadata."""
         is_first = block.offset == 0
         end = block.offset + block.length
@@ -79,7 +82,7 @@ class _Walk:
             expected, found = f"{promised} entries", f"{self._count} entries"
             self._fault("block_entry_count", window, window.end, "part", expected, found)
 
-    def _blocks(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
+    def _blocks(self, header: Header, window: Window, position: int) -> Iterator[EntryBatch]:
         while position < window.end:
             parts = self._block_at(header, window, position)
             if parts is None:
@@ -120,7 +123,7 @@ class _Walk:
             return position == window.end
         return window.load(position, ESCAPE_BYTES) and window.raw(position, len(SYNC_ESCAPE)) == SYNC_ESCAPE
 
-    def _records(self, header: Header, window: Window, position: int) -> Iterator[FrameBatch]:
+    def _records(self, header: Header, window: Window, position: int) -> Iterator[EntryBatch]:
         while position < window.end:
             window.load(position, kernel.LENGTH_BYTES)
             run = settled(read_run(header, window, position))
@@ -159,7 +162,7 @@ class _Walk:
 
     def _batch(
         self, records: Records, places: Int64s, stored: Int64s | int | None, window: Window
-    ) -> Iterator[FrameBatch]:
+    ) -> Iterator[EntryBatch]:
         """Entries of records at `places`, which take `stored` bytes there; None where they are not compressed."""
         for fault in records.faults:
             self._faults.add(fault)
@@ -179,7 +182,7 @@ class _Walk:
         base = 0 if compressed else window.base
         faults = self._faults.take()
         if len(starts) or faults:
-            yield FrameBatch(records.buffer, base, ids[chosen], starts, records.lengths[chosen], faults, compressed)
+            yield EntryBatch(records.buffer, base, ids[chosen], starts, records.lengths[chosen], faults, compressed)
 
     def _ids_of(self, records: Records, places: Int64s, window: Window) -> Int64s:
         """The ids of records by keys and places; less than 0 where it is no entry, or was there before."""
@@ -204,11 +207,11 @@ class _Walk:
             self._fault("entry_id_out_of_order", window, place, "record.key", str(expected), found)
         return ids
 
-    def _flush(self) -> Iterator[FrameBatch]:
+    def _flush(self) -> Iterator[EntryBatch]:
         """Faults that no batch carries yet."""
         if faults := self._faults.take():
             none = np.empty(0, dtype=np.int64)
-            yield FrameBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+            yield EntryBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
 
     def _fault(self, code: str, window: Window, at: int, field: str, expected: str, found: str) -> None:
         context = window.raw(at, CONTEXT_BYTES)

@@ -24,7 +24,7 @@ from pulsar_backlog.messages.provenance import LOOP_PROPERTY, PREFIX
 from pulsar_backlog.repair.broker.cluster import Ledgers
 from pulsar_backlog.repair.broker.reading import RawEntry, raw_entry
 from pulsar_backlog.repair.values import AsStored, StoredEntry
-from pulsar_backlog.wire.entry import read_frame
+from pulsar_backlog.wire.entry import read_layout
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 CHANGED = "changed"
@@ -65,9 +65,9 @@ def _checked(data: bytes, entry: StoredEntry, uri: str) -> RawEntry:
     if len(data) != entry.length:
         raise SourceError(uri, CHANGED, f"{where} is cut off: it is not what the plan was made from")
     try:
-        frame = read_frame(data)
+        layout = read_layout(data)
         # Both: the checksum that stands there, and that of the bytes.
-        sums = {frame.checksum, crc32c(data[frame.metadata_offset - 4 :])}
+        sums = {layout.checksum, crc32c(data[layout.metadata_offset - 4 :])}
         if sums == {entry.crc32c}:
             return raw_entry(data)
     except DecodeError:

@@ -18,7 +18,7 @@ from pulsar_backlog.protocol.addresses import ClientError
 from pulsar_backlog.protocol.connection import Service, connection_to_owner
 from pulsar_backlog.protocol.reader import Reader
 from pulsar_backlog.terms import Position
-from pulsar_backlog.wire.entry import read_frame
+from pulsar_backlog.wire.entry import read_layout
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 
@@ -41,18 +41,18 @@ def raw_entry(data: bytes) -> RawEntry:
     Raises:
         DecodeError: the bytes are no entry.
     """
-    frame = read_frame(data)
+    layout = read_layout(data)
     try:
-        metadata = MessageMetadata.FromString(data[frame.metadata_offset : frame.payload_offset])
+        metadata = MessageMetadata.FromString(data[layout.metadata_offset : layout.payload_offset])
     except ProtobufError:
         raise DecodeError(
             "metadata_undecodable",
-            offset=frame.metadata_offset,
+            offset=layout.metadata_offset,
             field="metadata",
             expected="valid protobuf",
-            found=f"{frame.metadata_length} other bytes",
+            found=f"{layout.metadata_length} other bytes",
         ) from None
-    return RawEntry(metadata, data[frame.payload_offset :])
+    return RawEntry(metadata, data[layout.payload_offset :])
 
 
 def entries_after(

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.ledgers.values import Place
+from pulsar_backlog.ledgers.entry_batch import Place
 
 MAX_HEX_BYTES = 64
 """Bytes of one field that are shown in hex."""

@@ -22,17 +22,17 @@ END, PADDING, NEED_MORE, OVERRUN, CHAIN_LOST, SURPLUS = range(6)
 """Why the chain stopped: at the block's end; where only padding can follow; at the window's end; at a length that
 cannot be; at ids that no longer follow any chain; at an entry whose id belongs to the next block."""
 
-POSITION, EXPECTED_ID, FRAMES, STRAYS, REASON, NEEDED, STORED_ID = range(7)
-"""What `walk_frames` leaves in its state: where and at which id it stopped, frames and strays found, why, how many
+POSITION, EXPECTED_ID, ENTRIES, STRAYS, REASON, NEEDED, STORED_ID = range(7)
+"""What `walk_entries` leaves in its state: where and at which id it stopped, entries and strays found, why, how many
 bytes from the position on it needs, and the id stored at the stop."""
 STATE_SIZE = 7
 
 LOOK_AHEAD = 8
-"""Frames looked at to decide whether a stray id is one damaged number, a gap, or the end of the chain."""
+"""Entries looked at to decide whether a stray id is one damaged number, a gap, or the end of the chain."""
 
 _HEADER = 12
 _PADDING_WORD = -19079507  # FEDCDEAD as a signed number
-_FRAME = -1
+_ENTRY = -1
 _KEEP, _RESYNC, _LOST = range(3)
 
 SMALL_BYTES = 8 * 1024 * 1024
@@ -42,7 +42,7 @@ _STRETCH_BYTES = 64 * 1024
 
 @Loop
 def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> int:
-    """What a frame with another id than expected is: keep the place's id, go on from the stored one, or give up."""
+    """What an entry with another id than expected is: keep the place's id, go on from the stored one, or give up."""
     stored = i64(buffer, at + 4)
     forward = stored > expected and (limit < 0 or stored < limit)
     window_end = min(end, buffer.size)
@@ -67,7 +67,7 @@ def _judge_stray(buffer: Any, at: int, end: int, expected: int, limit: int) -> i
 
 @Loop
 def _stop_at(buffer: Any, position: int, end: int) -> int:
-    """Why no whole frame can be taken at `position`, or `_FRAME` when one can."""
+    """Why no whole entry can be taken at `position`, or `_ENTRY` when one can."""
     if end - position < _HEADER:
         return END if position == end else PADDING
     if buffer.size - position < _HEADER:
@@ -77,11 +77,11 @@ def _stop_at(buffer: Any, position: int, end: int) -> int:
         return PADDING
     if length < 0 or length > end - position - _HEADER:
         return OVERRUN
-    return _FRAME if length <= buffer.size - position - _HEADER else NEED_MORE
+    return _ENTRY if length <= buffer.size - position - _HEADER else NEED_MORE
 
 
 @Loop
-def walk_frames(
+def walk_entries(
     buffer: Any, end: int, limit: int, is_last: bool, state: Any, ids: Any, offsets: Any, lengths: Any, strays: Any
 ) -> None:
     """Follow the chain from `state[POSITION]` as far as the window allows.
@@ -92,18 +92,18 @@ def walk_frames(
         limit: first id that is not the block's any more, or -1 when unknown.
         is_last: whether ids from `limit` on are still given.
         state: int64, position and expected id in, all of the state out.
-        ids: out, by frame; room for every 12 bytes of the window.
+        ids: out, by entry; room for every 12 bytes of the window.
         offsets: out, first byte of each body in the window.
         lengths: out, bytes of each body.
         strays: out, rows of position, expected and stored id; what finds no room is only counted.
     """
     position, expected = state[POSITION], state[EXPECTED_ID]
-    frames = 0
+    entries = 0
     stray_count = 0
     stored = np.int64(-1)
     while True:
         reason = _stop_at(buffer, position, end)
-        if reason != _FRAME:
+        if reason != _ENTRY:
             break
         length = i32(buffer, position)
         stored = i64(buffer, position + 4)
@@ -122,23 +122,23 @@ def walk_frames(
         if not is_last and limit >= 0 and expected >= limit:
             reason = SURPLUS
             break
-        ids[frames] = expected
-        offsets[frames] = position + _HEADER
-        lengths[frames] = length
-        frames += 1
+        ids[entries] = expected
+        offsets[entries] = position + _HEADER
+        lengths[entries] = length
+        entries += 1
         expected += 1
         position += _HEADER + length
     needed = _HEADER
     if reason == NEED_MORE and buffer.size - position >= _HEADER:
         needed += i32(buffer, position)
-    state[POSITION], state[EXPECTED_ID], state[FRAMES] = position, expected, frames
+    state[POSITION], state[EXPECTED_ID], state[ENTRIES] = position, expected, entries
     state[STRAYS], state[REASON], state[NEEDED], state[STORED_ID] = stray_count, reason, needed, stored
 
 
 def walker_of(window_bytes: int) -> Callable[..., Any]:
-    """`walk_frames` for a window of this size: interpreted, or compiled where that pays."""
+    """`walk_entries` for a window of this size: interpreted, or compiled where that pays."""
     small = window_bytes <= SMALL_BYTES and "numba" not in sys.modules
-    return walk_frames.interpreted if small else walk_frames.compiled
+    return walk_entries.interpreted if small else walk_entries.compiled
 
 
 def first_bad_padding(buffer: Any, start: int, end: int, phase: int) -> int:
