@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.tables import ledgers as ledgers_table
 from tests.ledgers.encoding import OTHER_UUID, UUID, Offloaded, header, index, metadata, offload
 from tests.ledgers.sources import Seen, put, see, whole
@@ -238,7 +238,7 @@ def test_more_data_than_the_index_knows(tmp_path: Path) -> None:
     ]
 
 
-def broker(**known: object) -> dict[int, BrokerCopy]:
+def broker(**known: object) -> dict[int, LedgerRecord]:
     said: dict[str, object] = {
         "ledger_id": 7,
         "topic": "persistent://tenant/space/topic",
@@ -248,7 +248,7 @@ def broker(**known: object) -> dict[int, BrokerCopy]:
         "size_bytes": SIZE,
         "closed_time_ms": 5,
     }
-    return {7: BrokerCopy(**(said | known))}  # type: ignore[arg-type]
+    return {7: LedgerRecord(**(said | known))}  # type: ignore[arg-type]
 
 
 def test_several_attempts(tmp_path: Path) -> None:

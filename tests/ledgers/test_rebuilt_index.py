@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.chain import read_chain
 from pulsar_backlog.ledgers.copies import Pair
@@ -15,7 +16,6 @@ from pulsar_backlog.ledgers.jcloud import decode_index, encode_index
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex, rebuild_index
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import BrokerCopy
 from tests.auditing import OBJECTS
 from tests.ledgers.encoding import MANAGED_LEDGER, UUID, offload
 
@@ -32,7 +32,7 @@ def real_pair(index: Path) -> Pair:
 
 
 def rebuilt(
-    folder: Path, data: bytes, broker: BrokerCopy | None = None, topic: str | None = MANAGED_LEDGER
+    folder: Path, data: bytes, broker: LedgerRecord | None = None, topic: str | None = MANAGED_LEDGER
 ) -> RebuiltIndex:
     (folder / f"{UUID}-ledger-7").write_bytes(data)
     source = open_source(str(folder))
@@ -71,8 +71,8 @@ def test_several_blocks(tmp_path: Path) -> None:
     assert [one.part_id for one in index.entries] == list(range(1, len(MANY.offsets) + 1))
 
 
-def broker(**said: object) -> BrokerCopy:
-    return replace(BrokerCopy(7, "persistent://tenant/space/topic", None, None, None, None, None), **said)  # type: ignore[arg-type]
+def broker(**said: object) -> LedgerRecord:
+    return replace(LedgerRecord(7, "persistent://tenant/space/topic", None, None, None, None, None), **said)  # type: ignore[arg-type]
 
 
 def test_what_it_could_not_know(tmp_path: Path) -> None:

@@ -45,11 +45,6 @@ class TopicName:
     local: str
 
     @property
-    def is_v1(self) -> bool:
-        """Whether this is a name of the first kind, with a cluster."""
-        return self.namespace.count("/") == 2
-
-    @property
     def path(self) -> str:
         """Where the admin API keeps it."""
         return f"{_base(self.namespace)}/{segment(self.local)}"

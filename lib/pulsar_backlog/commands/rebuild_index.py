@@ -16,10 +16,10 @@ from pulsar_backlog.options import given_options
 from pulsar_backlog.terminal import terminal
 
 if TYPE_CHECKING:
+    from pulsar_backlog.cluster.values import LedgerRecord
     from pulsar_backlog.ledgers.copies import Pair
     from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex
     from pulsar_backlog.ledgers.store import Source
-    from pulsar_backlog.ledgers.values import BrokerCopy
 
 _TO = "folder that gets the index object; nothing in it is overwritten"
 
@@ -68,7 +68,7 @@ def _name(pair: Pair) -> str:
     return f"{data[-1]}-index" if pair.kind == "jcloud" else f"{pair.ledger_id}-{pair.copy.partition('#')[0]}/index"
 
 
-def _rebuilt(source: Source, pair: Pair, managed_ledger: str | None, broker: BrokerCopy | None) -> RebuiltIndex:
+def _rebuilt(source: Source, pair: Pair, managed_ledger: str | None, broker: LedgerRecord | None) -> RebuiltIndex:
     from pulsar_backlog.ledgers import rebuilt_index
     from pulsar_backlog.ledgers.mapfile import rebuilt_index as of_mapfile
 
@@ -88,19 +88,15 @@ def _folder(place: str) -> Path:
     return folder
 
 
-def _broker(admin: str | None, ledger_id: int) -> BrokerCopy | None:
+def _broker(admin: str | None, ledger_id: int) -> LedgerRecord | None:
     """What saved admin JSON says of the ledger."""
     from pulsar_backlog.cluster.admin_json import read_cluster_state
     from pulsar_backlog.cluster.values import broker_copies
-    from pulsar_backlog.ledgers.values import BrokerCopy
 
-    if admin is None:
-        return None
-    record = broker_copies(read_cluster_state(Path(admin), {})).get(ledger_id)
-    return BrokerCopy(**asdict(record)) if record else None
+    return None if admin is None else broker_copies(read_cluster_state(Path(admin), {})).get(ledger_id)
 
 
-def _chosen(source: Source, ledger_id: int, copy: str | None, broker: BrokerCopy | None) -> Pair:
+def _chosen(source: Source, ledger_id: int, copy: str | None, broker: LedgerRecord | None) -> Pair:
     """The copy to index.
 
     Raises:
@@ -130,7 +126,7 @@ def _chosen(source: Source, ledger_id: int, copy: str | None, broker: BrokerCopy
     return pair
 
 
-def _managed_ledger(of_object: str | None, broker: BrokerCopy | None) -> str | None:
+def _managed_ledger(of_object: str | None, broker: LedgerRecord | None) -> str | None:
     from pulsar_backlog.wire.names import managed_ledger_of_topic
 
     of_broker = managed_ledger_of_topic(broker.topic) if broker else None

@@ -19,7 +19,6 @@ SUM_COUNT = 10
 
 FIRST_MS, LAST_MS, FIRST_CHUNK_MS, LAST_CHUNK_MS = range(4)
 """Times of each producer."""
-TIME_COUNT = 4
 
 FIRST, LAST_ENTRY, LAST, LAST_MESSAGE, HEADER, SLICE, AHEAD = range(7)
 """Places of each producer: rows, -1 for none; `LAST` is the last undamaged message."""

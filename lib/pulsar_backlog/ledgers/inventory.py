@@ -12,13 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.copies import CLUSTER_KEY, Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
 from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import Survey, survey
-from pulsar_backlog.ledgers.values import BrokerCopy, LedgerCopy
+from pulsar_backlog.ledgers.values import LedgerCopy
 
 _DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
 _NO_PROMISE = "Nothing names the topic of this ledger."
@@ -47,7 +48,7 @@ def take_inventory(
     source: Source,
     *,
     topics_of_ledgers: Mapping[int, str] | None = None,
-    broker_copies: Mapping[int, BrokerCopy] | None = None,
+    broker_copies: Mapping[int, LedgerRecord] | None = None,
 ) -> Inventory:
     """List the source and examine every copy of a ledger in it.
 
@@ -67,7 +68,7 @@ class Known:
     """What others know of ledgers."""
 
     topics: Mapping[int, str]
-    broker: Mapping[int, BrokerCopy]
+    broker: Mapping[int, LedgerRecord]
 
     def settle(self, attempts: list[Examined]) -> tuple[list[LedgerCopy], list[Finding]]:
         """Decide among the copies of one ledger, and say what is wrong."""
@@ -97,7 +98,7 @@ class Known:
         return found.topic or self.topics.get(ledger_id) or (broker.topic if broker else None)
 
 
-def _choose(attempts: list[Examined], broker: BrokerCopy | None) -> Examined | None:
+def _choose(attempts: list[Examined], broker: LedgerRecord | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
     def merit(found: Examined) -> tuple[bool, bool, bool, bool, int]:
@@ -128,7 +129,7 @@ def _between(attempts: list[Examined], chosen: Examined | None) -> list[Problem]
     return said
 
 
-def _against_broker(found: Examined, topic: str | None, broker: BrokerCopy | None) -> list[Problem]:
+def _against_broker(found: Examined, topic: str | None, broker: LedgerRecord | None) -> list[Problem]:
     """Where saved admin JSON says something else than the copy does."""
     if broker is None or (broker.uuid is not None and broker.uuid != _uuid(found)):
         return []
@@ -147,7 +148,7 @@ def _against_broker(found: Examined, topic: str | None, broker: BrokerCopy | Non
 def _copy(
     found: Examined,
     topic: str | None,
-    broker: BrokerCopy | None,
+    broker: LedgerRecord | None,
     problems: list[Problem],
     attempts: int,
     chosen: Examined | None,
@@ -192,14 +193,14 @@ def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | No
     return theirs if ours is None and found.pair.kind == "bookies" else ours
 
 
-def _state(found: Examined, broker: BrokerCopy | None) -> str | None:
+def _state(found: Examined, broker: LedgerRecord | None) -> str | None:
     """State of the ledger. One in files of bookies may go on elsewhere until somebody says where it ends."""
     if found.pair.kind == "bookies":
         return "OPEN" if broker is None or broker.entries is None else "CLOSED"
     return found.metadata.state if found.metadata else None
 
 
-def _is_complete(found: Examined, broker: BrokerCopy | None, attempts: int) -> bool | None:
+def _is_complete(found: Examined, broker: LedgerRecord | None, attempts: int) -> bool | None:
     """Whether admin JSON calls this attempt complete; a broker knows one attempt, so any other is not."""
     if broker is None:
         return None

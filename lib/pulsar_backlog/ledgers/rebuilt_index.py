@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.chain import read_chain
 from pulsar_backlog.ledgers.copies import Pair
@@ -19,7 +20,7 @@ from pulsar_backlog.ledgers.jcloud import MAX_INDEX_BYTES, decode_index, encode_
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import Block, BrokerCopy, PlannedCopy
+from pulsar_backlog.ledgers.values import Block, PlannedCopy
 from pulsar_backlog.ledgers.walk import walk_unit
 from pulsar_backlog.wire.ledger_metadata import MANAGED_LEDGER_KEY, LedgerMetadata, encode_ledger_metadata
 
@@ -49,7 +50,7 @@ class RebuiltIndex:
     unknown: tuple[str, ...]
 
 
-def rebuild_index(source: Source, pair: Pair, managed_ledger: str | None, broker: BrokerCopy | None) -> RebuiltIndex:
+def rebuild_index(source: Source, pair: Pair, managed_ledger: str | None, broker: LedgerRecord | None) -> RebuiltIndex:
     """The index of a copy, from its data object; then the whole ledger read through it.
 
     Args:
@@ -127,7 +128,7 @@ def _read_whole(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Bl
 
 
 def _hold_against(
-    source: Source, data: StoredObject, broker: BrokerCopy | None, entries: int, entry_bytes: int
+    source: Source, data: StoredObject, broker: LedgerRecord | None, entries: int, entry_bytes: int
 ) -> None:
     pairs = (("entries", broker.entries, entries), ("bytes", broker.size_bytes, entry_bytes)) if broker else ()
     for what, theirs, ours in pairs:
@@ -168,7 +169,7 @@ def _check(source: Source, pair: Pair, data: StoredObject, body: bytes, read: tu
         raise refused(source, data, "it changed while its index was made")
 
 
-def _unknown(managed_ledger: str | None, broker: BrokerCopy | None) -> list[str]:
+def _unknown(managed_ledger: str | None, broker: LedgerRecord | None) -> list[str]:
     said = []
     if managed_ledger is None:
         said.append("which topic the ledger belongs to: the index names no managed ledger (--admin may tell)")

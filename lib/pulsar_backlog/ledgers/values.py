@@ -80,29 +80,6 @@ class ScanUnit:
 
 
 @dataclass(frozen=True)
-class BrokerCopy:
-    """What saved admin JSON says of a ledger.
-
-    Attributes:
-        ledger_id: ledger.
-        topic: full topic name.
-        uuid: offload attempt the broker knows, or None when it names none.
-        complete: whether the broker calls the offload complete, or None when it does not say.
-        entries: entries of the ledger, or None when unknown or still open.
-        size_bytes: sum of entry bytes, or None when unknown or still open.
-        closed_time_ms: when the broker closed the ledger, or None.
-    """
-
-    ledger_id: int
-    topic: str
-    uuid: str | None
-    complete: bool | None
-    entries: int | None
-    size_bytes: int | None
-    closed_time_ms: int | None
-
-
-@dataclass(frozen=True)
 class LedgerCopy:
     """One stored copy of one ledger: a row of `ledgers`, and the blocks to scan.
 

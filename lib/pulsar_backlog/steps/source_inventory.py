@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from pulsar_backlog.cluster.absent import findings_of_absent
@@ -15,7 +14,6 @@ from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.reconciliation.compare import reconciled
 from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
 from pulsar_backlog.reconciliation.values import Row
@@ -32,7 +30,7 @@ def take_inventory(
     state = read_cluster_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-    known = Known(topics, {ledger_id: BrokerCopy(**asdict(record)) for ledger_id, record in records.items()})
+    known = Known(topics, records)
     inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
     held = reconciled(inventory.copies, uploads, state, surveyed.streamed)

@@ -37,7 +37,6 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.metadata import EncryptionKey
 
-TAG_BYTES = 16
 DATA_KEY_BYTES = (16, 24, 32)
 
 CODE_NO_KEY = "payload_no_key"

@@ -35,10 +35,9 @@ LAYOUT_COLUMNS = (
     "checksum",
     "payload_offset",
     "payload_crc32c",
-    "metadata_offset",
 )
-"""Rows of `layout`: numbers about the entry itself. `metadata_offset` and `payload_offset` are from its start."""
-BROKER_TIMESTAMP, INDEX, CHECKSUM, PAYLOAD_OFFSET, PAYLOAD_CRC, METADATA_OFFSET = range(6)
+"""Rows of `layout`: numbers about the entry itself. `payload_offset` is from its start."""
+BROKER_TIMESTAMP, INDEX, CHECKSUM, PAYLOAD_OFFSET, PAYLOAD_CRC = range(5)
 
 HAS_BROKER_METADATA, HAS_BROKER_TIMESTAMP, HAS_INDEX = 40, 41, 42
 """Bits of `present` beyond those of the metadata fields, which stand at their field number."""

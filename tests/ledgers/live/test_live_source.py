@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.arguments import live_of
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.inventory import Known, settle
@@ -21,7 +22,6 @@ from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.live.values import Hidden, address_of, entry_at
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
-from pulsar_backlog.ledgers.values import BrokerCopy
 from pulsar_backlog.options import Options
 from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand
 from tests.cluster.admin_server import AdminServer, Answer, admin_server
@@ -263,7 +263,7 @@ def test_a_bucket_gives_what_was_offloaded_and_the_broker_the_rest(
     ledgers = [{"ledgerId": 5, "entries": 4, "size": 44, "offloaded": complete}, {"ledgerId": 7, "entries": 0}]
     folder = snapshot(tmp_path / "begin", ledgers, "7:9")
     source = opened(serve(dict(enumerate(BODIES))), admin, folder, str(tmp_path / "objects"))
-    known = Known({}, {5: BrokerCopy(5, TOPIC, encoding.UUID, complete, 4, None, None)})
+    known = Known({}, {5: LedgerRecord(5, TOPIC, encoding.UUID, complete, 4, None, None)})
     inventory = settle(survey(source, take_listing(source)), known)
     assert [one.kind for one in inventory.copies if one.selected] == chosen
     assert "S06" not in {finding.code for finding in inventory.findings}  # a live ledger is no second attempt

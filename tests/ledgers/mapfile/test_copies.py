@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import BrokerCopy
 from tests.ledgers import encoding as jcloud
 from tests.ledgers.encoding import OTHER_UUID, UUID
 from tests.ledgers.mapfile.encoding import (
@@ -217,7 +217,7 @@ def test_which_of_several_copies_is_scanned(tmp_path: Path) -> None:
 
 
 def _chosen(folder: Path, uuid: str | None = None) -> str:
-    broker = {7: BrokerCopy(7, "persistent://tenant/space/topic", uuid, True, None, None, None)} if uuid else {}
+    broker = {7: LedgerRecord(7, "persistent://tenant/space/topic", uuid, True, None, None, None)} if uuid else {}
     copies = take_inventory(open_source(str(folder)), broker_copies=broker).copies
     assert sorted(copy.copy for copy in copies) == sorted([UUID, OTHER_UUID])
     (chosen,) = (copy.kind for copy in copies if copy.selected)

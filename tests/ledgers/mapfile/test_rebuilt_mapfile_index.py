@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.mapfile import index as format_
@@ -16,7 +17,6 @@ from pulsar_backlog.ledgers.mapfile.index import decode_index, encode_index
 from pulsar_backlog.ledgers.mapfile.rebuilt_index import rebuild_index
 from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import BrokerCopy
 from tests.auditing import DATA
 from tests.ledgers.encoding import MANAGED_LEDGER, metadata
 from tests.ledgers.mapfile import hadoop
@@ -28,7 +28,7 @@ BODIES = [bytes([number % 256]) * (number % 90) for number in range(500)]
 STYLES = [Style("NONE"), *(Style(how, codec) for how in ("RECORD", "BLOCK") for codec in CODECS)]
 
 
-def rebuilt(folder: Path, broker: BrokerCopy | None = None) -> RebuiltIndex:
+def rebuilt(folder: Path, broker: LedgerRecord | None = None) -> RebuiltIndex:
     source = open_source(str(folder))
     (pair,) = take_listing(source).pairs
     return rebuild_index(source, pair, broker)
@@ -104,7 +104,7 @@ def test_damaged_data_get_none(tmp_path: Path) -> None:
 
 def test_what_the_broker_recorded_must_be_there(tmp_path: Path) -> None:
     put_map_file(tmp_path, in_style(Style()))
-    broker = BrokerCopy(7, "persistent://tenant/space/topic", None, True, 501, None, None)
+    broker = LedgerRecord(7, "persistent://tenant/space/topic", None, True, 501, None, None)
     with pytest.raises(SourceError, match="the broker records 501 entries"):
         rebuilt(tmp_path, broker)
     assert rebuilt(tmp_path, replace(broker, entries=500)).entries == 500

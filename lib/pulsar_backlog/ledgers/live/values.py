@@ -16,8 +16,6 @@ from pulsar_backlog.ledgers.stored_objects import StoredObject
 
 MARKER, ABORTED = "live_marker", "live_aborted"
 HELD_BACK, NOT_SENT, NOT_GIVEN = "live_held_back", "live_not_sent", "live_not_given"
-HARMLESS = frozenset((MARKER, ABORTED))
-"""What no consumer ever gets: nothing is missing where one of these lies."""
 
 _PREFIX = "persistent://"
 _PATH = re.compile(r"(persistent://[^/]+/[^/]+/.+)/(0|[1-9][0-9]{0,18})", re.DOTALL)

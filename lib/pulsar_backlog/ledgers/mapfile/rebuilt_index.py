@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.entry_batch import EntryBatch
@@ -24,13 +25,13 @@ from pulsar_backlog.ledgers.mapfile.walk import METADATA_ID, walk_unit
 from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex, refused
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import StoredObject
-from pulsar_backlog.ledgers.values import Block, BrokerCopy, ScanUnit
+from pulsar_backlog.ledgers.values import Block, ScanUnit
 
 _NO_INDEX = "S05"
 _VALUE_HEAD_BYTES = kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES + kernel.LENGTH_BYTES
 
 
-def rebuild_index(source: Source, pair: Pair, broker: BrokerCopy | None) -> RebuiltIndex:
+def rebuild_index(source: Source, pair: Pair, broker: LedgerRecord | None) -> RebuiltIndex:
     """The index of a copy, from its data; every pair is looked up in them afterwards.
 
     Args:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.json_text import to_json
+from pulsar_backlog.report.terminal.sentences import print_sentences
 from pulsar_backlog.terms import Position
 
 MAX_EXAMPLES = 20
@@ -96,11 +96,7 @@ class CompactedSummary:
 
 def print_compacted(summary: CompactedSummary, console: Console) -> None:
     """Sentences on a terminal, one JSON line elsewhere."""
-    if not console.is_terminal:
-        console.file.write(to_json(asdict(summary)) + "\n")
-        return
-    for line in _lines(summary):
-        console.print(line, soft_wrap=True)
+    print_sentences(_lines(summary), asdict(summary), console)
 
 
 def _lines(summary: CompactedSummary) -> Iterator[str]:

@@ -97,15 +97,9 @@ def _place(place: Place) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Span):
     """One line of the picture: a heading without bytes, or bytes with their name."""
 
-    start: int
-    end: int
-    label: str
-    value: str
-    depth: int
-    secret: bool
     heading: bool
 
 

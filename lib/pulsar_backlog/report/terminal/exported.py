@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.json_text import to_json
+from pulsar_backlog.report.terminal.sentences import print_sentences
 from pulsar_backlog.report.words import byte_size
 
 _WHERE = {
@@ -42,12 +42,8 @@ class ExportSummary:
 
 def print_export(summary: ExportSummary, console: Console) -> None:
     """Sentences on a terminal, one JSON line elsewhere."""
-    if not console.is_terminal:
-        body = asdict(summary) | {"findings": {code: count for code, (_, count) in summary.findings.items()}}
-        console.file.write(to_json(body) + "\n")
-        return
-    for line in _lines(summary):
-        console.print(line, soft_wrap=True)
+    body = asdict(summary) | {"findings": {code: count for code, (_, count) in summary.findings.items()}}
+    print_sentences(_lines(summary), body, console)
 
 
 def _lines(summary: ExportSummary) -> Iterator[str]:

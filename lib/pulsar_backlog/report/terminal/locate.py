@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.json_text import to_json
+from pulsar_backlog.report.terminal.sentences import print_sentences
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.wire.message_id import MessageId
 
@@ -128,13 +128,8 @@ def _partition_can_be(wanted: MessageId, row: Mapping[str, Any]) -> bool:
 
 def print_located(found: Sequence[Located], console: Console) -> None:
     """Sentences on a terminal, JSON lines elsewhere."""
-    if not console.is_terminal:
-        for one in found:
-            console.file.write(to_json(asdict(one)) + "\n")
-        return
     for one in found:
-        for line in _lines(one):
-            console.print(line, soft_wrap=True)
+        print_sentences(_lines(one), asdict(one), console)
 
 
 def _lines(one: Located) -> Iterator[str]:
