@@ -127,6 +127,7 @@ def _row(entry: bytes) -> tuple[Any, ...]:
     return (
         len(entry),
         None,
+        None,
         payload_offset,
         len(entry) - payload_offset,
         state,

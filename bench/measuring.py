@@ -84,8 +84,8 @@ def core_ratio(above: Timing, below: Timing) -> float:
 
 def _tree_ticks() -> dict[int, int]:
     """What this process and each below it has used, with the children that it waited for."""
-    processes = _processes()
-    return {pid: processes[pid].cpu_ticks for pid in (os.getpid(), *_below(os.getpid(), processes))}
+    running = processes()
+    return {pid: running[pid].cpu_ticks for pid in (os.getpid(), *below(os.getpid(), running))}
 
 
 def _core_seconds(before: dict[int, int], after: dict[int, int]) -> float:
@@ -121,19 +121,29 @@ class WorkerMemory:
 
     def _watch(self) -> None:
         while not self._stop.wait(SAMPLE_SECONDS):
-            sizes = [_resident_bytes(pid) for pid in _worker_pids()]
+            sizes = [resident_bytes(pid) for pid in _worker_pids()]
             self.largest_bytes = max(self.largest_bytes, *sizes, 0)
             self.together_bytes = max(self.together_bytes, sum(sizes))
 
 
 @dataclass(frozen=True)
-class _Process:
+class Process:
+    """What the kernel says of a process.
+
+    Attributes:
+        name: of its program.
+        parent: the id of the process that started it.
+        own_ticks: what it has used, in clock ticks of one core.
+        cpu_ticks: the same with the children that it waited for.
+    """
+
     name: str
     parent: int
+    own_ticks: int
     cpu_ticks: int
 
 
-def _processes() -> dict[int, _Process]:
+def processes() -> dict[int, Process]:
     """Everything that runs, from /proc."""
     found = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -142,31 +152,34 @@ def _processes() -> dict[int, _Process]:
         except OSError:  # the process ended meanwhile
             continue
         fields = rest.split()  # from the third field of proc(5) on
-        found[int(stat.parent.name)] = _Process(name, int(fields[1]), sum(map(int, fields[11:15])))
+        found[int(stat.parent.name)] = Process(
+            name, int(fields[1]), sum(map(int, fields[11:13])), sum(map(int, fields[11:15]))
+        )
     return found
 
 
-def _below(root: int, processes: dict[int, _Process]) -> list[int]:
+def below(root: int, running: dict[int, Process]) -> list[int]:
     """Ids of all descendants of `root`."""
     children: dict[int, list[int]] = {}
-    for pid, process in processes.items():
+    for pid, process in running.items():
         children.setdefault(process.parent, []).append(pid)
     found: list[int] = []
     waiting = [root]
     while waiting:
-        below = children.get(waiting.pop(), [])
-        waiting += below
-        found += below
+        started = children.get(waiting.pop(), [])
+        waiting += started
+        found += started
     return found
 
 
 def _worker_pids() -> list[int]:
     """Ids of Spark's Python daemon and its workers, when this process is the driver."""
-    processes = _processes()
-    return [pid for pid in _below(os.getpid(), processes) if "python" in processes[pid].name]
+    running = processes()
+    return [pid for pid in below(os.getpid(), running) if "python" in running[pid].name]
 
 
-def _resident_bytes(pid: int) -> int:
+def resident_bytes(pid: int) -> int:
+    """Its pages in memory, those it shares too; 0 where it has ended."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):

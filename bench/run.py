@@ -16,6 +16,7 @@ from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
+from bench.growth import GROWTH, Growth, measure_growth, measure_many
 from bench.mapfiles import MAP_FILES, measure_map_files
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio, warm_up
 from bench.models import measure_models
@@ -49,6 +50,7 @@ class Size:
     fold: Spec
     map_files: Spec
     answers: Spec
+    growth: Growth
 
 
 FULL = Size(
@@ -64,6 +66,7 @@ FULL = Size(
     fold=FOLD,
     map_files=MAP_FILES,
     answers=answers.LARGE,
+    growth=GROWTH,
 )
 QUICK = Size(
     repetitions=2,
@@ -78,6 +81,7 @@ QUICK = Size(
     fold=replace(FOLD, entries=FOLD.entries // 10),
     map_files=replace(MAP_FILES, entries=MAP_FILES.entries // 10),
     answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
+    growth=GROWTH.smaller(20),
 )
 
 
@@ -256,6 +260,8 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_audit(backlog, size.repetitions, card)
     measure_whole_audit(size.repetitions, card)
     measure_answers(size, card)
+    measure_growth(size.growth, card)
+    measure_many(size.growth, card)
 
 
 def arg_parser() -> argparse.ArgumentParser:
