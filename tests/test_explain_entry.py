@@ -136,7 +136,7 @@ def test_an_undecodable_entry_says_where_and_why(tmp_path: Path) -> None:
 
 def test_a_wrong_checksum_is_said_first(tmp_path: Path) -> None:
     put(tmp_path, offload([entry()[:-1] + b"!"]))
-    assert "ITS CHECKSUM DOES NOT AGREE" in printed(explain("7:0", tmp_path)).splitlines()[0]
+    assert "ITS CHECKSUM DOES NOT MATCH" in printed(explain("7:0", tmp_path)).splitlines()[0]
 
 
 def test_a_marker_is_no_message() -> None:
@@ -177,7 +177,7 @@ MAP_FILES = Path(__file__).parent / "data" / "mapfiles" / "source"
 @pytest.mark.parametrize("position", ["72:1", "261:0", "261:142", "261:143", "261:309", "194:2"])
 def test_an_entry_in_a_block_of_a_map_file(position: str) -> None:
     model = explain(position, MAP_FILES)
-    assert model.checksum.startswith("its checksum agrees")
+    assert model.checksum.startswith("its checksum matches")
     assert model.place.path.endswith("/data")
     said = printed(model).replace("\n", " ")
     assert (

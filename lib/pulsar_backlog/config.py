@@ -29,7 +29,7 @@ _SECRET_KEY = re.compile(r"(password|token|(access|secret)[._-]?key|authenticate
 def _no_secret_keys(conf: dict[str, str]) -> dict[str, str]:
     for key in conf:
         if _SECRET_KEY.search(key):
-            raise ValueError(f"{key} is a secret; it must come from the environment or a connection")
+            raise ValueError(f"{key} is a secret; give it in the environment or a connection")
     return conf
 
 

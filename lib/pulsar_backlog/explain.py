@@ -40,9 +40,9 @@ _NOT_SENT = frozenset(code for code in REJECT_CODES if code.startswith("live_"))
 """Why a live broker does not show an entry."""
 
 _CHECKSUMS = {
-    "valid": "its checksum agrees: metadata and payload are what the producer sent",
-    "mismatch": "ITS CHECKSUM DOES NOT AGREE: the stored bytes are not what the producer sent, trust no field",
-    "absent": "it was stored without a checksum: damage could not be noticed",
+    "valid": "its checksum matches: metadata and payload are what the producer sent",
+    "mismatch": "ITS CHECKSUM DOES NOT MATCH: the stored bytes are not what the producer sent; trust no field",
+    "absent": "it was stored without a checksum: nobody could notice damage",
 }
 
 
@@ -80,7 +80,9 @@ def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
     found = _selected(source, listing, {ledger_id})
     if not found and listing.unreadable:
         hidden = listing.unreadable[0]
-        words = f"ledger {ledger_id} is in no part of the source that could be listed; this one could not ({hidden})"
+        words = (
+            f"ledger {ledger_id} is in no part of the source that could be listed; this part could not be ({hidden})"
+        )
         raise SourceError(hidden.uri, hidden.reason, words)
     if not found or found[0].data_uri is None:
         raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")

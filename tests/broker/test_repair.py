@@ -434,7 +434,7 @@ def test_a_role_that_may_not(broker: Broker, admin: Admin, client: pulsar.Client
     before = admin.cursors(topic)
     code, told = repair(broker, "apply", plan, "--yes", token=broker.identity.token("nobody"))
     assert (code, words(told)) == (1, ["failed"])
-    assert "its role may not do this (401)" in told[0]["note"]
+    assert "its role has no permission for this (401)" in told[0]["note"]
     assert admin.cursors(topic) == before
 
 

@@ -158,9 +158,9 @@ def test_tls_token_and_mutual_tls(
     assert run(monkeypatch, *base, "--out", tmp_path / "a", "--token-file", broker.token_file) == 4
     assert "--ca-file" in capsys.readouterr().err
     assert run(monkeypatch, *base, "--out", tmp_path / "b", "--ca-file", keys.ca) == 4
-    assert "asks who we are (401)" in capsys.readouterr().err
+    assert "asks for authentication (401)" in capsys.readouterr().err
     assert run(monkeypatch, *base, "--out", tmp_path / "c", "--ca-file", keys.ca, "--token-file", nobody) == 4
-    assert "may not do this (403)" in capsys.readouterr().err
+    assert "has no permission for this (403)" in capsys.readouterr().err
     monkeypatch.setenv("PULSAR_BACKLOG_TOKEN", keys.token("admin").read_text())
     assert run(monkeypatch, *base, "--out", tmp_path / "d", "--ca-file", keys.ca) == 0
     monkeypatch.delenv("PULSAR_BACKLOG_TOKEN")

@@ -42,9 +42,14 @@ def ask(url: str, access: Access = QUICK, waited: list[float] | None = None) -> 
 @pytest.mark.parametrize(
     ("answer", "token", "words", "times"),
     [
-        (Answer(401, b'{"reason":"who?"}'), None, "asks who we are (401): give a token with --token-file", 1),
+        (Answer(401, b'{"reason":"who?"}'), None, "asks for authentication (401): give a token with --token-file", 1),
         (Answer(401, b"HTTP 401"), "t", "does not accept the token or certificate", 1),
-        (Answer(403, b'{"reason":"no"}'), "t", "may not do this (403): use one that administers the tenant", 1),
+        (
+            Answer(403, b'{"reason":"no"}'),
+            "t",
+            "has no permission for this (403): use one that administers the tenant",
+            1,
+        ),
         (Answer(404, b"{}"), None, "there is no such thing (404)", 1),
         (Answer(412, b'{"reason":"Topic name is not valid"}'), None, "status 412; it said", 1),
         (Answer(500, b'{"reason":"boom"}'), None, "status 500; it said", 4),
@@ -88,7 +93,7 @@ def test_no_answer_in_time(server: AdminServer) -> None:
 def test_nobody_listens() -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
-        with pytest.raises(AdminError, match="no connection: see that --admin-url is right"):
+        with pytest.raises(AdminError, match="no connection: check --admin-url"):
             ask(f"http://127.0.0.1:{held.getsockname()[1]}")
 
 
@@ -106,12 +111,12 @@ FAR = "http://192.0.2.1:8080"  # RFC 5737: nobody's
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("https://192.0.2.1:8443", "sends us on to host '192.0.2.1', and the token goes to no host that you did not"),
-        (FAR, "sends us on to host '192.0.2.1'"),
-        ("ftp://127.0.0.1:1", "is no address of a web service"),
-        ("http://me:word@127.0.0.1:1", "is no address of a web service"),
-        ("http://127.0.0.1:port", "is no address of a web service"),
-        ("http://[", "is no address of a web service"),
+        ("https://192.0.2.1:8443", "redirects to host '192.0.2.1', and the token goes to no host that you did not"),
+        (FAR, "redirects to host '192.0.2.1'"),
+        ("ftp://127.0.0.1:1", "is not the address of a web service"),
+        ("http://me:word@127.0.0.1:1", "is not the address of a web service"),
+        ("http://127.0.0.1:port", "is not the address of a web service"),
+        ("http://[", "is not the address of a web service"),
     ],
 )
 def test_where_no_token_follows(server: AdminServer, target: str, words: str) -> None:
@@ -137,7 +142,7 @@ def test_without_a_token_redirects_are_followed_to_any_host(server: AdminServer)
 
 
 def test_a_token_without_tls_is_a_choice() -> None:
-    with pytest.raises(UsageError, match=r"^--admin-url http://192.0.2.1:8080: .*say --token-without-tls") as raised:
+    with pytest.raises(UsageError, match=r"^--admin-url http://192.0.2.1:8080: .*add --token-without-tls") as raised:
         AdminHttp(FAR, Access("secret-token"))
     assert "secret-token" not in str(raised.value)
     for url, access in (
@@ -149,9 +154,9 @@ def test_a_token_without_tls_is_a_choice() -> None:
 
 def test_a_chosen_token_without_tls_goes_to_named_hosts_only(server: AdminServer) -> None:
     server.answers[TENANTS] = Answer(307, headers={"Location": FAR + TENANTS})
-    with pytest.raises(AdminError, match="sends us on to host"):
+    with pytest.raises(AdminError, match="redirects to host"):
         ask(server.url, Access("t", token_without_tls=True))
-    with pytest.raises(AdminError, match="say --token-without-tls"):
+    with pytest.raises(AdminError, match="add --token-without-tls"):
         ask(server.url, Access("t", broker_hosts=("192.0.2.*",)))
 
 

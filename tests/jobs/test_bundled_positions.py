@@ -87,7 +87,7 @@ def test_a_time_between_two_entries(bundled: Audited) -> None:
         ((), "give one of"),
         (("--index", "1", "--uuid", "u"), "give one of"),
         (("--id", "24"), "is not a message id"),
-        (("--id", "24:9999"), "nothing of it is in the tables"),
+        (("--id", "24:9999"), "do not hold it"),
         (("--time", "yesterday"), "is neither an ISO 8601 time"),
         (("--time", "1763791200"), "nor milliseconds since 1970"),  # seconds
     ],

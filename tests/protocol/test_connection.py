@@ -109,7 +109,7 @@ def test_of_several_addresses_one_that_answers_is_taken() -> None:
     with script(CONNECTED) as broker:
         url = broker.url.replace("127.", f"127.0.0.1:{nobody},127.", 1)
         Connection(Service(url, ACCESS)).close()
-    with pytest.raises(ClientError, match="see that the service URL is right"):
+    with pytest.raises(ClientError, match="check the service URL"):
         Connection(Service(f"pulsar://127.0.0.1:{nobody}", ACCESS))
 
 
@@ -126,7 +126,7 @@ REFUSED = BaseCommand(type=BaseCommand.ERROR, error=CommandError(request_id=1, m
     ("answers", "words"),
     [
         ([REFUSED], "the broker refuses: who are you"),
-        ([b"HTTP/1.1 400 Bad Request\r\n\r\n"], "what answers is no broker"),
+        ([b"HTTP/1.1 400 Bad Request\r\n\r\n"], "the other side is not a broker"),
         ([struct.pack(">ii", 5, 1) + b"\xff"], "the connection broke"),
         ([], "the connection broke"),
         ([CONNECTED, found(CommandLookupTopicResponse.Failed, message="nobody")], "no broker serves it: nobody"),
@@ -219,6 +219,6 @@ def test_a_token_that_stays_on_this_machine_is_sent_nowhere_else(kind: Lookup.Lo
     with script(CONNECTED, found(kind, FAR)) as broker, pytest.raises(ClientError) as told:
         owner(broker)
     assert f"{FAR}: " in str(told.value)
-    assert "say --token-without-tls" in str(told.value)
-    with pytest.raises(ClientError, match="say --token-without-tls"):
+    assert "add --token-without-tls" in str(told.value)
+    with pytest.raises(ClientError, match="add --token-without-tls"):
         Connection(Service(FAR, ACCESS))

@@ -167,7 +167,7 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
         "What to do about 1 chunk set, and the numbers",
         "Export, verify, then acknowledge",
         "And 7 more chunk sets in the table stalls.",
-        "Redelivered if the broker restarted now 3 entries, 700 B, from 13:2",
+        "Redelivered if the broker restarts now 3 entries, 700 B, from 13:2",
         "ranges; the next persist drops 3 acknowledged entries",
         "back to before 13:0, 4 entries (5.9 KiB) again",
         "stored 240 B (long array); 40 B as ranges, 24 B as long arrays",
@@ -201,7 +201,7 @@ def test_picture_says_the_same_in_words() -> None:
 def test_unknown_state_is_told_and_not_drawn() -> None:
     section = section_of("audit")
     assert section.all("svg") == []
-    assert "What is acknowledged is not known: no saved state says where it is." in text_of(section)
+    assert "Nobody knows what is acknowledged: no saved state says where it is." in text_of(section)
 
 
 def test_subscriptions_that_are_not_shown_are_counted() -> None:

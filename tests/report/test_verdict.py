@@ -63,6 +63,10 @@ def test_outcome(state: str, flags: list[str], rebuildable: bool, sureness: str,
     assert outcome(state, flags, rebuildable, sureness) == expected
 
 
+AT = "Topic persistent://lab/s3/multi-chunk: "
+"""How the headline of an audit of one topic begins."""
+
+
 @pytest.mark.parametrize(
     ("model", "grade", "headline"),
     [
@@ -70,40 +74,42 @@ def test_outcome(state: str, flags: list[str], rebuildable: bool, sureness: str,
         (empty(), "nothing", "Nothing was audited: no ledger was found, 1 object could not be read in full."),
         (replace(clean(), exit_code=4), "incomplete",
             "Something could not be read; in the rest (1 topic, 425 entries) no error was found."),
-        (with_groups(group("gap", 2), group("headless", 1)), "broken", "3 messages are lost."),
-        (with_groups(group("gap", 1)), "broken", "1 message is lost."),
+        (with_groups(group("gap", 2), group("headless", 1)), "broken", f"{AT}3 messages are lost (certain)."),
+        (with_groups(group("gap", 1)), "broken", f"{AT}1 message is lost (certain)."),
         (with_groups(group("gap", 3), group("out_of_order", 2)), "broken",
-            "3 messages are lost, 2 more can be rebuilt though clients lose them."),
-        (with_groups(group("gap", 1, sureness="cannot_tell")), "broken", "1 message may be lost."),
-        (with_groups(group("gap", 1, sureness="of a newer version")), "broken", "1 message may be lost."),
-        (with_groups(group("whole", 1, MIXED)), "broken", "1 message may be delivered mixed with another."),
+            f"{AT}3 messages are lost (certain), and 1 other kind of error."),
+        (with_groups(group("gap", 1, sureness="cannot_tell")), "broken", f"{AT}1 message may be lost (cannot tell)."),
+        (with_groups(group("gap", 1, sureness="of a newer version")), "broken",
+            f"{AT}1 message may be lost (cannot tell)."),
+        (with_groups(group("whole", 1, MIXED)), "broken", f"{AT}1 message may be delivered mixed with another."),
         (with_groups(group("in_flight", 1)), "clean",
             "Nothing wrong was found in 1 topic, 425 entries; 1 message may still be arriving."),
-        (replace(clean(), counts=replace(clean().counts, rejected=2)), "broken", "2 entries could not be decoded."),
+        (replace(clean(), counts=replace(clean().counts, rejected=2)), "broken",
+            f"{AT}2 entries could not be decoded."),
         (replace(clean(), counts=replace(clean().counts, ledgers_not_ok=1)), "incomplete",
             "1 ledger could not be read in full; in the rest (1 topic, 425 entries) no error was found."),
         (replace(clean(), finding_totals=(FindingTotal("E01", "error", False, 1, 7),)), "broken",
-            "7 entries fail their checksum."),
+            f"{AT}7 entries fail their checksum."),
         (replace(clean(), finding_totals=(FindingTotal("S07", "error", False, 2, 2),)), "broken",
-            "2 errors: copies disagree (S07)."),
+            f"{AT}2 errors: copies disagree (S07)."),
         (replace(clean(), finding_totals=(FindingTotal("E02", "error", True, 1, 3),)), "broken",
-            "3 entries could not be decoded."),
+            f"{AT}3 entries could not be decoded."),
         (replace(clean(), finding_totals=(FindingTotal("E01", "error", True, 1, 3),)), "broken",
-            "3 entries fail their checksum, something could not be read."),
+            f"{AT}3 entries fail their checksum, something could not be read."),
         # The findings say lost, the publications say whole: a contradiction must not look clean.
         (replace(clean(), finding_totals=(FindingTotal("C06", "error", False, 2, 2),)), "broken",
-            "2 errors: orphan prefix (C06)."),
+            f"{AT}2 errors: orphan prefix (C06)."),
         (replace(clean(), groups=(group("gap", 1),), finding_totals=(FindingTotal("C09", "error", False, 1, 1),)),
-            "broken", "1 message is lost."),
+            "broken", f"{AT}1 message is lost (certain)."),
         (replace(clean(), groups=(group("whole", 1, "copies_differ"), group("gap", 1)),
             finding_totals=(FindingTotal("C35", "error", False, 1, 1),)),
-            "broken", "1 message is lost, 1 error: copies differ (C35)."),
+            "broken", f"{AT}1 message is lost (certain), and 1 other kind of error."),
         (replace(clean(), groups=(), finding_totals=(FindingTotal("C06", "error", False, 2, 2),)), "broken",
-            "2 errors: orphan prefix (C06)."),
+            f"{AT}2 errors: orphan prefix (C06)."),
         (replace(clean(), finding_totals=(FindingTotal("C04", "warning", False, 3, 3),)), "odd",
             "No error was found in 1 topic, 425 entries, but 3 warnings."),
         (replace(clean(), quality=(quality("r", False, "s", 2, ["ledger:1"]),)), "broken",
-            "1 data-quality rule failed."),
+            f"{AT}1 data-quality rule failed."),
     ],
 )  # fmt: skip
 def test_grade_and_headline(model: ReportModel, grade: str, headline: str) -> None:
@@ -178,7 +184,7 @@ def test_facts_say_how_sure_and_for_whom() -> None:
     by_what = {f.what: f for f in judge(lab()).facts}
     assert by_what["5 messages are lost"].sureness == "certain for 4, likely for 1"
     assert by_what["1 more may be lost"].sureness == "cannot tell"
-    assert by_what["2 more can be rebuilt though clients lose them"].who == "Whoever waits for it"
+    assert by_what["2 more can be rebuilt although clients lose them"].who == "Whoever waits for it"
     assert judge(lab()).sureness == (
         "How sure, of broken messages: certain for 7, likely for 1, cannot tell for 1. "
         "What was not read may hold more. The broker knows ledgers that are not in this audit."

@@ -105,9 +105,9 @@ def test_a_snapshot_of_the_users_own_is_taken_as_it_is(broker: ServedTopic, admi
     ("more", "words"),
     [
         ({"topic": ("lab/s/none",)}, "no topic on .* matches lab/s/none"),
-        ({"out": "s3://bucket/out"}, "is no local folder"),
+        ({"out": "s3://bucket/out"}, "is not a local folder"),
         ({"topic": ("lab/s/b",), "source": "pulsar://127.0.0.1:1"}, "no connection"),
-        ({"topic": ("lab/s/denied",)}, "may not do this"),
+        ({"topic": ("lab/s/denied",)}, "has no permission for this"),
     ],
 )  # fmt: skip
 def test_what_is_refused_at_once(

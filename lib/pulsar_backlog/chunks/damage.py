@@ -99,7 +99,7 @@ def about_copies(copies: Sequence[ChunkRow], resent: Resent) -> str:
     salvage = "may be salvaged"
     if all(row.chunk_id in resent.get((row.payload_length, row.payload_crc32c or -1), ()) for row in copies):
         salvage = "can be salvaged: it is that of the chunk as it was sent again (CRC-32C)"
-    return f"a copy is damaged ({named}{more}), so its fields cannot be believed, but its payload {salvage}"
+    return f"a copy is damaged ({named}{more}), so its fields cannot be trusted, but its payload {salvage}"
 
 
 def doubts(lacking: Lacking, damage: Damage, family: Iterable[Damaged], grace_ms: int) -> Iterator[str]:

@@ -148,8 +148,8 @@ def _reason(resend: _Resend) -> str:
         return f"it may be the message of the same sequence id and sizes that is {place}: {why} be compared"
     same = f"by checksum its chunks hold the bytes of those of the message {place} under the same sequence id"
     if resend.is_dropped:
-        return f"{same}, and deduplication is on, which drops the last chunk of what is sent again"
-    return f"{same}, but what the missing ones held is not known"
+        return f"{same}, and deduplication is on, which drops the last chunk of what is resent"
+    return f"{same}, but nobody knows what the missing ones held"
 
 
 def _role(role: ChunkRole, residues: set[int]) -> ChunkRole:

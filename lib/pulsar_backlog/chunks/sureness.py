@@ -28,11 +28,11 @@ _OUT_OF_PLACE: dict[OutOfPlace, str] = {
 CERTAIN_REASON: dict[State, str] = {
     "whole": "every chunk is stored, in order and undamaged",
     "out_of_order": "every chunk is stored and undamaged, and the positions show the order",
-    "orphan_prefix": "the log goes on well after the last stored chunk, and the rest is not in it",
-    "headless": "the log is known from before the message on, and its first chunk is not in it",
-    "gap": "the log around the missing chunks is known, and they are not in it",
+    "orphan_prefix": "the log goes on well after the last stored chunk, but the rest is not in it",
+    "headless": "the log is known from before the message on, but its first chunk is not in it",
+    "gap": "the log around the missing chunks is known, but they are not in it",
     "in_flight": "",  # never certain
-    "malformed": "the chunk fields themselves make no sense",
+    "malformed": "the chunk fields contradict each other",
 }
 """What is said when there is no doubt."""
 
@@ -101,7 +101,7 @@ def _doubts_about_bytes(facts: Facts) -> Iterator[Doubt]:
     if facts.copies_differ and facts.copies_fall_short:
         yield "likely", "copies of one chunk differ, and only those that are used add up to the recorded total"
     elif facts.copies_differ:
-        yield "cannot_tell", "copies of one chunk differ, and which is right cannot be told"
+        yield "cannot_tell", "copies of one chunk differ, and nothing tells which is right"
     if facts.metadata_conflict:
         yield "likely", "its chunks contradict each other"
 
@@ -134,7 +134,7 @@ def _doubts_about_log(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
     if facts.state == "headless":
         yield from _doubts_about_head(facts.rows[0], edge)
     elif not edge.begins_at_start and _is_near_begin(facts.rows[0], edge):
-        yield "likely", "it may be sent again here, and be whole before the first ledger that is seen"
+        yield "likely", "it may be a resend, and the message may be whole before the first ledger that is seen"
     if edge.absent_ledgers and _gap_covers_absent_ledger(facts, edge):
         yield "cannot_tell", "missing chunks may lie in a ledger that was not scanned"
     if _gap_covers_unknown_seam(facts, edge):

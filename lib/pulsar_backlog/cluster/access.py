@@ -55,8 +55,8 @@ class Access:
         if not self.stays_here(url) or is_here(urlsplit(url).hostname):
             return None
         return (
-            "without TLS everyone on the way can read the token, so it was not sent: give an address that begins with "
-            "https:// or pulsar+ssl://, or say --token-without-tls"
+            "without TLS everyone on the way can read the token, so it was not sent: give an address that begins "
+            "with https:// or pulsar+ssl://, or add --token-without-tls"
         )
 
     def follows(self, url: str, target: str) -> bool:
@@ -123,6 +123,6 @@ def _checked(text: str, where: str) -> str:
     token = text.strip().removeprefix("token:").strip()
     if not token or not token.isascii() or any(c.isspace() or not c.isprintable() for c in token):
         raise UsageError(
-            f"{where} holds no token: one line of letters, digits, dots, dashes and underscores is expected"
+            f"{where} holds no token: a token is one line of letters, digits, dots, dashes and underscores"
         )
     return token

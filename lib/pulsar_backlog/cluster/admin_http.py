@@ -127,7 +127,7 @@ class AdminHttp:
         raise AdminError(url, "failed", f"more than {_MAX_REDIRECTS} redirects: brokers disagree on who owns the topic")
 
     def _followed(self, url: str, location: str) -> str:
-        """Where an answer sends us on to: the owner of a topic is another broker, so the token must follow.
+        """Where an answer redirects to: the owner of a topic is another broker, so the token must follow.
 
         Raises:
             AdminError: it would go where nobody said it may.
@@ -137,18 +137,17 @@ class AdminHttp:
             checked_url(target.partition("?")[0].partition("#")[0])
         except (ValueError, UsageError):
             raise AdminError(
-                url, "failed", f"sends us on to {location!r}, which is no address of a web service"
+                url, "failed", f"redirects to {location!r}, which is not the address of a web service"
             ) from None
         if urlsplit(url).scheme == "https" and urlsplit(target).scheme != "https":
             raise AdminError(url, "failed", f"redirects from https to {target!r}; refused, to keep the token secret")
         if not self._access.follows(url, target):
             host = urlsplit(target).hostname
             raise AdminError(
-                url, "failed", f"sends us on to host {host!r}, and the token goes to no host that you did not name: "
-                f"if that is a broker of this cluster, say --broker-host {host}",
+                url, "failed", f"redirects to host {host!r}, and the token goes only to hosts that you name: if that is a broker of this cluster, add --broker-host {host}",
             )  # fmt: skip
         if against := self._access.against_token(target):
-            raise AdminError(url, "failed", f"sends us on to {target}: {against}")
+            raise AdminError(url, "failed", f"redirects to {target}: {against}")
         return target
 
     def _exchange(self, method: str, url: str, body: bytes | None) -> _Answer:
@@ -238,10 +237,10 @@ def tls_context(access: Access) -> ssl.SSLContext:
 
 def _no_answer(url: str, error: HTTPError, access: Access) -> AdminError:
     if isinstance(error, SSLError):
-        detail = f"no TLS ({_words(error)}): give the authority's certificate with --ca-file, or look at the address"
+        detail = f"no TLS ({_words(error)}): give the authority's certificate with --ca-file, or check the address"
         return AdminError(url, "failed", detail)
     if isinstance(error, NewConnectionError):
-        detail = "no connection: see that --admin-url is right and the broker runs"
+        detail = "no connection: check --admin-url and that the broker runs"
         return AdminError(url, "unreachable", detail)
     if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
         detail = f"no answer within {access.timeout_seconds:g} s: try later, or give more time with --timeout-seconds"
@@ -252,13 +251,16 @@ def _no_answer(url: str, error: HTTPError, access: Access) -> AdminError:
 
 def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Access) -> AdminError:
     if status == 401 and access.token is None and access.cert_file is None:
-        detail = f"asks who we are (401): give a token with --token-file or {TOKEN_VARIABLE}"
+        detail = f"asks for authentication (401): give a token with --token-file or {TOKEN_VARIABLE}"
     elif status == 401:
         detail = (
-            "does not accept the token or certificate, or its role may not do this (401): give one of a role that may"
+            "does not accept the token or certificate, or its role has no permission for this (401): give one of "
+            "a role that has"
         )
     elif status == 403:
-        detail = "the role of the token or certificate may not do this (403): use one that administers the tenant"
+        detail = (
+            "the role of the token or certificate has no permission for this (403): use one that administers the tenant"
+        )
     elif status == 404:
         detail = "there is no such thing (404)"
     elif is_html:

@@ -58,7 +58,7 @@ class _File:
         """The S19 of this file, if any."""
         if self.unusable is None and not self.faults:
             return
-        message = self.unusable or f"{len(self.faults)} fields are not what they should be and were left out"
+        message = self.unusable or f"{len(self.faults)} fields have an unexpected form and were left out"
         yield Finding(
             "S19",
             subject=self.path,

@@ -150,7 +150,7 @@ class AdminRest:
         body = self._parsed(path, content)
         if not isinstance(body, kind):
             raise AdminError(
-                self._http.url + path, "failed", f"answered JSON that is no {kind.__name__}: see --admin-url"
+                self._http.url + path, "failed", f"answered JSON that is not a {kind.__name__}: check --admin-url"
             )
         return content, body
 

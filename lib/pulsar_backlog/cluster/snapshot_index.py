@@ -139,7 +139,7 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     try:
         return [json.loads(line) for line in whole.splitlines()]
     except ValueError:
-        raise UsageError(f"{path} is not the index of a snapshot: delete the folder and begin anew") from None
+        raise UsageError(f"{path} is not the index of a snapshot: delete the folder and start again") from None
 
 
 def saved_entries(folder: Path) -> list[Entry]:

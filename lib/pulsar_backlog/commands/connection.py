@@ -15,26 +15,28 @@ ServiceUrlOption = Annotated[
 ]
 EncryptionKeyOption = Annotated[
     list[str] | None,
-    typer.Option("--encryption-key", help="name of a key that encrypts again what was encrypted; may be repeated"),
+    typer.Option("--encryption-key", help="name of a key that encrypts republished messages again; may be repeated"),
 ]
 PublicKeyFileOption = Annotated[
     list[Path] | None, typer.Option("--public-key-file", help="PEM file of that key, to encrypt; one for each name")
 ]
 PrivateKeyFileOption = Annotated[
-    Path | None, typer.Option("--private-key-file", help="PEM file of one of them, to read back what was published")
+    Path | None, typer.Option("--private-key-file", help="PEM file of one of them, to read back what was republished")
 ]
 TokenFileOption = Annotated[
-    Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
+    Path | None, typer.Option("--token-file", help=f"file that holds the token; default: the variable {TOKEN_VARIABLE}")
 ]
 CaFileOption = Annotated[
-    Path | None, typer.Option("--ca-file", help="certificates (PEM) that the server's must descend from")
+    Path | None,
+    typer.Option("--ca-file", help="certificates (PEM) of the authorities that may sign the server's certificate"),
 ]
 CertFileOption = Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")]
 KeyFileOption = Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")]
 TokenWithoutTlsOption = Annotated[
     bool,
     typer.Option(
-        "--token-without-tls", help="send the token also where it can be read on the way (http://, pulsar://)"
+        "--token-without-tls",
+        help="send the token also without TLS (http://, pulsar://), where others on the way can read it",
     ),
 ]
 BrokerHostOption = Annotated[

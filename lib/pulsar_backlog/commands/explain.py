@@ -32,7 +32,7 @@ def explain(
     ca_file: CaFileOption = None,
     cert_file: CertFileOption = None,
     key_file: KeyFileOption = None,
-    timeout_seconds: Annotated[int, typer.Option(min=1, help="how long one answer of a broker may take")] = 30,
+    timeout_seconds: Annotated[int, typer.Option(min=1, help="how long a broker may take for one answer")] = 30,
     token_without_tls: TokenWithoutTlsOption = False,
     broker_host: BrokerHostOption = None,
     show_values: Annotated[bool, typer.Option(help="show payload, keys and property values")] = False,

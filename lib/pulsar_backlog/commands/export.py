@@ -25,7 +25,7 @@ PIPELINE = "export"
     "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
     "fail_on", "exit_zero_when_unchanged",
     words={
-        "out": f"{OPTIONS['out'].words.help}; needed with SOURCE",
+        "out": f"{OPTIONS['out'].words.help}; required with SOURCE",
         "since": "only messages published from this time on",
         "until": "only messages published before this time",
     },
@@ -58,7 +58,7 @@ def run_export(place: str, out: str | None, given: Mapping[str, object], config:
     here = absolute("out", place) or ""
     if not is_audit(here):
         if out is None:
-            raise UsageError(f"{place} is no folder of an audit: name a folder for the tables with --out")
+            raise UsageError(f"{place} is not the folder of an audit: name a folder for the tables with --out")
         return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
     if out is not None:
         raise UsageError(f"{place} is the folder of an audit: leave --out away, or name the source")

@@ -12,9 +12,9 @@ from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import EndpointOption, OutArgument
 from pulsar_backlog.options import OPTIONS
 
-_PRICE = "what a GiB costs a month, in your currency; by default that of Amazon S3 Standard"
-_OWNER = "say that no other Pulsar cluster stores into this place"
-_LIST = "empty folder that gets lists of what may be deleted, for the tools of the store; nothing is deleted here"
+_PRICE = "price of a GiB a month, in your currency; default: that of Amazon S3 Standard"
+_OWNER = "state that no other Pulsar cluster stores into this place"
+_LIST = "empty folder for lists of what may be deleted, for the store's own tools; this command deletes nothing"
 
 
 def inventory(

@@ -53,7 +53,7 @@ def locate(
 
     found = list(answers(Positions(absolute("out", out) or "", topic, cluster, endpoint)))
     if not found:
-        raise UsageError(f"{given[0]}: nothing of it is in the tables of {out}; was its ledger in the audit?")
+        raise UsageError(f"{given[0]}: the tables of {out} do not hold it; was its ledger in the audit?")
     print_located(found, terminal())
 
 

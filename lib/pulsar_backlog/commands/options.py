@@ -34,7 +34,7 @@ VerboseOption = Annotated[
 ConfigOption = Annotated[
     str | None, typer.Option("--config", metavar="FILE", help="options and pipelines in a file, as in pipelines.yaml")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="JSON lines on a terminal too, as they come elsewhere")]
+JsonOption = Annotated[bool, typer.Option("--json", help="print JSON lines on a terminal too, as elsewhere")]
 
 
 def job_options(

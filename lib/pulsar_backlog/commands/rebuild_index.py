@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pulsar_backlog.ledgers.rebuilt_index import RebuiltIndex
     from pulsar_backlog.ledgers.store import Source
 
-_TO = "folder that gets the index object; nothing in it is overwritten"
+_TO = "folder for the new index object; no file in it is overwritten"
 
 
 @job_options(
@@ -46,7 +46,7 @@ def rebuild_index(
     data = pair.data.path if pair.data else ""
     file = folder / _name(pair)
     if file.exists():
-        raise UsageError(f"{file} is there already, and is not overwritten: choose another --to")
+        raise UsageError(f"{file} exists already and is not overwritten: choose another --to")
     of_data = opened.user_metadata(data) if pair.kind == "jcloud" else {}
     managed_ledger = _managed_ledger(of_data.get("managedledgername"), broker)
     made = _rebuilt(opened, pair, managed_ledger, broker)
@@ -109,7 +109,9 @@ def _chosen(source: Source, ledger_id: int, copy: str | None, broker: LedgerReco
     pairs = [pair for pair in listing.pairs if pair.ledger_id == ledger_id and pair.data is not None]
     if not pairs and listing.unreadable:
         hidden = listing.unreadable[0]
-        raise SourceError(hidden.uri, hidden.reason, f"ledger {ledger_id} is in no part that could be listed")
+        raise SourceError(
+            hidden.uri, hidden.reason, f"no part of the source that could be listed holds ledger {ledger_id}"
+        )
     if not pairs:
         raise UsageError(f"the source holds no data object of ledger {ledger_id}")
     wanted = copy or (broker.uuid if broker and any(pair.copy == broker.uuid for pair in pairs) else None)
@@ -155,6 +157,6 @@ def _write_new(file: Path, body: bytes) -> None:
                 file.unlink()
                 raise
     except FileExistsError as error:
-        raise UsageError(f"{file} is there already, and is not overwritten: choose another --to") from error
+        raise UsageError(f"{file} exists already and is not overwritten: choose another --to") from error
     except OSError as error:
         raise UsageError(f"{file} cannot be written ({error.strerror}): choose another --to") from error

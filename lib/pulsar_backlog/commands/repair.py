@@ -69,7 +69,7 @@ def apply(
         typer.Option("--allow-consumers", help="acknowledge on Shared subscriptions while consumers are connected"),
     ] = False,
     allow_no_deduplication: Annotated[
-        bool, typer.Option("--allow-no-deduplication", help="republish where a message may then be stored twice")
+        bool, typer.Option("--allow-no-deduplication", help="republish even if a message may be stored twice")
     ] = False,
     allow_terminated: Annotated[
         bool, typer.Option("--allow-terminated", help="acknowledge on topics that are terminated")
@@ -77,13 +77,13 @@ def apply(
     source: Annotated[
         str | None,
         typer.Option(
-            help="where the offloaded ledgers lie, when not where the plan says (messages as they are stored)"
+            help="where the offloaded ledgers are now, if not where the plan says (for messages republished as stored)"
         ),
     ] = None,
     endpoint: Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].words.help)] = None,
-    max_actions: Annotated[int, typer.Option(min=1, help="actions of one run")] = _LIMITS.actions,
-    max_entries: Annotated[int, typer.Option(min=1, help="acknowledged entries of one run")] = _LIMITS.entries,
-    per_second: Annotated[float, typer.Option(min=0.1, help="entries or messages a second")] = _LIMITS.per_second,
+    max_actions: Annotated[int, typer.Option(min=1, help="most actions of one run")] = _LIMITS.actions,
+    max_entries: Annotated[int, typer.Option(min=1, help="most entries that one run acknowledges")] = _LIMITS.entries,
+    per_second: Annotated[float, typer.Option(min=0.1, help="most entries or messages a second")] = _LIMITS.per_second,
     encryption_key: EncryptionKeyOption = None,
     public_key_file: PublicKeyFileOption = None,
     private_key_file: PrivateKeyFileOption = None,
@@ -122,7 +122,7 @@ def apply(
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:
             told = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed, ledgers))
-        _show(planned, told, "Dry run, nothing was changed: say --yes to apply.")
+        _show(planned, told, "Dry run, nothing was changed: add --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
     with claimed(audit_beside(plan), "pulsar-backlog repair apply"):

@@ -70,7 +70,9 @@ def plan_folder(text: str) -> Path:
         UsageError: it lies in a bucket.
     """
     if "://" in text:
-        raise UsageError(f"{text}: a plan is shown and applied on a disk, which keeps its journal: copy it there")
+        raise UsageError(
+            f"{text}: a plan is shown and applied only on a local disk, which keeps its journal: copy it there"
+        )
     return Path(text)
 
 

@@ -18,7 +18,7 @@ def sql(
     to: Annotated[Path | None, typer.Option(metavar="FILE", help="write all rows to this file")] = None,
     format_: Annotated[Literal["json", "parquet"], typer.Option("--format", help="of that file")] = "json",
     engine: Annotated[
-        Literal["duckdb", "spark"], typer.Option(help="spark starts a JVM, for what one machine cannot hold")
+        Literal["duckdb", "spark"], typer.Option(help="spark starts a JVM, for data that one machine cannot hold")
     ] = "duckdb",
     endpoint: EndpointOption = None,
 ) -> None:

@@ -111,7 +111,7 @@ class Folder:
 
     def _failure(self, path: str, error: OSError) -> SourceError:
         if isinstance(error, PermissionError):
-            return SourceError(self.uri(path), "permission_denied", "it may not be read by this user")
+            return SourceError(self.uri(path), "permission_denied", "this user has no permission to read it")
         if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
             return SourceError(self.uri(path), "not_found", "there is no such file, or it is a link to nothing")
         return SourceError(self.uri(path), "failed", error.strerror or type(error).__name__)

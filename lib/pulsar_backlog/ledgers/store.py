@@ -62,7 +62,7 @@ class Source:
 
     Attributes:
         source: folder, or address of a bucket or of bookies.
-        endpoint: address of the bucket's service, where it is not the cloud's own, or None.
+        endpoint: address of the bucket's service, if it is not the cloud's own, or None.
         access: bounds of what is asked of a bucket.
         live: cluster whose brokers read the ledgers that `source` does not hold, or all where it names the brokers.
     """
@@ -195,7 +195,7 @@ def _is_folder(source: str) -> bool:
     try:
         return Path(source).is_dir()
     except OSError as error:
-        raise UsageError(f"{source!r} cannot be looked for ({error.strerror}): run as a user who may") from error
+        raise UsageError(f"{source!r} cannot be opened ({error.strerror}): run as a user who has permission") from error
 
 
 @lru_cache(maxsize=16)

@@ -28,8 +28,8 @@ _OUTCOME_OF: dict[str, Outcome] = {
     batch.CODE_TRAILING: "undecodable",
 }
 
-NO_CHECKSUM = "stored without a checksum, so damage could not be noticed"
-NULL_WITH_BYTES = "marked as null, yet it holds bytes, which clients do not show"
+NO_CHECKSUM = "stored without a checksum, so nobody could notice damage"
+NULL_WITH_BYTES = "marked as null, but it holds bytes, which clients do not show"
 
 
 class Unexportable(Exception):  # noqa: N818 - it names what the message is

@@ -210,7 +210,7 @@ class _Attempt:
             layout.checksum is not None and crc32c(stored, layout.metadata_offset - 4, len(stored)) != layout.checksum
         )
         if wrong or layout.payload_offset != copy.payload_offset:
-            raise Unexportable("corrupt", f"the checksum of chunk {chunk_id} does not agree")
+            raise Unexportable("corrupt", f"the checksum of chunk {chunk_id} does not match")
         last = chunk_id == len(self._message.copies) - 1
         payload: BytesLike = data[layout.payload_offset :]
         if self._message.encrypted or last or chunk_id == 0 or len(self._message.copies[chunk_id]) > 1:
@@ -225,7 +225,7 @@ class _Attempt:
         metadata = decode_message_metadata(part, layout.metadata_offset, set())
         named = (metadata.uuid or "", metadata.publish_time, metadata.chunk_id)
         if named != (self._message.uuid, self._message.publish_time_ms, chunk_id):
-            raise Unexportable("corrupt", f"what lies at the place of chunk {chunk_id} is another entry")
+            raise Unexportable("corrupt", f"another entry is stored at the place of chunk {chunk_id}")
         if last:
             self._last = decode_entry(bytes(data))
         if metadata.encryption_keys:

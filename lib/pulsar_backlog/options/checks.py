@@ -19,7 +19,7 @@ def _without_credentials(uri: str) -> str:
     parts = urlsplit(uri)
     is_container = parts.scheme == "abfss"  # CONTAINER@ACCOUNT.dfs.core.windows.net
     if (parts.username is not None and not is_container) or parts.password is not None:
-        raise ValueError("must not hold credentials; they come from environment, profile or connection")
+        raise ValueError("must not hold credentials: these come from environment, profile or connection")
     return uri
 
 
@@ -72,7 +72,7 @@ def parse_percent(text: str) -> float:
     """
     match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,6})?)%?", text, re.ASCII)
     if match is None or not 0 < float(match[1]) <= 100:
-        raise ValueError(f"{text!r} is no percentage such as 10%")
+        raise ValueError(f"{text!r} is not a percentage such as 10%")
     return float(match[1])
 
 
@@ -85,7 +85,7 @@ def _finding_code(text: str) -> str:
     from pulsar_backlog.findings import CATALOGUE  # noqa: PLC0415 - every command waits for this module, few for codes
 
     if text not in CATALOGUE:
-        raise ValueError(f"{text!r} is no code of a finding: see docs/findings.md")
+        raise ValueError(f"{text!r} is not the code of a finding: see docs/findings.md")
     return text
 
 

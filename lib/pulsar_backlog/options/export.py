@@ -32,7 +32,7 @@ class ExportOptions(Frozen):
     private_keys_command: Annotated[
         str | None, Words("command that writes private keys in PEM to its standard output; run without a shell")
     ] = None
-    to: Annotated[Uri | None, Words("folder that gets the messages; default: that of the tables", place=True)] = None
+    to: Annotated[Uri | None, Words("folder for the messages; default: that of the tables", place=True)] = None
     format: Annotated[
         Literal["delta", "parquet", "files"] | None,
         Words(
@@ -42,13 +42,9 @@ class ExportOptions(Frozen):
     ] = None
     inline_limit_bytes: Annotated[
         Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None,
-        Words(
-            "largest payload that stands in the row; larger ones become files named by their SHA-256", default=262144
-        ),
+        Words("largest payload to keep in the row; larger ones become files named by their SHA-256", default=262144),
     ] = None
     max_message_bytes: Annotated[
         Count | None,
-        Words(
-            "largest message that is exported; one that says or turns out to be larger has no payload", default=1 << 30
-        ),
+        Words("largest message to export; one that is larger, or says so, gets no payload", default=1 << 30),
     ] = None

@@ -16,30 +16,28 @@ class RepairOptions(Frozen):
     subscription: Annotated[Texts | None, Words("only subscriptions that match this glob; may be repeated")] = None
     code: Annotated[
         Annotated[tuple[FindingCode, ...], BeforeValidator(as_tuple)] | None,
-        Words("only what findings of this code are about, such as C25; may be repeated"),
+        Words("only what findings with this code name, such as C25; may be repeated"),
     ] = None
     severity: Annotated[
         Literal["error", "warning", "info"] | None,
-        Words("only what findings of this severity or worse are about: error, warning or info"),
+        Words("only what findings of this severity or worse name: error, warning or info"),
     ] = None
     min_age: Annotated[
         Duration | None,
         Words("only messages this much older than the newest entry of the audit, such as 90s, 30m, 2h, 7d"),
     ] = None
-    max_count: Annotated[Count | None, Words("actions at most; advice is not counted")] = None
-    max_bytes: Annotated[
-        Annotated[int, Field(ge=0)] | None, Words("payload bytes at most that the actions concern together")
-    ] = None
+    max_count: Annotated[Count | None, Words("most actions of the plan, not counting advice")] = None
+    max_bytes: Annotated[Annotated[int, Field(ge=0)] | None, Words("most payload bytes of all actions together")] = None
     republish_to: Annotated[
         RepublishTo | None,
         Words(
-            "same (the topic it lies in), file (kept beside the plan, not published), or a full topic name",
+            "same (the message's own topic), file (keep it beside the plan, publish nothing), or a full topic name",
             default="same",
         ),
     ] = None
     accept_unsure: Annotated[
         Literal["likely", "cannot_tell"] | None,
-        Words("acknowledge also what is only likely (or cannot_tell) lost for good"),
+        Words("acknowledge also what is lost for good only as likely (or cannot_tell)"),
     ] = None
     exported: Annotated[
         str | None,
@@ -48,13 +46,13 @@ class RepairOptions(Frozen):
     earlier: Annotated[
         str | None,
         Words(
-            "folder of an earlier audit: acknowledgements that it knows and that are lost now are made again",
+            "folder of an earlier audit: make acknowledgements again that it knows and that are lost now",
             place=True,
         ),
     ] = None
     as_stored: Annotated[
         bool | None,
-        Words("publish encrypted messages as they are stored, unseen and for the same keys; no key is needed"),
+        Words("republish encrypted messages as stored, unseen and for the same keys; needs no key"),
     ] = None
     message: Annotated[
         Annotated[tuple[MessageId, ...], BeforeValidator(as_tuple)] | None,

@@ -24,12 +24,12 @@ class ResultOptions(Frozen):
         Literal["error", "warning", "never"] | None,
         Words("lowest severity of findings that makes the exit code 1: error, warning or never", default="error"),
     ] = None
-    exit_zero_when_unchanged: Annotated[bool | None, Words("exit 0 instead of 99 when there was nothing new to do")] = (
-        None
-    )
+    exit_zero_when_unchanged: Annotated[
+        bool | None, Words("exit with 0 instead of 99 when there is nothing new to do")
+    ] = None
     grace_seconds: Annotated[
         Annotated[int, Field(ge=0)] | None,
-        Words("how near the end of the log an incomplete message may still be arriving", default=120),
+        Words("an incomplete message this near the end of the log may still be arriving", default=120),
     ] = None
     model: Annotated[
         Annotated[tuple[ModelName, ...], BeforeValidator(as_tuple)] | None,

@@ -16,48 +16,46 @@ class SourceOptions(Frozen):
     source: Annotated[
         Uri | None,
         Words(
-            "folder, s3://, gs://, az:// or abfss:// bucket that holds the offloaded ledgers, or pulsar:// brokers",
+            "where the ledgers are: a folder, an s3://, gs://, az:// or abfss:// bucket, or pulsar:// brokers",
             place=True,
             required=True,
         ),
     ] = None
-    endpoint: Annotated[Uri | None, Words("address of the bucket's service, where it is not the cloud's own")] = None
+    endpoint: Annotated[Uri | None, Words("address of the bucket's service, if it is not the cloud's own")] = None
     store_attempts: Annotated[
-        Count | None, Words("tries of one request that a bucket throttles, fails, cuts or delays; default 10")
+        Count | None,
+        Words("how often one request is tried that a bucket throttles, fails, cuts off or delays; default 10"),
     ] = None
     store_timeout_seconds: Annotated[Count | None, Words("how long one request to a bucket may take; default 120")] = (
         None
     )
-    store_range_bytes: Annotated[Count | None, Words("bytes of one request to a bucket at most; default 8388608")] = (
-        None
-    )
+    store_range_bytes: Annotated[Count | None, Words("most bytes of one request to a bucket; default 8388608")] = None
     store_concurrency: Annotated[
-        Count | None, Words("requests of one process to a bucket under way at once; default 16")
+        Count | None, Words("requests to a bucket that one process makes at the same time; default 16")
     ] = None
     live: Annotated[
-        Service | None, Words("brokers, such as pulsar://broker:6650, that read what the source does not hold")
+        Service | None, Words("brokers, such as pulsar://broker:6650, from which to read what the source does not hold")
     ] = None
     admin_url: Annotated[
         Uri | None, Words("web service of a broker, such as http://broker:8080, to read live topics")
     ] = None
-    max_rate: Annotated[Count | None, Words("bytes a second that are read from brokers at most; default 10485760")] = (
-        None
-    )
+    max_rate: Annotated[Count | None, Words("most bytes a second to read from brokers; default 10485760")] = None
     token_file: Annotated[
         str | None,
-        Words("file that holds the token for brokers; without it PULSAR_BACKLOG_TOKEN counts", place=True),
+        Words("file that holds the token for brokers; default: the variable PULSAR_BACKLOG_TOKEN", place=True),
     ] = None
-    ca_file: Annotated[str | None, Words("certificates (PEM) that those of brokers must descend from", place=True)] = (
-        None
-    )
+    ca_file: Annotated[
+        str | None, Words("certificates (PEM) of the authorities that may sign the brokers' certificates", place=True)
+    ] = None
     cert_file: Annotated[str | None, Words("our certificate (PEM) for brokers", place=True)] = None
     key_file: Annotated[str | None, Words("key (PEM) of --cert-file", place=True)] = None
-    timeout_seconds: Annotated[Count | None, Words("how long one answer of a broker may take; default 30")] = None
+    timeout_seconds: Annotated[Count | None, Words("how long a broker may take for one answer; default 30")] = None
     token_without_tls: Annotated[
-        bool | None, Words("send the token also where it can be read on the way (http://, pulsar://)")
+        bool | None, Words("send the token also without TLS (http://, pulsar://), where others on the way can read it")
     ] = None
     broker_host: Annotated[
-        Texts | None, Words("host (glob) that is a broker of the cluster though it does not list it; may be repeated")
+        Texts | None,
+        Words("host (glob) that is a broker of the cluster although the cluster does not list it; may be repeated"),
     ] = None
     admin: Annotated[
         str | None,
@@ -76,9 +74,9 @@ class SourceOptions(Frozen):
         None
     )
     budget_bytes: Annotated[
-        Count | None, Words("bytes of data objects that this run reads at most, the newest ledgers first")
+        Count | None, Words("most bytes of data objects to read in this run, the newest ledgers first")
     ] = None
     sample: Annotated[
-        Percent | None, Words("percentage of each topic's bytes that is read, such as 10; the newest ledgers first")
+        Percent | None, Words("percentage of each topic's bytes to read, such as 10; the newest ledgers first")
     ] = None
-    limit: Annotated[Count | None, Words("ledgers that this run reads at most, the newest first")] = None
+    limit: Annotated[Count | None, Words("most ledgers to read in this run, the newest first")] = None

@@ -85,7 +85,9 @@ def write_lists(folder: Path, place: Place, rows: Iterable[Mapping[str, object]]
     """
     private_folder(folder)
     if any(folder.iterdir()):
-        raise UsageError(f"--delete-list {folder}: it holds files already, maybe an older list: name an empty folder")
+        raise UsageError(
+            f"--delete-list {folder}: the folder holds files already, perhaps an older list: name an empty folder"
+        )
     done = Lists()
     try:
         with private_file(folder / "abort-uploads.jsonl") as aborts:

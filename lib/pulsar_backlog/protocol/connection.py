@@ -189,7 +189,7 @@ class Connection:
     def _received(self) -> tuple[BaseCommand, bytes]:
         (size,) = struct.unpack(">i", self._exactly(4))
         if not 4 <= size <= _MAX_ANSWER_BYTES + self.max_message_bytes:
-            raise ConnectionError("what answers is no broker")
+            raise ConnectionError("the other side is not a broker")
         frame = self._exactly(size)
         (length,) = struct.unpack(">i", frame[:4])
         return BaseCommand.FromString(frame[4 : 4 + length]), frame[4 + length :]
@@ -259,7 +259,7 @@ def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse, may
     if not answer.proxy_through_service_url and host not in known and not may_follow(host):
         raise ClientError(
             topic, "failed", f"a broker names host {host!r}, which is not in the cluster's own list of brokers; "
-            f"nothing was sent there: if it is a broker of this cluster, say --broker-host {host}",
+            f"nothing was sent there: if it is a broker of this cluster, add --broker-host {host}",
         )  # fmt: skip
     return url
 
@@ -285,7 +285,7 @@ def _connected(service: Service) -> socket.socket:
             raise ClientError(
                 service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
             ) from None
-    raise ClientError(service.url, "unreachable", f"no connection ({last}): see that the service URL is right")
+    raise ClientError(service.url, "unreachable", f"no connection ({last}): check the service URL")
 
 
 def _words(error: OSError) -> str:

@@ -18,7 +18,7 @@ NOT_NEEDED = frozenset(("leftover", "trimmed"))
 """Verdicts that mean that no broker needs it."""
 
 _NO_METADATA = Judged("undecided", "No saved admin JSON was given (--admin), so nothing can be compared.")
-_NONE_CONFIRMED = " But no copy here is one that these metadata call complete: they may be another cluster's."
+_NONE_CONFIRMED = " But these metadata call no copy here complete: they may belong to another cluster."
 
 
 def stored_copy(copy: LedgerCopy) -> Stored:
@@ -115,7 +115,7 @@ def _owned(judged: list[tuple[Stored, Judged]], known: Knowledge) -> Iterator[Ro
         needless = verdict.verdict in NOT_NEEDED
         owner = one.pulsar_cluster
         if needless and ours and owner is not None and owner not in ours:
-            said = "Another Pulsar cluster wrote it than wrote what these metadata call complete."
+            said = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
             yield Row(one.ledger_id, topic, one.copy, one.kind, Judged("other_cluster", said), one, record)
         elif needless and not confirmed:
             doubt = Judged(verdict.verdict, verdict.reason + _NONE_CONFIRMED, verdict.current_copy)
@@ -140,11 +140,11 @@ def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
                 continue
             named = (record.ledger_id, (record.uuid or "").lower())
             if record.complete and named not in taken and (record.uuid or record.ledger_id not in held):
-                said = "The broker reads this ledger from offloaded objects, and they are not here."
+                said = "The broker reads this ledger from offloaded objects that are not here."
                 yield _absent_row(record, Judged("missing", said))
         for record in absent_ledgers(topic, seen):
             if not record.complete and record.ledger_id not in state.disputed:
-                said = "The broker has this ledger in BookKeeper, as far as the saved metadata tell."
+                said = "As far as the saved metadata tell, the broker has this ledger in BookKeeper."
                 yield _absent_row(record, Judged("not_offloaded", said))
 
 

@@ -23,20 +23,22 @@ def findings_of_inventory(rows: Iterable[Row], listed_whole: bool = True) -> Ite
     """
     rows = list(rows)
     stored = {row.ledger_id for row in rows if row.kind in ("jcloud", "filesystem")}
-    yield from _by_topic(rows, stored, "S30", "missing", "The broker reads attempts that are not here of", listed_whole)
-    yield from _by_topic(rows, stored, "S32", "unlisted", "The topic's saved list of ledgers passes over")
+    yield from _by_topic(
+        rows, stored, "S30", "missing", "The broker reads offload attempts that are not here of", listed_whole
+    )
+    yield from _by_topic(rows, stored, "S32", "unlisted", "The topic's saved list of ledgers skips")
     needless = [row for row in rows if row.leaks]
     if needless:
-        yield _sum("S31", "needless", needless, "Objects that no broker needs are stored and paid for")
+        yield _sum("S31", "needless", needless, "You store and pay for objects that no broker needs")
     unknown = [row for row in rows if row.judged.verdict == "unknown_topic"]
     if unknown:
-        yield _sum("S33", "topics", unknown, "Ledgers of topics that the saved metadata do not know are stored")
+        yield _sum("S33", "topics", unknown, "The source holds ledgers of topics that the saved metadata do not know")
 
 
 def finding_of_uploads(error: SourceError) -> Finding:
     """Unfinished uploads that could not be listed."""
     said = printable([str(error)])[0]
-    message = f"Unfinished uploads could not be listed, so what their parts cost is not known: {said}"
+    message = f"Unfinished uploads could not be listed, so the cost of their parts is unknown: {said}"
     return Finding("S34", "uploads", message, sureness="cannot_tell", reason="the store did not list them")
 
 

@@ -47,16 +47,20 @@ class Knowledge:
 def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger."""
     if one.kind == "bookies":
-        return Judged("bookkeeper", "Files of bookies hold it, with other ledgers: BookKeeper alone may delete there.")
+        return Judged(
+            "bookkeeper", "Files of bookies hold it together with other ledgers: only BookKeeper may delete there."
+        )
     if one.kind == "streaming":
         return Judged(
-            "undecided", "Streaming offload: metadata name its objects as segments, which no admin JSON shows."
+            "undecided", "Streaming offload: the metadata name its objects as segments, and no admin JSON shows those."
         )
     if one.ledger_id in known.disputed:
-        return Judged("undecided", "Two topics claim this ledger, so nothing that is said of it can be relied on.")
+        return Judged("undecided", "Two topics claim this ledger, so no statement about it is reliable.")
     if one.ledger_id in known.compacted:
         topic = known.compacted[one.ledger_id]
-        return Judged("compacted", f"The compacted view of {topic} has this ledger: brokers do not offload those.")
+        return Judged(
+            "compacted", f"This ledger belongs to the compacted view of {topic}: brokers do not offload such ledgers."
+        )
     record = known.records.get(one.ledger_id)
     if record is None:
         return _without_record(one, known)
@@ -79,30 +83,36 @@ def _without_record(one: Stored, known: Knowledge) -> Judged:
         return Judged("unknown_topic", f"The saved metadata hold no ledgers of this topic: it {said}.")
     listed = [ledger.ledger_id for ledger in topic.ledgers]
     if one.ledger_id < min(listed):
-        return Judged("trimmed", f"The topic begins at ledger {min(listed)} now: the broker has deleted this one.")
+        return Judged("trimmed", f"The topic now begins at ledger {min(listed)}: the broker has deleted this one.")
     if one.ledger_id > max(listed):
-        return Judged("newer", f"The topic's saved list ends at ledger {max(listed)}: this one may have come since.")
-    return Judged("unlisted", "The topic's saved list has ledgers before and after this one, and not this one.")
+        return Judged(
+            "newer", f"The topic's saved list ends at ledger {max(listed)}: this one may be newer than the list."
+        )
+    return Judged("unlisted", "The topic's saved list has ledgers before and after this one, but not this one.")
 
 
 def _without_uuid(record: LedgerRecord) -> Judged:
     if record.complete is False:
         return Judged("doubtful", "The saved metadata know no offload of this ledger: one may have begun since.")
-    return Judged("undecided", "The saved metadata do not name the offload attempt: internal-info of the topic does.")
+    return Judged(
+        "undecided", "The saved metadata do not name the offload attempt: save the topic's internal-info, which does."
+    )
 
 
 def _named(one: Stored, record: LedgerRecord) -> Judged:
     if one.kind == "upload":
-        return Judged("doubtful", "The metadata name this very attempt, whose upload was never finished.")
+        return Judged("doubtful", "The metadata name exactly this attempt, and its upload was never finished.")
     if record.complete:
         return Judged("current", "The broker reads this copy.")
-    return Judged("unfinished", "The metadata name this attempt and do not call it complete: it goes on, or failed.")
+    return Judged(
+        "unfinished", "The metadata name this attempt and do not call it complete: it is still running, or it failed."
+    )
 
 
 def _other_attempt(one: Stored, attempts: Sequence[Stored], record: LedgerRecord) -> Judged:
     """A copy, or upload, of a ledger for which the metadata name another attempt."""
     if not record.complete:
-        return Judged("doubtful", "The metadata call no attempt complete: this one may be, or become, the one.")
+        return Judged("doubtful", "The metadata call no attempt complete: the broker may read this one, now or later.")
     uuid = (record.uuid or "").lower()
     named = [found for found in attempts if found.uuid == uuid and found.examined is not None]
     if len(named) != 1 or named[0].examined is None:
@@ -110,7 +120,7 @@ def _other_attempt(one: Stored, attempts: Sequence[Stored], record: LedgerRecord
         return Judged("rescue", f"The broker reads attempt {uuid}, and {many} here: this may be the last one.")
     current = named[0].examined
     if current.status != "ok" or not named[0].has_index or set(current.faults) - _WHOLE_FAULTS:
-        return Judged("rescue", f"The copy that the broker reads ({uuid}) is not whole: this one may be.")
+        return Judged("rescue", f"The copy that the broker reads ({uuid}) is not whole: this one may be whole.")
     doubt = _doubt(one, named[0], current)
     if doubt:
         return Judged("doubtful", doubt, current.copy)
@@ -122,15 +132,17 @@ def _doubt(one: Stored, named: Stored, current: LedgerCopy) -> str | None:
     if one.examined is None:
         return None  # parts of an upload were never an object
     if one.examined.managed_ledger is None or one.examined.managed_ledger != current.managed_ledger:
-        return "Nothing says that it is of the same topic as the copy that the broker reads."
+        return "Nothing says that it belongs to the same topic as the copy that the broker reads."
     if not one.has_index:
         return None  # no broker can have completed it
     if (one.examined.expected_entries, one.examined.expected_bytes) != (
         current.expected_entries,
         current.expected_bytes,
     ):
-        return "It promises other entries or bytes than the copy that the broker reads: it is no retry of the same."
+        return (
+            "It promises other entries or bytes than the copy that the broker reads: it is not a retry of that offload."
+        )
     first = current.first_written_ms
     if first is None or one.last_written_ms is None or one.last_written_ms >= first:
-        return "It has an index, and was not written before the copy that the metadata name: it may be the newer one."
+        return "It has an index and is not older than the copy that the metadata name: it may be the newer one."
     return None

@@ -86,7 +86,7 @@ def place_words(ledger_id: int | None, entry_id: int | None) -> str:
 def backlog_words(row: SubscriptionRow) -> str:
     """What it has not acknowledged, in one line."""
     if row["backlog_entries"] is None:
-        return f"What is acknowledged is not known: {visible(row['reason'])}"
+        return f"Nobody knows what is acknowledged: {visible(row['reason'])}"
     if not row["backlog_entries"]:
         return "Everything stored is acknowledged"
     backlog = _amount(row["backlog_entries"], row["backlog_messages"], row["backlog_bytes"])
@@ -158,7 +158,7 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         place = row["redelivered_from"]
         from_ = f", from {place['ledger_id']}:{place['entry_id']}" if place else ""
         amount = f"{counted(again, 'entry')}{size}{from_}" if again else "nothing"
-        yield "Redelivered if the broker restarted now", amount
+        yield "Redelivered if the broker restarts now", amount
     if row["over_limits"]:
         limits = ", ".join(visible(limit, 40).replace("_", " ") for limit in row["over_limits"])
         dropped = counted(row["dropped_entries"] or 0, "acknowledged entry")
@@ -167,7 +167,7 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         back = place_words(row["rollback_ledger_id"], row["rollback_entry_id"])
         size = f" ({byte_size(row['rollback_bytes'])})" if row["rollback_bytes"] else ""
         again_then = counted(row["rollback_entries"] or 0, "entry")
-        yield "If its cursor ledger were lost", f"back to {back}, {again_then}{size} again"
+        yield "If its cursor ledger is lost", f"back to {back}, {again_then}{size} again"
 
 
 def todo(facts: SubscriptionFacts, topic: str, audit: Audited) -> tuple[Todo, ...]:

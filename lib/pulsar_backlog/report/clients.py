@@ -32,12 +32,12 @@ DANGEROUS = ("breaks_client", "mixed", "wrong_content", "silent_loss", "lost", "
 """Outcomes that get a sentence of their own, the worst first."""
 
 DAMAGE: dict[str, str] = {
-    "reconnect_loop": "loses its connection, reconnects and meets the entry again, for ever",
-    "process_death": "kills its own process, and again after every restart",
+    "reconnect_loop": "loses its connection, reconnects and receives the entry again, for ever",
+    "process_death": "crashes its process, and again after every restart",
     "panic": "panics, and again after every restart",
     "query_failure": "fails its query",
-    "permit_stall": "keeps too many permits and gets nothing more until it reconnects",
-    "dispatch_stall": "gets nothing more, for the broker finds no consumer for a chunk",
+    "permit_stall": "does not return enough permits and gets nothing more until it reconnects",
+    "dispatch_stall": "gets nothing more, because the broker finds no consumer for a chunk",
 }
 """What stops a client, as the end of a sentence about it."""
 

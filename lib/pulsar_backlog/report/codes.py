@@ -73,7 +73,7 @@ def _unknown_kind(code: str, rows: Sequence[FindingRow]) -> FindingKind:
     return FindingKind(
         visible(code, 40), visible(rows[0]["name"], 60) if rows else "unknown", "error",
         "This version of the program does not know this code.",
-        "The tables were written by another version.",
+        "Another version wrote the tables.",
         "Write the report with the version that made the tables.",
         "pulsar-backlog --version", "",
     )  # fmt: skip

@@ -89,12 +89,12 @@ def remedies(action: str, audit: Audited, topic: str, subscription: str, at: Pos
     chosen = f" --topic {_name_word(topic, 'TOPIC')}"
     export = Command(
         f"pulsar-backlog export {audit.export_words}{chosen}",
-        "Changes nothing on the cluster: it keeps the messages, verified, in the audit's folder.",
+        "Changes nothing on the cluster: it writes the verified messages to the audit's folder.",
     )
     plan = Command(
         f"pulsar-backlog repair plan {shell_word(audit.out)}{audit.cluster_words}{chosen} --subscription "
         f"{_name_word(subscription, 'SUBSCRIPTION')}",
-        "Changes nothing on the cluster: it writes a plan, and names the command that applies it.",
+        "Changes nothing on the cluster: it writes a plan and names the command that applies it.",
     )
     if action == "export_then_acknowledge":
         return export, plan

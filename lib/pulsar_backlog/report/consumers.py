@@ -22,16 +22,16 @@ MISLED_CODES = frozenset({"C21", "C40"})
 """Codes of findings that the sentences about clients tell better."""
 
 _BLOCKED_MEANING = (
-    "What lies behind is not delivered, or only a part of it after a restart, and the backlog grows. The section of "
-    "the topic says what to do; acknowledge nothing before the export where it says export."
+    "Messages behind it are not delivered, or only some of them after a restart, and the backlog grows. The "
+    "topic's section says what to do; where it says export, acknowledge nothing before the export."
 )
 _STOPPED_MEANING = (
-    "This is what the clients would do that read these topics from the start. Keep what an export gives of what stops "
-    "them, then acknowledge it; a restart helps only where permits ran out."
+    "Clients that read these topics from the start would behave so. Keep what an export holds of the entries "
+    "that stop them, then acknowledge these; a restart helps only where permits ran out."
 )
 _MISLED_MEANING = (
-    "The client reports no error. Compare what was received with an export of these messages, and export before "
-    "anyone acknowledges or trims them."
+    "The client reports no error. Compare what consumers received with an export of these messages, and export "
+    "before anyone acknowledges or trims them."
 )
 
 
@@ -160,7 +160,7 @@ def _stopped(models: Sequence[ModelSum]) -> list[Fact]:
         return []
     worst = stopped[0]
     rest = ", ".join(f"{_name(one.model)} on {one.stopped:,}" for one in stopped[1:])
-    what = f"{_name(worst.model)} clients get no further on {counted(worst.stopped, 'topic')}"
+    what = f"{_name(worst.model)} clients stop on {counted(worst.stopped, 'topic')}"
     each = [
         f"{_name(one.model)} {damage_words(one.damage or '')} at {position(one.ledger_id, one.entry_id)} of "
         f"{_name(one.topic or '')}"
@@ -187,7 +187,7 @@ def _misled(models: Sequence[ModelSum]) -> list[Fact]:
     each = [f"{_name(one.model)} {', '.join(_misled_words(one.counts))}" for one in misled]
     meaning = f"Of what is stored, {'; '.join(each)}. {_MISLED_MEANING}"
     what = f"clients would {' and '.join(parts)}, without an error"
-    return [Fact("broken", what, None, "Whoever relies on what was received", meaning)]
+    return [Fact("broken", what, None, "Whoever relies on received messages", meaning)]
 
 
 def _garbled(counts: dict[str, int]) -> int:

@@ -24,48 +24,49 @@ TOLD_BY_PUBLICATIONS = frozenset({"C06", "C08", "C09", "C10", "C13", "C14", "C15
 
 _VERBS: dict[Outcome, tuple[str, str]] = {
     "lost": ("is lost", "are lost"),
-    "rescue": ("can be rebuilt though clients lose it", "can be rebuilt though clients lose them"),
+    "rescue": ("can be rebuilt although clients lose it", "can be rebuilt although clients lose them"),
     "blocking": ("can stop a consumer", "can stop a consumer"),
     "maybe_lost": ("may be lost", "may be lost"),
     "damaged": ("is damaged beyond rebuilding", "are damaged beyond rebuilding"),
-    "malformed": ("makes no sense as chunks", "make no sense as chunks"),
+    "malformed": ("has contradictory chunk fields", "have contradictory chunk fields"),
 }
 
 _MEANINGS: dict[Outcome, tuple[str, str]] = {
     "lost": ("Whoever sent it",
-        "A part of the message is in no ledger that was read. No consumer gets it and nothing here can rebuild it: "
-        "it has to be sent again."),
+        "A part of the message is not in any ledger that was read. No consumer gets it, and nothing here can rebuild "
+        "it: send it again."),
     "rescue": ("Whoever waits for it",
-        "Every byte of the message is stored, but some or all clients drop it without a word. Export it before "
+        "Every byte of the message is stored, but some or all clients drop it without an error. Export it before "
         "anyone acknowledges or trims it."),
     "blocking": ("Consumers",
-        "Some clients crash or reconnect for ever on such a message, and everything behind it waits."),
+        "On such a message some clients crash or reconnect for ever, and everything behind it waits."),
     "maybe_lost": ("Whoever sent it",
-        "The message is incomplete here, and it cannot be told whether the rest is stored elsewhere. Look in missing "
+        "The message is incomplete here, and nothing tells whether the rest is stored elsewhere. Look in missing "
         "ledgers or another cluster before you call it lost."),
     "damaged": ("Whoever sent it",
-        "No undamaged copy of every chunk is stored. Restore the object from another copy, or have it sent again."),
+        "For some chunk no undamaged copy is stored. Restore the object from another copy, or send the message again."),
     "malformed": ("Consumers",
-        "Clients disagree on chunks whose numbers make no sense: some deliver pieces, some deliver nothing more."),
+        "Clients disagree on chunks with contradictory fields: some deliver pieces, some deliver nothing more."),
     "in_flight": ("Whoever sends now",
-        "The message is incomplete at the end of the log; the rest may be on its way. Acknowledge nothing of it yet."),
+        "The message is incomplete at the end of the log; the rest may still arrive. Do not acknowledge any of "
+        "its entries yet."),
 }  # fmt: skip
 
 _MIXED_MEANING = (
-    "Some clients join chunks of two different messages and deliver the mixture without an error. Do not trust what "
-    "was received under these uuids."
+    "Some clients join chunks of two different messages and deliver the mixture without an error. Do not trust "
+    "what consumers received under these uuids."
 )
 _REJECTED_MEANING = (
-    "What it held is in no table, only its place and its first bytes. Restore the object from another copy."
+    "The tables hold only its place and its first bytes, not its content. Restore the object from another copy."
 )
-_CORRUPT_MEANING = "The stored bytes are not what was sent. Clients drop such an entry or get broken data."
+_CORRUPT_MEANING = "The stored bytes are not what the producer sent. Clients drop such an entry or get broken data."
 _UNREAD_MEANING = (
-    "What could not be read is in no table, and missing chunks may lie there. This report is not complete."
+    "No table holds what could not be read, and missing chunks may lie there. This report is not complete."
 )
 
 _CHOSEN = ("Whoever relies on this report",
-    "The audit was told to read less (--budget-bytes, --sample or --limit). What those ledgers hold is in no verdict: "
-    "missing chunks, copies and whole messages may lie there.")  # fmt: skip
+    "The audit was told to read less (--budget-bytes, --sample or --limit). No verdict covers those ledgers: missing "
+    "chunks, copies and whole messages may lie there.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def _quality_facts(quality: Sequence[QualityRow]) -> list[Fact]:
         return []
     what = f"{counted(len(failed), 'data-quality rule')} failed"
     sentences = " ".join(visible(row["sentence"]) for row in failed[:3])
-    return [Fact("broken", what, None, "Whoever relies on the tables", f"These do not hold: {sentences}")]
+    return [Fact("broken", what, None, "Whoever relies on the tables", f"These rules failed: {sentences}")]
 
 
 def _unread_facts(codes: Sequence[CodeGroup], ledgers_not_ok: int) -> list[Fact]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks_view import first_unacked
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import Command, audited, changes_of, fill, remedies
-from pulsar_backlog.report.consumers import consumer_facts, headline_of_blocked, topic_consumer_facts
+from pulsar_backlog.report.consumers import MAX_NAME, consumer_facts, headline_of_blocked, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
@@ -19,7 +20,6 @@ from pulsar_backlog.terms import Position
 
 MAX_STEPS = 6
 MAX_REMEDIES = 6
-MAX_IN_HEADLINE = 3
 MAX_HEADLINE = 1000
 """Characters of a headline that are shown: a sentence with long names."""
 
@@ -147,7 +147,7 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
         stalled = headline_of_blocked(model.acks)
-        text = ", ".join(filter(None, [stalled, unread])) if stalled else _first_broken(found, unread)
+        text = ", ".join(filter(None, [stalled, unread])) if stalled else _worst_error(model, found, unread)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
     elif grade == "odd":
@@ -160,16 +160,17 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _first_broken(found: Sequence[Fact], unread: str) -> str:
-    """The first facts, always with what was not decoded or not read, and a count of what is left out."""
+def _worst_error(model: ReportModel, found: Sequence[Fact], unread: str) -> str:
+    """The worst error, where there is one topic, and how sure; always with what was not decoded or not read."""
     broken = [f for f in found if f.kind == "broken"]
-    parts = [f.what for f in broken[:MAX_IN_HEADLINE]]
+    parts = [f"{f.what} ({f.sureness})" if f.sureness else f.what for f in broken[:1]]
     parts += [f.what for f in found if f.kind == "undecoded"]
     parts += [unread] if unread else []
-    rest = len(broken) - MAX_IN_HEADLINE
-    if rest > 0:
-        parts.append(f"and {counted(rest, 'other kind')} of error")
-    return ", ".join(parts)
+    if len(broken) > 1:
+        parts.append(f"and {counted(len(broken) - 1, 'other kind')} of error")
+    topics = {section.topic for section in model.topics if section.topic}
+    where = f"topic {visible(topics.pop(), MAX_NAME)}: " if model.counts.topics == len(topics) == 1 else ""
+    return where + ", ".join(parts)
 
 
 def _joined(found: Sequence[Fact]) -> str:

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 STATES: dict[str, str] = {
     "whole": "every chunk is stored, in order",
-    "out_of_order": "every chunk is stored, but not in order",
-    "orphan_prefix": "begins but never ends",
+    "out_of_order": "every chunk is stored, but out of order",
+    "orphan_prefix": "its first chunks are stored, its end is not",
     "headless": "its first chunk is not stored",
     "gap": "chunks in the middle are missing",
     "in_flight": "incomplete, but may still be arriving",
-    "malformed": "its chunk numbers or uuid make no sense",
+    "malformed": "its chunk numbers or uuid contradict each other",
 }
 """What a state means."""
 
@@ -19,12 +19,12 @@ STATE_ORDER = ("gap", "headless", "orphan_prefix", "malformed", "out_of_order", 
 """States as charts and tables list them, worst first."""
 
 FLAGS: dict[str, str] = {
-    "repeated_prefix": "sent again from the first chunk before it was complete",
+    "repeated_prefix": "resent from the first chunk before it was complete",
     "overlap": "some chunks stored twice before it was complete",
     "tail_residue": "later chunks stored again after it was complete",
     "prefix_residue": "first chunks stored again after it was complete",
-    "whole_duplicate": "stored completely more than once",
-    "resend_residue": "the message was sent again, and is stored whole",
+    "whole_duplicate": "stored whole more than once",
+    "resend_residue": "the message was resent and is stored whole",
     "uuid_reused": "another send carries the same uuid",
     "mixed_with_another_publication": "clients may join it with another message",
     "metadata_conflict": "its chunks contradict each other",
@@ -46,7 +46,7 @@ EXIT_CODES: dict[int, str] = {
     1: "findings at or above --fail-on",
     2: "wrong usage or configuration",
     3: "the program failed",
-    4: "incomplete: something was unreadable, or left unread as asked",
+    4: "incomplete: something could not be read, or was left unread as asked",
     99: "nothing new to do since the last audit",
 }
 

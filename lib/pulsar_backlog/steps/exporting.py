@@ -106,7 +106,7 @@ def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:
         if not row["in_one_file"] and scope.names(row["topic"]):
             raise UsageError(
                 f"ledger {row['ledger_id']} of {row['topic'] or 'an unknown topic'} lies in several files of bookies, "
-                "which an export does not read yet: choose topics of other ledgers with --topic"
+                "which an export does not read yet: choose other topics with --topic"
             )
     return {row["ledger_id"]: (row["topic"], row["data_uri"]) for row in rows}
 

@@ -45,8 +45,8 @@ def with_snapshot(options: Options) -> dict[str, object]:
     out = local_out(options.out or "")
     if out is None:
         raise UsageError(
-            f"--out {options.out} is no local folder, where the snapshot of the cluster is kept: make one with "
-            "pulsar-backlog snapshot, and name its folder with --admin"
+            f"--out {options.out} is not a local folder, and the audit keeps its snapshot of the cluster there: "
+            "make one with pulsar-backlog snapshot, and name its folder with --admin"
         )
     folder = out / _FOLDER / _BEGIN
     with claimed(options.out, "pulsar-backlog audit"):
@@ -76,7 +76,7 @@ def findings_of_end(options: Options) -> list[Finding]:
     try:
         _take(live, options.topic or ("*",), end)
     except (SourceError, UsageError) as error:
-        words = f"The cluster could not be asked again when its entries were read: {error}"
+        words = f"The cluster could not be asked again after its entries were read: {error}"
         return [Finding("S02", "live", words, incomplete=True)]
     return list(_moved(read_cluster_state(begin, {}), read_cluster_state(end, {})))
 
@@ -104,7 +104,7 @@ def _moved(begin: ClusterState, end: ClusterState) -> Iterator[Finding]:
     changes = {topic: _change(before, end.topics.get(topic)) for topic, before in begin.topics.items()}
     said = [f"{topic}: {words}" for topic, words in changes.items() if words]
     if said:
-        words = f"Topics that moved while they were read: {len(said)}."
+        words = f"Topics that changed while they were read: {len(said)}."
         yield Finding("S41", "live", words, count=len(said), evidence=tuple(said[:MAX_EVIDENCE]))
 
 

@@ -19,9 +19,9 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         bad = frozenset(code for code, kind in CATALOGUE.items() if kind.severity in wanted)
         codes = codes & bad if codes else bad
     if options.severity is not None and not codes:
-        raise UsageError(f"--code and --severity {options.severity}: no such code is that severe")
+        raise UsageError(f"--code and --severity {options.severity}: no such code has that severity")
     if options.as_stored and options.republish_to == "file":
-        raise UsageError("--as-stored publishes, and --republish-to file does not: give one of them")
+        raise UsageError("--as-stored publishes and --republish-to file does not: give only one of them")
     return Choices(
         republish_to=options.republish_to or "same",
         accept_unsure=options.accept_unsure,

@@ -73,8 +73,8 @@ def check_room(folder: Path, option: str) -> None:
     free = shutil.disk_usage(folder).free
     if free < MIN_FREE_BYTES:
         raise UsageError(
-            f"the disk of {folder} has only {free / 1e6:,.0f} MB left, and {MIN_FREE_BYTES / 1e6:,.0f} MB is the least "
-            f"to begin with: make room, or choose another {option}"
+            f"the disk of {folder} has only {free / 1e6:,.0f} MB left, and {MIN_FREE_BYTES / 1e6:,.0f} MB is the "
+            f"least that a run needs: make room, or choose another {option}"
         )
 
 
@@ -112,7 +112,7 @@ def _refusal(option: str, folder: Path, part: Path, error: OSError) -> str:
     nearest = next(path for path in (part, *part.parents) if _is_there(path))
     remedy = f"choose another {option}"
     if error.errno in (errno.EEXIST, errno.ENOTDIR):
-        words = f"{nearest} is a file, and a folder is needed there"
+        words = f"{nearest} is a file, but a folder is needed there"
     elif error.errno == errno.EROFS:
         words = f"{nearest} lies on a read-only file system"
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -141,7 +141,7 @@ def _lock(descriptor: int, folder: Path, option: str) -> None:
             f"{folder} is being written to by another run{holder}: wait until it ends, or choose another {option}"
         ) from None
     except OSError as error:  # some network file systems
-        words = f"{folder}: its file system has no locks ({error.strerror}): see to it that no other run writes there"
+        words = f"{folder}: its file system has no locks ({error.strerror}): make sure that no other run writes there"
         sys.stderr.write(f"{words}\n")
 
 

@@ -84,8 +84,8 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
     chain = list(_chain(error))
     if any(isinstance(one, CommitConflictError) or type(one).__module__.startswith(_CONFLICTS) for one in chain):
         return (
-            f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta took only what came "
-            "first: wait until the other ends, then start this command again"
+            f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta accepted only "
+            "the first write: wait until the other run ends, then start this command again"
         )
     if any(sign in _words(one) for one in chain for sign in _FULL):
         return (

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pulsar_backlog.storage.views import named_in, views
 from pulsar_backlog.tables import TABLES
 
-ONLY_QUERIES = "one query is answered (SELECT ...): sql changes nothing"
+ONLY_QUERIES = "sql answers one query (SELECT ...) and changes nothing"
 NEAREST = 3
 _CUTOFF = 0.5
 

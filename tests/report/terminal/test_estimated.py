@@ -35,8 +35,8 @@ def test_a_lower_bound_and_no_measurement() -> None:
     said = estimated(replace(FOUND, unreadable=2, seconds=None, cost=None, copies=900_000,
                              measured=Measured(0, 0, 0, 0.0, 0.1, None)))  # fmt: skip
     assert "An audit reads at least 5.0 TiB" in said
-    assert "cannot be said" in said
-    assert "2 parts of it could not be listed, and may hold more." in said
+    assert "is unknown" in said
+    assert "2 parts of the source could not be listed and may hold more." in said
     assert "Nothing could be measured." in said
     assert "requests" not in said and "further" not in said
 

@@ -27,9 +27,9 @@ def printed(summary: ExportSummary, terminal: bool) -> list[str]:
         (ExportSummary(3, 2, 10, "files", "/to/", LEFT_OUT),
          ["3 messages exported, 2 of them verified (10 B): /to/messages.jsonl and /to/payloads",
           "  X01  Chunked messages that were not exported because they are not whole: 1,200",
-          "Rows that are not verified say why in `reason`; acknowledge nothing of them because of this export."]),
+          "Rows that are not verified say why in `reason`; do not acknowledge their entries because of this export."]),
         (ExportSummary(0, 0, 0, "parquet", "/to", {}),
-         ["No message was exported: none that is whole is within the filters."]),
+         ["No message was exported: no whole message matches the filters."]),
     ],
 )  # fmt: skip
 def test_the_first_line_says_what_is_there_and_where(summary: ExportSummary, lines: list[str]) -> None:

@@ -45,10 +45,10 @@ def test_summary_of_the_lab() -> None:
         "The joined payload of message bz-0 is not ZSTD. [persistent://lab/s3/brk2-bad-zstd]",
         "Next (subscription billing):",
         "  pulsar-backlog export demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd",
-        "    Changes nothing on the cluster: it writes a plan, and names the command that applies it.",
+        "    Changes nothing on the cluster: it writes a plan and names the command that applies it.",
         "Report: demo-out/report.html   Tables: demo-out/tables",
         "Read: 12 ledger copies of 10 topics, 804 entries, 19.8 MiB, in 41.2 s",
-        "Exit code 4: incomplete: something was unreadable, or left unread as asked",
+        "Exit code 4: incomplete: something could not be read, or was left unread as asked",
     ):
         assert words in text, words
     assert len(re.findall(r"^  (?:error|warning) [CES]\d\d ", text, re.M)) == 8

@@ -39,7 +39,7 @@ def parse_model(text: str) -> ClientSettings:
     name, _, rest = text.partition(":")
     profiles = {profile: profile for profile in get_args(Profile)} | CURRENT
     if name not in profiles:
-        raise ValueError(f"{name!r} is no client: there is {', '.join(sorted(profiles))}")
+        raise ValueError(f"{name!r} is not a client: choose one of {', '.join(sorted(profiles))}")
     settings = ClientSettings(profiles[name])
     for part in filter(None, rest.split(",")):
         settings = replace(settings, **_setting(part))
@@ -52,7 +52,7 @@ def _setting(part: str) -> dict[str, Any]:
         return _FLAGS[key]
     if not given or key not in _VALUES:
         known = ", ".join([*_FLAGS, *(f"{name}=" for name in _VALUES)])
-        raise ValueError(f"{part!r} is no setting: there is {known}")
+        raise ValueError(f"{part!r} is not a setting: choose one of {known}")
     field, read = _VALUES[key]
     try:
         return {field: read(value)}

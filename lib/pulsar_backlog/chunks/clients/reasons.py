@@ -12,15 +12,15 @@ SEEN_PROFILES: frozenset[Profile] = frozenset({"J-NEW", "C-OLD", "G-NEW"})
 """Profiles whose every row was compared with real runs; the others follow from the clients' code."""
 
 _WORDS: dict[AckReason | HoleReason, str] = {
-    "restarted": "its first chunk came again, so the chunks before were acknowledged",
-    "duplicate": "a repeated chunk was acknowledged",
+    "restarted": "its first chunk came again, so the client acknowledged the chunks before",
+    "duplicate": "the client acknowledged a repeated chunk",
     "too_old": "an unusable chunk older than the expiry was acknowledged",
     "evicted": "more messages were open than the client keeps, and this was the oldest",
     "incomplete": "auto-ack acknowledged an unusable chunk",
-    "expired": "its chunks were acknowledged when they expired",
+    "expired": "the client acknowledged its chunks when they expired",
     "undecodable": "its payload does not decompress as the metadata says",
-    "damaged": "a chunk with a wrong checksum, or without one, was acknowledged and skipped",
-    "headless": "chunks came without a beginning",
+    "damaged": "the client acknowledged and skipped a chunk with a wrong checksum or none",
+    "headless": "chunks came without their first chunk",
     "gap": "a chunk came too early",
     "out_of_place": "a chunk came again, and the client dropped the message",
     "given_up": "the client dropped the chunks it had",
@@ -33,7 +33,7 @@ _DAMAGE: dict[DamageKind, str] = {
     "process_death": "the client's process dies here",
     "panic": "the client panics here",
     "query_failure": "the query fails here",
-    "permit_stall": "the client gets nothing more, for it kept too many permits",
+    "permit_stall": "the client gets nothing more, because it kept too many permits",
     "dispatch_stall": "the broker dispatches nothing more on this Shared subscription",
 }
 _OF_TIME: frozenset[AckReason | HoleReason] = frozenset({"too_old", "expired", "evicted"})
@@ -50,7 +50,9 @@ def why(account: Account, word: OutcomeWord, damage: Damage | None) -> str:
     if word == "mixed":
         parts.insert(0, "the client joined chunks of different publications under one uuid")
     if account.wrong:
-        parts.insert(0, "the application gets a part of the message, or more than it, for sizes or counts are wrong")
+        parts.insert(
+            0, "the application gets a part of the message, or more than it, because sizes or counts are wrong"
+        )
     if word == "delivered_again":
         parts.insert(0, "it is stored whole more than once, and clients do not remember what they delivered")
     if account.unknown:

@@ -14,7 +14,7 @@ COUNTED = {
     "C03": "Chunked messages with overlapping chunks (some stored twice before they were complete)",
     "C04": "Whole chunked messages followed by a rest of themselves",
     "C05": "Chunked messages that are stored whole more than once",
-    "C06": "Chunked messages that begin but never end",
+    "C06": "Chunked messages without their end",
     "C07": "Chunked messages that may still be arriving",
     "C08": "Chunked messages without their first chunk",
     "C09": "Chunked messages with chunks missing in the middle",
@@ -23,10 +23,10 @@ COUNTED = {
     "C12": "Chunked messages whose uuid other sends use as well",
     "C13": "Chunked messages whose sizes or counts contradict their bytes",
     "C14": "Chunked messages that cannot be decompressed",
-    "C15": "Chunked messages with chunk fields that make no sense",
+    "C15": "Chunked messages with contradictory chunk fields",
     "C16": "Chunked messages of which deduplication dropped chunks",
     "C17": "Whole chunked messages followed by their own beginning",
-    "C18": "Chunked messages that ended in another order than their producer numbered them",
+    "C18": "Chunked messages that were completed in another order than their producer numbered them",
     "C22": "Chunked messages that lie in more than one ledger",
     "C27": "Chunked messages that end the topic and are never delivered",
     "C30": "Chunked messages that a transaction hides",
@@ -35,7 +35,7 @@ COUNTED = {
     "C34": "Chunked messages with a damaged chunk",
     "C35": "Chunked messages of which two copies of a chunk differ",
     "C36": "Chunked messages that are cut unevenly or hold an empty chunk",
-    "C37": "Beginnings of chunked messages that were sent again and are stored whole",
+    "C37": "First chunks of chunked messages that were resent and are stored whole",
 }
 
 

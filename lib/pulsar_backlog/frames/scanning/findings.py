@@ -17,7 +17,7 @@ from pulsar_backlog.ledgers.values import PlannedCopy
 
 _READ = "read from the stored bytes"
 _COUNTED = {
-    "E01": "Entries whose bytes do not agree with their checksum",
+    "E01": "Entries whose bytes do not match their checksum",
     "E03": "Entries with metadata fields this version does not know",
     "E04": "Entries with times outside the years 1970 to 9999",
     "E05": "Entries without a checksum",
@@ -83,7 +83,7 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
     short = f.col("expected_bytes") - f.col("entry_bytes")
     whole = f.col("complete")
     promised = "%d of %d entries that the ledger metadata promises are not in the data object."
-    around = "%d faults in what lies around entries: headers, blocks, records, sync markers, padding."
+    around = "%d faults in the bytes around entries: headers, blocks, records, sync markers, padding."
     cases = (
         ("E02", f.col("rejected") > 0, f.col("rejected"), "entry_evidence",
          f.format_string("%d of %d entries could not be decoded.", "rejected", "frames")),
@@ -94,7 +94,7 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
         ("S14", whole & (missing == 0) & (short != 0), f.lit(1), None,
          f.format_string("The entries hold %d bytes; the metadata records %d.", "entry_bytes", "expected_bytes")),
         ("S40", f.col("hidden") > 0, f.col("hidden"), "hidden_evidence",
-         f.format_string("%d entries that the broker confirmed and keeps from every consumer.", "hidden")),
+         f.format_string("%d entries that the broker confirmed and hides from every consumer.", "hidden")),
         ("S02", ~whole, f.col("unreadable_units"), None,
          f.format_string("%d of %d parts of the data object could not be read.", "unreadable_units", "units")),
     )  # fmt: skip

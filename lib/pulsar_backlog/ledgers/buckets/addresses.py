@@ -55,7 +55,7 @@ def bucket_of(source: str, endpoint: str | None, access: Access, writes: bool = 
     name, at, host = name.partition("@")
     is_account = bool(_AZURE_HOST.fullmatch(host)) if scheme == "abfss" else not at
     if not name or not is_account:
-        raise UsageError(f"{source!r} names no bucket; write {FORMS}, with /PREFIX if you like")
+        raise UsageError(f"{source!r} names no bucket; write {FORMS}, with /PREFIX if you want")
     _check_endpoint(endpoint)
     cloud: Cloud
     if scheme == "s3":

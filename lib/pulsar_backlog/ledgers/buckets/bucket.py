@@ -48,7 +48,7 @@ _SENTENCES = {
     "unconnected": "the store does not answer",
     "slow": "the store does not answer in time",
     "cut": "the store's answers end early",
-    "throttled": "the store asks for fewer requests, however long it is waited",
+    "throttled": "the store asks for fewer requests, even after long waits",
 }
 _KINDS = {"Connect": "unconnected", "Timeout": "slow", "Interrupted": "cut", "Request": "cut"}
 """By the word of obstore's own classification of HTTP errors."""

@@ -73,7 +73,8 @@ class LivePlace:
         """Ledgers with confirmed entries, as the snapshot says."""
         if self._live.snapshot is None:
             raise UsageError(
-                f"{self._live.service_url}: say what its topics hold: make a snapshot with pulsar-backlog snapshot, "
+                f"{self._live.service_url}: the audit must know what its topics hold: make a snapshot with "
+                "pulsar-backlog snapshot, "
                 "and name its folder with --admin"
             )
         for entry in saved_entries(Path(self._live.snapshot)):

@@ -16,14 +16,14 @@ MAX_EXAMPLES = 20
 """Keys of one kind that are told one by one."""
 
 _WORDS = {
-    "agrees": "as compaction makes them of the log",
-    "cut": "their last message is chunked, and compaction kept its last chunk alone: no client can read it",
-    "lost": "in the log, and not in the compacted ledger",
+    "agrees": "exactly what compaction makes of the log",
+    "cut": "their last message is chunked, and compaction kept only its last chunk: no client can read it",
+    "lost": "in the log, but not in the compacted ledger",
     "stale": "the log has a newer message before the horizon",
-    "kept_deleted": "deleted in the log before the horizon, and still in the compacted ledger",
-    "beyond_log": "from before the log that is here: trimmed, or not copied; nothing to compare",
-    "maybe_deleted": "not in the compacted ledger; deleted in the log behind its end, maybe before the horizon",
-    "unknown_to_log": "in the compacted ledger, where the log that is here has no such message",
+    "kept_deleted": "deleted in the log before the horizon, but still in the compacted ledger",
+    "beyond_log": "older than the log that is here: trimmed, or not copied; nothing to compare",
+    "maybe_deleted": "not in the compacted ledger; deleted in the log behind its end, perhaps before the horizon",
+    "unknown_to_log": "in the compacted ledger, but the log that is here has no such message",
 }
 WRONG = ("lost", "stale", "kept_deleted", "unknown_to_log")
 """Kinds that compaction does not make."""
@@ -104,7 +104,7 @@ def _lines(summary: CompactedSummary) -> Iterator[str]:
     wrong = sum(summary.counts.get(kind, 0) for kind in WRONG)
     cut = summary.counts.get("cut", 0)
     if wrong:
-        yield f"{wrong:,} of {counted(keys, 'key')} are not what compaction makes of the log that is here."
+        yield f"{wrong:,} of {counted(keys, 'key')} differ from what compaction makes of the log that is here."
     elif cut:
         yield f"Readers of the compacted topic miss {cut:,} of {counted(keys, 'key')}: their messages are chunked."
     else:
@@ -112,7 +112,7 @@ def _lines(summary: CompactedSummary) -> Iterator[str]:
     yield f"Topic: {visible(summary.topic)}"
     yield _of_ledger(summary)
     ledger, entry = summary.horizon
-    sure = "by the cursor __compaction" if summary.horizon_known else "where the compacted ledger ends; maybe further"
+    sure = "by the cursor __compaction" if summary.horizon_known else "where the compacted ledger ends; perhaps further"
     yield f"Compacted up to {ledger}:{entry} ({sure}), {counted(summary.log_entries, 'entry')} of the log."
     for kind, count in sorted(summary.counts.items(), key=lambda item: -item[1]):
         yield f"{count:>10,}  {kind:<15} {_WORDS.get(kind, '')}"
@@ -121,10 +121,13 @@ def _lines(summary: CompactedSummary) -> Iterator[str]:
     for fault in summary.faults:
         yield f"The dump is damaged: {fault}"
     if summary.unreadable or summary.damaged:
-        said = f"{counted(summary.unreadable, 'entry')} tell no key, and of {summary.damaged:,} the checksum is wrong"
-        yield f"{said}: what is said of their keys is not certain."
+        said = (
+            f"{counted(summary.unreadable, 'entry')} without a readable key, {summary.damaged:,} with a wrong checksum"
+        )
+        yield f"{said}: statements about their keys are not certain."
     if summary.gaps:
-        yield f"{counted(summary.gaps, 'ledger')} of the log before the horizon are not here: stale keys may be more."
+        missing = counted(summary.gaps, "ledger")
+        yield f"{missing} of the log before the horizon are not here: there may be more stale keys."
 
 
 def _of_ledger(summary: CompactedSummary) -> str:

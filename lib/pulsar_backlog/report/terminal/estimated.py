@@ -86,7 +86,7 @@ def print_estimate(found: Estimate, source: str, console: Console) -> None:
 def _lines(found: Estimate) -> list[Text | str]:
     least = "at least " if found.unreadable else ""
     size = byte_size(found.data_bytes)
-    took = "cannot be said: nothing of the sample could be read"
+    took = "is unknown: nothing of the sample could be read"
     if found.seconds is not None:
         minutes = duration(round(found.seconds * 1000))
         took = f"takes about {minutes} with {counted(found.processes, 'process')} such as this"
@@ -99,7 +99,7 @@ def _lines(found: Estimate) -> list[Text | str]:
     others = f"{found.other_objects:,} are none of a ledger that is read"
     said.append(f"The source holds {least}{counted(found.objects, 'object')}: {others}.")
     if found.unreadable:
-        said.append(f"{counted(found.unreadable, 'part')} of it could not be listed, and may hold more.")
+        said.append(f"{counted(found.unreadable, 'part')} of the source could not be listed and may hold more.")
     extra = found.copies - found.ledgers
     if extra > 0:
         said.append(f"{counted(extra, 'further copy', 'further copies')} of ledgers: looked at, not scanned.")

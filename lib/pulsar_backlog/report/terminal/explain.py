@@ -163,7 +163,7 @@ def print_explain(model: ExplainModel, console: Console) -> None:
         _named(console, "Subscriptions", model.subscriptions or none, model.show_values)
     if not model.show_values:
         console.print()
-        _line(console, Text("Payload, keys and property values are withheld; --show-values shows them.", style="dim"))
+        _line(console, Text("Payload, keys and property values are hidden; --show-values shows them.", style="dim"))
 
 
 def _line(console: Console, text: Text) -> None:

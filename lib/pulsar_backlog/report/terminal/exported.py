@@ -49,7 +49,7 @@ def print_export(summary: ExportSummary, console: Console) -> None:
 def _lines(summary: ExportSummary) -> Iterator[str]:
     where = visible(_WHERE[summary.form].format(summary.place.rstrip("/")))
     if not summary.messages:
-        yield "No message was exported: none that is whole is within the filters."
+        yield "No message was exported: no whole message matches the filters."
     else:
         size = byte_size(summary.payload_bytes)
         exported = f"{counted(summary.messages, 'message')} exported"
@@ -57,4 +57,4 @@ def _lines(summary: ExportSummary) -> Iterator[str]:
     for code, (sentence, count) in sorted(summary.findings.items()):
         yield f"  {code}  {sentence}: {count:,}"
     if summary.verified < summary.messages:
-        yield "Rows that are not verified say why in `reason`; acknowledge nothing of them because of this export."
+        yield "Rows that are not verified say why in `reason`; do not acknowledge their entries because of this export."

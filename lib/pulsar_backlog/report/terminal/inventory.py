@@ -18,21 +18,21 @@ _WORDS = {
     "current": "the broker reads these",
     "leftover": "other attempts of ledgers whose current copy is here",
     "trimmed": "ledgers that the broker has deleted",
-    "rescue": "other attempts, and the broker's own copy is not here or not whole",
-    "doubtful": "other attempts that may be, or become, what the broker reads",
+    "rescue": "other attempts, where the broker's own copy is not here or not whole",
+    "doubtful": "other attempts that the broker may read, now or later",
     "unfinished": "attempts that the broker does not call complete",
-    "unlisted": "ledgers that their topic's list passes over",
-    "newer": "ledgers that may have come after the metadata were saved",
+    "unlisted": "ledgers that their topic's list skips",
+    "newer": "ledgers that may be newer than the saved metadata",
     "unknown_topic": "ledgers of topics that the saved metadata do not know",
     "other_cluster": "another Pulsar cluster wrote these",
     "undecided": "nothing tells",
-    "missing": "the broker reads these, and they are not here",
+    "missing": "the broker reads these, but they are not here",
     "not_offloaded": "in BookKeeper",
-    "bookkeeper": "in files of bookies, which are BookKeeper's own",
+    "bookkeeper": "in files of bookies, which belong to BookKeeper",
     "compacted": "compacted views of topics, in BookKeeper",
 }
 _STAYS = {
-    "owner": "kept: nothing in them names their cluster (--sole-owner says that no other one stores here)",
+    "owner": "kept: nothing in them names their cluster (--sole-owner says that no other cluster stores here)",
     "scan": "kept: the copy that the broker reads was not scanned, or is not whole (audit first)",
 }
 
@@ -88,7 +88,7 @@ def _lines(summary: InventorySummary) -> Iterator[str]:
     if free:
         yield f"{copies} in {where} ({byte_size(size)}, {cost:,.2f} a month) are needed by no broker."
     else:
-        yield f"Nothing in {where} can be called needless."
+        yield f"For nothing in {where} can be said that no broker needs it."
     yield f"Listed {summary.listed} UTC; {summary.price_per_gib_month:g} a GiB and month."
     for line in summary.lines:
         words = _WORDS.get(line.verdict, "")
@@ -105,8 +105,8 @@ def _list_lines(summary: InventorySummary) -> Iterator[str]:
     names = f"{counted(summary.listed_objects, 'object')} and {counted(summary.listed_uploads, 'unfinished upload')}"
     yield f"{names} on the lists in {visible(summary.list_folder)}. Nothing was deleted."
     if summary.left_out:
-        yield f"{counted(summary.left_out, 'name')} cannot be spelled in such a list and were left out."
+        yield f"{counted(summary.left_out, 'name')} cannot be written in such a list and were left out."
     if summary.commands:
-        yield "To delete them, after looking at the lists:"
+        yield "To delete them, after you have checked the lists:"
     for command in summary.commands:
         yield f"  {visible_lines(command)}"

@@ -84,7 +84,7 @@ def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | N
     before, clock = side["before"], side["clock"]
     whose = "the producers' clocks" if clock == "publish" else "the broker's clock"
     if row is None:
-        end = f"by {whose} everything stored is before it" if before else f"no entry has a time by {whose}"
+        end = f"by {whose}, everything stored is before it" if before else f"no entry has a time by {whose}"
         return Located(asked, side["cluster"], side["topic"], None, None, None, end, clock=clock)
     found = located_entry(asked, row)
     notes = [found.words] if found.position != found.seek else []
@@ -107,12 +107,13 @@ def doubts_about_id(wanted: MessageId, row: Mapping[str, Any]) -> Iterator[str]:
         held = row["num_messages_in_batch"] or 1
         yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {held}"
     if not _partition_can_be(wanted, row):
-        yield f"the id names partition {wanted.partition}, but the ledger is of this topic: is it another cluster's id?"
+        named = f"the id names partition {wanted.partition}"
+        yield f"{named}, but the ledger belongs to this topic: is it another cluster's id?"
     seek = (row["seek_ledger_id"], row["seek_entry_id"])
     if wanted.first_chunk is not None and wanted.first_chunk != seek:
-        yield f"the id names {wanted.first_chunk[0]}:{wanted.first_chunk[1]} as the first chunk, which is not so here"
+        yield f"the id names {wanted.first_chunk[0]}:{wanted.first_chunk[1]} as the first chunk, which it is not here"
     if row["state"] is not None and wanted.first_chunk is None and seek != (wanted.ledger_id, wanted.entry_id):
-        yield "clients that are given this id begin in mid-message and skip it: use the position to seek"
+        yield "clients that seek to this id begin in mid-message and skip the message: seek to the position instead"
 
 
 def _partition_can_be(wanted: MessageId, row: Mapping[str, Any]) -> bool:
@@ -147,7 +148,7 @@ def _lines(one: Located) -> Iterator[str]:
 def _words(row: Mapping[str, Any]) -> str:
     place = _place(row, "")
     if row["marker_type"] is not None:
-        return f"{place} is a marker that the broker wrote for itself, not a message"
+        return f"{place} is a marker that the broker wrote for its own use, not a message"
     if row["state"] is not None:
         of_it = f"chunk {row['chunk_id']} of {row['num_chunks']}, counted from 0"
         headless = row["state"] == "headless" and not row["is_mixed"]
@@ -161,15 +162,15 @@ def _words(row: Mapping[str, Any]) -> str:
 def _warnings(row: Mapping[str, Any]) -> Iterator[str]:
     state = row["state"]
     if row["is_further_copy"]:
-        yield "it is stored whole before this too: clients deliver each copy"
+        yield "it is also stored whole before this: clients deliver each copy"
     if row["is_mixed"]:
-        yield f"clients join chunks of two publications here and deliver the mixture from {_place(row, 'seek_')} on"
+        yield f"here clients join chunks of two publications and deliver the mixture from {_place(row, 'seek_')} on"
     elif state in INCOMPLETE:
         yield f"the message is not whole ({state}, {row['sureness']}): no client delivers it"
     elif state == "in_flight":
         yield "the message may still be arriving"
     elif state == "out_of_order":
-        yield "its chunks are stored out of order: no client delivers it, rebuild it from chunk_manifests"
+        yield "its chunks are stored out of order: no client delivers it; rebuild it from chunk_manifests"
 
 
 def _message_id(row: Mapping[str, Any]) -> str | None:

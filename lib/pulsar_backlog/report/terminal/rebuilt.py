@@ -83,14 +83,14 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
         console.print(f"Not known: {visible(words, MAX_SENTENCE)}.")
     if made.kind == "filesystem":
         console.print(
-            "It belongs beside the file data of the ledger, as index; remove an older .index.crc there, which would "
-            "not fit it."
+            "Put it beside the ledger's file data, as index; remove an older .index.crc there, which would not "
+            "match it."
         )
     elif made.upload is None:
         pairs = " ".join(f"{name}={value}" for name, value in sorted(made.object_metadata.items()))
         console.print(
-            "In a bucket it belongs beside the data object, under this name and with this user metadata, without which "
-            f"a broker refuses it: {visible(pairs, MAX_SENTENCE)}",
+            "In a bucket, put it beside the data object, under this name and with this user metadata; without "
+            f"them a broker refuses it: {visible(pairs, MAX_SENTENCE)}",
             soft_wrap=True,
         )
     else:
