@@ -59,7 +59,7 @@ def ask(url: str, access: Access = QUICK, waited: list[float] | None = None) -> 
         (Answer(200, b'["a", "b'), None, "not whole JSON at character 6 of 8 bytes", 1),
         (Answer(200, b'["a"', length=100), None, "the connection broke", 4),
         (Answer(200, b""), None, "not whole JSON", 1),
-        (Answer(200, b"{}"), None, "answered JSON that is no list", 1),
+        (Answer(200, b"{}"), None, "answered JSON that is not a list", 1),
         (Answer(200, b"[" * 100_000), None, "not whole JSON", 1),  # nested without end
         (Answer(500, b"\x1b[31m\xff\n" * 999), None, "status 500; it said '\\x1b[31m", 4),  # cannot steer a terminal
     ],
@@ -111,7 +111,7 @@ FAR = "http://192.0.2.1:8080"  # RFC 5737: nobody's
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("https://192.0.2.1:8443", "redirects to host '192.0.2.1', and the token goes to no host that you did not"),
+        ("https://192.0.2.1:8443", "redirects to host '192.0.2.1', and the token goes only to hosts that you"),
         (FAR, "redirects to host '192.0.2.1'"),
         ("ftp://127.0.0.1:1", "is not the address of a web service"),
         ("http://me:word@127.0.0.1:1", "is not the address of a web service"),

@@ -43,6 +43,30 @@ def test_rooms_exist(document: Path) -> None:
     assert [name for name in named if not ends_one_of(name, FOLDERS)] == []
 
 
+def found_by_newcomers() -> list[tuple[list[str], list[str]]]:
+    """Files and names of each row of the table that leads newcomers."""
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("## Where do I find\n")[2].partition("\n## ")[0]
+    rows = [line.strip("|").split(" | ") for line in table.splitlines() if line.startswith("| ") and "`" in line]
+    return [(re.findall(r"`([\w/]+\.py)`", row[-2]), re.findall(r"`(\w+)`", row[-1])) for row in rows]
+
+
+@pytest.mark.parametrize(("files", "names"), found_by_newcomers(), ids="-".join)
+def test_newcomers_find_it_in_two_steps(files: list[str], names: list[str]) -> None:
+    """The table names the module, and the module defines the name."""
+    text = "\n".join((ROOT / "lib" / "pulsar_backlog" / file).read_text() for file in files)
+    assert names
+    assert [name for name in names if not re.search(rf"^(class |def )?{name}\b[ (:=]", text, re.MULTILINE)] == []
+
+
+def test_the_table_for_newcomers_is_read() -> None:
+    assert len(found_by_newcomers()) >= 9
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs/decisions").glob("0*.md")), ids=lambda path: path.stem)
+def test_a_decision_says_when_and_whether_it_holds(path: Path) -> None:
+    assert re.match(r"\*20\d\d-\d\d-\d\d · \w+", path.read_text().splitlines()[2])
+
+
 def modules_of(dotted: str) -> list[str]:
     """Modules of the package that a document may mean by the end of their name."""
     ends = (f"/{dotted.replace('.', '/')}.py", f"/{dotted.replace('.', '/')}/__init__.py")

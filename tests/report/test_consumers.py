@@ -129,7 +129,9 @@ def test_clients_that_stop_or_mislead_are_told_instead_of_their_codes() -> None:
     model = replace(clean(), findings=tuple(rows), finding_totals=totals(rows))
     assert any("C41" in fact.what for fact in judge(model).facts)
     told = judge(replace(model, clients=model_sums(TOPIC)))
-    assert told.headline == (f"Topic {TOPIC}: java clients stop on 1 topic (certain), and 1 other kind of error.")
+    assert told.headline == (
+        "Topic persistent://lab/s3/multi-chunk: java clients stop on 1 topic (certain), and 1 other kind of error."
+    )
     assert "java loses its connection" in told.facts[0].meaning
     assert f"at 13:3 of {TOPIC}" in told.facts[0].meaning
 

@@ -144,7 +144,9 @@ class AdminHttp:
         if not self._access.follows(url, target):
             host = urlsplit(target).hostname
             raise AdminError(
-                url, "failed", f"redirects to host {host!r}, and the token goes only to hosts that you name: if that is a broker of this cluster, add --broker-host {host}",
+                url, "failed",
+                f"redirects to host {host!r}, and the token goes only to hosts that you name: "
+                f"if that is a broker of this cluster, add --broker-host {host}",
             )  # fmt: skip
         if against := self._access.against_token(target):
             raise AdminError(url, "failed", f"redirects to {target}: {against}")

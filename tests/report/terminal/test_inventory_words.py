@@ -27,9 +27,9 @@ def test_verdict_first() -> None:
     assert any("--sole-owner" in line for line in rest)
     assert any("not here or not whole" in line for line in rest)
     assert "4 objects and 0 unfinished uploads on the lists in /l. Nothing was deleted." in rest
-    assert "1 name cannot be spelled" in said
+    assert "1 name cannot be written" in said
     assert rest[-1] == "  rm it"
 
 
 def test_nothing_needless() -> None:
-    assert shown(InventorySummary("/x", "t", 1, [])).startswith("Nothing in /x can be called needless.")
+    assert shown(InventorySummary("/x", "t", 1, [])).startswith("Nothing in /x is known to be unneeded.")

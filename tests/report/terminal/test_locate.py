@@ -38,7 +38,7 @@ THIRD = "22:3 is chunk 3 of 4, counted from 0"
     [
         ({}, "22:3 is a message", None, 0),
         ({"num_messages_in_batch": 7}, "22:3 is a batch of 7 messages", None, 0),
-        ({"marker_type": 21}, "22:3 is a marker that the broker wrote for itself, not a message", None, 0),
+        ({"marker_type": 21}, "22:3 is a marker that the broker wrote for its own use, not a message", None, 0),
         (CHUNK, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 0),
         (CHUNK | {"is_further_copy": True}, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 1),
         (CHUNK | {"state": "orphan_prefix"}, f"{THIRD}; its message begins at 22:0", "22:0;22:3", 1),

@@ -88,7 +88,7 @@ def _lines(summary: InventorySummary) -> Iterator[str]:
     if free:
         yield f"{copies} in {where} ({byte_size(size)}, {cost:,.2f} a month) are needed by no broker."
     else:
-        yield f"For nothing in {where} can be said that no broker needs it."
+        yield f"Nothing in {where} is known to be unneeded."
     yield f"Listed {summary.listed} UTC; {summary.price_per_gib_month:g} a GiB and month."
     for line in summary.lines:
         words = _WORDS.get(line.verdict, "")
