@@ -19,6 +19,7 @@ from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.rebuild_index import rebuild_index
+from pulsar_backlog.commands.rebuild_topic import rebuild_topic
 from pulsar_backlog.commands.repair import repair
 from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
@@ -30,7 +31,7 @@ from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
     audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
-    doctor, completion,
+    rebuild_topic, doctor, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -23,7 +23,18 @@ PLACES = {
 """What the pages' names stand for in the bundled backlog."""
 ANSWERS = ("explain", "sql", "locate", "doctor")
 """Commands that are run: they take a second, and start no JVM."""
-STARTED = {"audit", "run", "export", "snapshot", "repair", "estimate", "rebuild-index", "compacted", "inventory"}
+STARTED = {
+    "audit",
+    "run",
+    "export",
+    "snapshot",
+    "repair",
+    "estimate",
+    "rebuild-index",
+    "rebuild-topic",
+    "compacted",
+    "inventory",
+}
 """Commands that are only parsed here: they need Spark, a bucket or what a broker wrote, and have tests of their own."""
 
 

@@ -22,7 +22,7 @@ from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand, CommandPr
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 _NUMBER = 1
-_BEYOND_BYTES = 9 * 1024
+BEYOND_BYTES = 9 * 1024
 """By how much an entry may exceed the largest message: brokers and bookies take 10 KiB more, their heads included."""
 
 _CHUNK_ROOM_BYTES = 100
@@ -75,7 +75,7 @@ class Producer:
         Raises:
             ClientError: one is larger than the broker takes; nothing was sent.
         """
-        room = self.connection.max_message_bytes + _BEYOND_BYTES
+        room = self.connection.max_message_bytes + BEYOND_BYTES
         if any(head.ByteSize() + len(part) > room for head, part in entries):
             raise ClientError(
                 self.topic,

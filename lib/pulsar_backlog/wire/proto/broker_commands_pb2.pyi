@@ -12,10 +12,17 @@ class ServerError(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AuthenticationError: _ClassVar[ServerError]
     AuthorizationError: _ClassVar[ServerError]
     TopicNotFound: _ClassVar[ServerError]
+
+class ProducerAccessMode(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    Shared: _ClassVar[ProducerAccessMode]
+    Exclusive: _ClassVar[ProducerAccessMode]
 UnknownError: ServerError
 AuthenticationError: ServerError
 AuthorizationError: ServerError
 TopicNotFound: ServerError
+Shared: ProducerAccessMode
+Exclusive: ProducerAccessMode
 
 class MessageIdData(_message.Message):
     __slots__ = ("ledgerId", "entryId")
@@ -156,20 +163,24 @@ class CommandGetLastMessageIdResponse(_message.Message):
     def __init__(self, last_message_id: _Optional[_Union[MessageIdData, _Mapping]] = ..., request_id: _Optional[int] = ...) -> None: ...
 
 class CommandProducer(_message.Message):
-    __slots__ = ("topic", "producer_id", "request_id", "producer_name", "encrypted", "user_provided_producer_name")
+    __slots__ = ("topic", "producer_id", "request_id", "producer_name", "encrypted", "user_provided_producer_name", "producer_access_mode", "initial_subscription_name")
     TOPIC_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_ID_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
     ENCRYPTED_FIELD_NUMBER: _ClassVar[int]
     USER_PROVIDED_PRODUCER_NAME_FIELD_NUMBER: _ClassVar[int]
+    PRODUCER_ACCESS_MODE_FIELD_NUMBER: _ClassVar[int]
+    INITIAL_SUBSCRIPTION_NAME_FIELD_NUMBER: _ClassVar[int]
     topic: str
     producer_id: int
     request_id: int
     producer_name: str
     encrypted: bool
     user_provided_producer_name: bool
-    def __init__(self, topic: _Optional[str] = ..., producer_id: _Optional[int] = ..., request_id: _Optional[int] = ..., producer_name: _Optional[str] = ..., encrypted: _Optional[bool] = ..., user_provided_producer_name: _Optional[bool] = ...) -> None: ...
+    producer_access_mode: ProducerAccessMode
+    initial_subscription_name: str
+    def __init__(self, topic: _Optional[str] = ..., producer_id: _Optional[int] = ..., request_id: _Optional[int] = ..., producer_name: _Optional[str] = ..., encrypted: _Optional[bool] = ..., user_provided_producer_name: _Optional[bool] = ..., producer_access_mode: _Optional[_Union[ProducerAccessMode, str]] = ..., initial_subscription_name: _Optional[str] = ...) -> None: ...
 
 class CommandProducerSuccess(_message.Message):
     __slots__ = ("request_id", "producer_name", "last_sequence_id")

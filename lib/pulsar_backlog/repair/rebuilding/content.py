@@ -1,0 +1,275 @@
+"""What is stored of one topic, entry by entry, as it can be published again, and what of it cannot be.
+
+published   every message as its producer sent it, byte for byte: metadata with producer, sequence id, publish time,
+keys and properties; payload compressed, encrypted, batched and cut into chunks as it was
+changed     without transaction and schema fields: the new topic knows neither that transaction nor that schema
+left out    broker metadata, which brokers add anew; markers; messages of transactions that never committed
+damaged     what cannot be decoded, contradicts its checksum, or is missing: told, and left out only if asked for
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from google_crc32c import value as crc32c
+
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.errors import DecodeError, UsageError
+from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.kinds import walk_unit
+from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.entry import Entry, decode_entry, is_chunk, read_layout
+from pulsar_backlog.wire.markers import TXN_COMMIT, is_marker
+from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
+
+MAX_TOLD = 20
+"""Damaged places that are named; the rest is only counted."""
+
+_OF_THE_OLD_TOPIC = ("txnid_least_bits", "txnid_most_bits", "schema_version", "schema_id")
+_MAGIC = b"\x0e\x01"
+
+
+@dataclass(frozen=True, slots=True)
+class Sendable:
+    """An entry as it is sent.
+
+    Attributes:
+        position: where it lies in the old topic.
+        data: checksum, metadata and payload.
+        messages: how many messages it holds.
+        is_chunk: whether it is a part of one.
+    """
+
+    position: Position
+    data: bytes
+    messages: int
+    is_chunk: bool
+
+
+@dataclass
+class Tally:
+    """What a topic's ledgers hold, by numbers.
+
+    Attributes:
+        entries: that are published.
+        entry_bytes: sum of their bytes.
+        largest_bytes: bytes of the largest.
+        chunks: how many of them are parts of messages.
+        changed: how many of them lose transaction or schema fields.
+        markers: left out.
+        uncommitted: messages of transactions that no stored marker commits, left out.
+        is_encrypted: whether all are.
+        damaged: entries that are damaged or missing, and ledgers.
+        places: the first of them, in words.
+        open_ledgers: ledgers of which nothing tells where they end.
+    """
+
+    entries: int = 0
+    entry_bytes: int = 0
+    largest_bytes: int = 0
+    chunks: int = 0
+    changed: int = 0
+    markers: int = 0
+    uncommitted: int = 0
+    is_encrypted: bool = True
+    damaged: int = 0
+    places: list[str] = field(default_factory=list)
+    open_ledgers: list[int] = field(default_factory=list)
+
+    def tell(self, count: int, words: str) -> None:
+        """Count what is damaged, and name the first such places."""
+        self.damaged += count
+        if len(self.places) < MAX_TOLD:
+            self.places.append(words)
+
+
+@dataclass(frozen=True)
+class Content:
+    """The ledgers of one topic.
+
+    Attributes:
+        source: where they lie.
+        topic: full name, or None where nothing tells.
+        copies: in the order of the log.
+        absent: ledgers of the topic that cannot be read, or are not in the source.
+    """
+
+    source: Source
+    topic: str | None
+    copies: tuple[LedgerCopy, ...]
+    absent: tuple[int, ...]
+
+    @cached_property
+    def tally(self) -> Tally:
+        """All of it, read once.
+
+        Raises:
+            SourceError: a ledger cannot be read.
+        """
+        tally = Tally()
+        for ledger_id in self.absent:
+            tally.tell(1, f"ledger {ledger_id} is missing or cannot be read")
+        for copy in self.copies:
+            self._count(copy, tally)
+        return tally
+
+    def sendables(self) -> Iterator[Sendable]:
+        """What is published, in order.
+
+        Raises:
+            SourceError: a ledger cannot be read.
+        """
+        for copy in self.copies:
+            for position, data in self._bodies(copy):
+                entry = _sound(data)
+                if entry is not None and self._is_shown(entry):
+                    yield _sendable(position, data, entry)
+
+    @cached_property
+    def _committed(self) -> frozenset[tuple[int, int]]:
+        """Transactions that a stored marker commits."""
+        found = (
+            _transaction(entry)
+            for copy in self.copies
+            for _, data in self._bodies(copy)
+            if (entry := _sound(data)) is not None and entry.metadata.marker_type == TXN_COMMIT
+        )
+        return frozenset(one for one in found if one is not None)
+
+    def _is_shown(self, entry: Entry) -> bool:
+        transaction = _transaction(entry)
+        return not is_marker(entry.metadata.marker_type) and (transaction is None or transaction in self._committed)
+
+    def _count(self, copy: LedgerCopy, tally: Tally) -> None:
+        following = 0
+        for (ledger_id, entry_id), data in self._bodies(copy):
+            if entry_id > following:
+                tally.tell(entry_id - following, _missing(ledger_id, following, entry_id))
+            following = entry_id + 1
+            entry = _sound(data)
+            if entry is None:
+                tally.tell(1, f"{ledger_id}:{entry_id} is damaged")
+            elif is_marker(entry.metadata.marker_type):
+                tally.markers += 1
+            elif not self._is_shown(entry):
+                tally.uncommitted += 1
+            else:
+                _add(tally, _sendable((ledger_id, entry_id), data, entry), entry)
+        if copy.expected_entries is None:
+            tally.open_ledgers.append(copy.ledger_id)
+        elif following < copy.expected_entries:
+            words = _missing(copy.ledger_id, following, copy.expected_entries)
+            tally.tell(copy.expected_entries - following, words)
+
+    def _bodies(self, copy: LedgerCopy) -> Iterator[tuple[Position, bytes]]:
+        for unit in units_of(copy):
+            for batch in walk_unit(self.source, unit):
+                places = zip(batch.entry_id.tolist(), batch.offset.tolist(), batch.length.tolist(), strict=True)
+                for entry_id, at, size in places:
+                    yield (copy.ledger_id, entry_id), batch.buffer[at : at + size].tobytes()
+
+
+def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
+    """The ledgers that a user names, which must be one topic's.
+
+    Args:
+        source: where they lie; it is only read.
+        admin: folder of saved admin JSON, which may know topics and ledgers that the source does not name.
+        scope: topic and ledgers.
+
+    Raises:
+        UsageError: there are none, or of several topics.
+    """
+    surveyed = survey(source, take_listing(source))
+    known = Known({}, {})
+    if admin is not None:
+        records = broker_copies(read_cluster_state(admin, surveyed.topics()))
+        topics = {ledger_id: record.topic for ledger_id, record in records.items()}
+        known = Known(topics, records)
+    inside = [copy for copy in settle(surveyed, known).copies if scope.holds(copy)]
+    copies = sorted((copy for copy in inside if copy.selected and copy.blocks), key=lambda copy: copy.ledger_id)
+    found = sorted({copy.topic or "a topic that nothing names" for copy in inside})
+    if not copies:
+        raise UsageError(f"{source.source} holds no ledger within --topic and --ledger that can be read")
+    if len(found) > 1:
+        raise UsageError(f"these ledgers are of several topics ({', '.join(found[:5])}): name one with --topic")
+    topic = copies[0].topic
+    asked = {copy.ledger_id for copy in inside}
+    asked |= {one.ledger_id for one in known.broker.values() if one.topic == topic and one.entries}
+    absent = sorted(one for one in asked if scope.holds_id(one) and one not in {copy.ledger_id for copy in copies})
+    return Content(source, topic, tuple(copies), tuple(absent))
+
+
+def as_sent(data: bytes) -> bytes:
+    """A stored entry without what the broker added in front.
+
+    Raises:
+        DecodeError: it is no entry.
+    """
+    layout = read_layout(data)
+    return data[
+        layout.metadata_offset - 4 if layout.checksum_offset is None else layout.checksum_offset - len(_MAGIC) :
+    ]
+
+
+def _sound(data: bytes) -> Entry | None:
+    """The entry, if it can be believed."""
+    try:
+        entry = decode_entry(data)
+    except DecodeError:
+        return None
+    return None if entry.checksum_state == "mismatch" else entry
+
+
+def _missing(ledger_id: int, first: int, end: int) -> str:
+    """Of ids from the first to before the end."""
+    return (
+        f"{ledger_id}:{first} is missing"
+        if end - first == 1
+        else f"{ledger_id}:{first} to {ledger_id}:{end - 1} are missing"
+    )
+
+
+def _transaction(entry: Entry) -> tuple[int, int] | None:
+    most, least = entry.metadata.txnid_most_bits, entry.metadata.txnid_least_bits
+    return None if most is None or least is None else (most, least)
+
+
+def _is_changed(entry: Entry) -> bool:
+    return any(getattr(entry.metadata, name) is not None for name in _OF_THE_OLD_TOPIC)
+
+
+def _sendable(position: Position, data: bytes, entry: Entry) -> Sendable:
+    sent = _without_old_topic(data, entry) if _is_changed(entry) else as_sent(data)
+    return Sendable(position, sent, entry.metadata.num_messages_in_batch or 1, is_chunk(entry.metadata))
+
+
+def _without_old_topic(data: bytes, entry: Entry) -> bytes:
+    """The entry without the fields that mean nothing in another topic; fields that we do not know stay."""
+    layout = entry.layout
+    metadata = MessageMetadata.FromString(data[layout.metadata_offset : layout.payload_offset])
+    for name in _OF_THE_OLD_TOPIC:
+        metadata.ClearField(name)
+    raw = metadata.SerializeToString()
+    rest = struct.pack(">i", len(raw)) + raw + data[layout.payload_offset :]
+    return _MAGIC + struct.pack(">I", crc32c(rest)) + rest
+
+
+def _add(tally: Tally, one: Sendable, entry: Entry) -> None:
+    tally.entries += 1
+    tally.entry_bytes += len(one.data)
+    tally.largest_bytes = max(tally.largest_bytes, len(one.data))
+    tally.chunks += one.is_chunk
+    tally.changed += _is_changed(entry)
+    tally.is_encrypted &= entry.metadata.encryption_keys is not None
