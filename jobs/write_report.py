@@ -1,7 +1,8 @@
-"""The report: one self-contained HTML file, result.json, and the summary on the terminal.
+"""The report: HTML that needs no network, result.json, and the summary on the terminal.
 
 Reads: all tables. Writes: report.html and result.json in the output folder, and repairs.html, to which it links:
-`plan_repair` and `repair apply` write that page again.
+`plan_repair` and `repair apply` write that page again. Where the report is more than one page holds, the topics in full
+and lists of everything lie in the folder report/ beside it, which the job keeps for itself.
 Guarantees: what it collects is bounded by topics, never by entries; payloads, keys and property values do not occur.
 """
 
@@ -14,13 +15,14 @@ from collections.abc import Callable, Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.pages import pages
+from pulsar_backlog.report.places import FOLDER, FRONT
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
-from pulsar_backlog.steps.report_model import model_of
+from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.repairs import history
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
@@ -28,7 +30,7 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 
 JOB = "write_report"
-PAGE, RESULT = "report.html", "result.json"
+RESULT = "result.json"
 INPUTS = tuple(name for name in TABLES if name != "runs")
 
 
@@ -66,14 +68,19 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     files = beside(context.out)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
-    if is_unchanged(context, digest) and all(map(files.exists, (PAGE, PAGE_NAME, RESULT))):
+    if is_unchanged(context, digest) and all(map(files.exists, (FRONT, PAGE_NAME, RESULT))):
         again(verdict_again(json.loads(files.read(RESULT)), context.options.fail_on))
         return JobResult(digest, changed=False)
-    report = model_of(context)
+    gathering = Gathering(context)
+    report = gathering.model()
     use(report)
     repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
     files.write(PAGE_NAME, repairs)
-    files.write(PAGE, render(report))
+    written = []
+    for name, text in pages(report, gathering.further(), gathering.rest()):
+        files.write(name, text)
+        written.append(name)
+    files.keep_only(FOLDER, {name.removeprefix(f"{FOLDER}/") for name in written})
     files.write(RESULT, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)
 

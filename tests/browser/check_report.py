@@ -17,14 +17,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
-from pulsar_backlog.report.html import render
 from pulsar_backlog.report.model import ReportModel
-from tests.report.sample_extremes import hostile, huge
+from pulsar_backlog.report.pages import pages
+from tests.report.page_reader import front
+from tests.report.sample_extremes import at_size, hostile, huge
 from tests.report.sample_models import clean, lab
 
 MODELS: dict[str, Callable[[], ReportModel]] = {
@@ -51,36 +53,87 @@ document.querySelector("iframe").addEventListener("load", event => {
 });
 </script>"""
 
-# The same for the page's own script: what is typed, what is then shown, and the order after a click on a heading.
+# The same for the page's own script: what is typed, chosen and clicked, and what is then shown.
+ASKED = """
+const wait = ms => new Promise(done => setTimeout(done, ms));
+const found = page =>
+  [...page.querySelectorAll("table.found tbody tr")].map(r => r.cells[0].querySelector("bdi").textContent);
+const type = async (page, text) => {
+  const field = page.getElementById("search-field");
+  field.value = text;
+  field.dispatchEvent(new Event("input"));
+  await wait(400);
+};
+const choose = (page, at, value) => {
+  const select = page.querySelectorAll("#search select")[at];
+  select.value = value;
+  select.dispatchEvent(new Event("change"));
+};
+const say = result => { document.body.textContent = "RESULT" + JSON.stringify(result) + "END"; };
+"""
 SEARCHED = """<!doctype html><link rel="icon" href="data:,"><body>
 <iframe src="/report.html" style="border:0;width:1280px;height:900px"></iframe>
-<script>
-document.querySelector("iframe").addEventListener("load", event => {
+<script>ASKED
+document.querySelector("iframe").addEventListener("load", async event => {
   const page = event.target.contentDocument;
-  const rows = [...page.querySelectorAll("table.topics tbody tr")];
-  const field = page.getElementById("search-field");
-  const names = () => [...page.querySelectorAll("table.topics tbody tr")].map(r => r.cells[0].textContent);
   const sizes = () => [...page.querySelectorAll("table.topics tbody tr")].map(r => Number(r.cells[3].dataset.sort));
-  const before = rows.length;
-  page.querySelectorAll("table.topics thead button")[3].click();
+  const by = page.querySelectorAll("table.topics thead button")[3];
+  by.click();
   const up = sizes();
-  page.querySelectorAll("table.topics thead button")[3].click();
+  by.click();
   const down = sizes();
-  field.value = "MULTI-chunk";
-  field.dispatchEvent(new Event("input"));
-  setTimeout(() => {
-    const shown = rows.filter(r => !r.hidden).map(r => r.cells[0].textContent);
-    const sections = [...page.querySelectorAll("article.topic")].filter(a => !a.hidden).length;
-    field.value = "";
-    field.dispatchEvent(new Event("input"));
-    setTimeout(() => {
-      const again = rows.filter(r => !r.hidden).length;
-      const result = { before, up, down, shown, sections, again, count: names().length };
-      document.body.textContent = "RESULT" + JSON.stringify(result) + "END";
-    }, 400);
-  }, 400);
+  await type(page, "MULTI-chunk");
+  choose(page, 0, "topic");
+  const shown = found(page), link = page.querySelector("table.found a").getAttribute("href");
+  await type(page, "");
+  choose(page, 1, "0");
+  page.querySelectorAll("table.found thead button")[0].click();
+  const broken = found(page);
+  choose(page, 1, "");
+  choose(page, 0, "finding");
+  choose(page, 2, "1");
+  const likely = page.querySelectorAll("table.found tbody tr").length;
+  const sure = [...page.querySelectorAll("table.found tbody tr")].map(r => r.cells[3].textContent);
+  choose(page, 0, "");
+  choose(page, 2, "");
+  const none = page.querySelector("table.found").hidden;
+  const figure = page.querySelector("figure.acks"), drawing = figure.querySelector("svg");
+  figure.closest("article").querySelector("details").open = true;
+  const narrow = drawing.getBoundingClientRect().width;
+  figure.querySelectorAll(".zoom button")[0].click();
+  figure.querySelectorAll(".zoom button")[0].click();
+  const ticks = getComputedStyle(drawing.querySelector(".ticks")).display;
+  const zoomed = drawing.getBoundingClientRect().width / narrow, scrolls = figure.querySelector(".pan").scrollLeft > 0;
+  const wide = page.documentElement.scrollWidth > page.documentElement.clientWidth;
+  say({ up, down, shown, link, broken, likely, sure, none, zoomed, scrolls, ticks, wide });
 });
-</script>"""
+</script>""".replace("ASKED", ASKED)
+
+# At size, from files: how long the page takes to open, and that what is found lies where the link leads.
+AT_SIZE = """<!doctype html><body>
+<iframe style="border:0;width:1280px;height:900px"></iframe>
+<script>ASKED
+const frame = document.querySelector("iframe"), begun = performance.now();
+frame.addEventListener("load", async event => {
+  const page = event.target.contentDocument;
+  void page.documentElement.getBoundingClientRect();
+  const opened = performance.now() - begun;
+  await type(page, "orders-of-a-shop-01999");
+  const shown = found(page), link = page.querySelector("table.found a").getAttribute("href");
+  const asked = performance.now();
+  choose(page, 0, "subscription");
+  await type(page, "reader");
+  const answered = performance.now() - asked - 400, told = page.querySelector("#search [role=status]").textContent;
+  const rows = found(page).length;
+  frame.addEventListener("load", () => {
+    const part = frame.contentDocument, target = part.getElementById(link.split("#")[1]);
+    say({ opened, answered, shown, told, rows, link, heading: target.querySelector("h3").textContent,
+      tables: part.querySelectorAll(".pan").length });
+  }, { once: true });
+  frame.src = link;
+}, { once: true });
+frame.src = "report.html";
+</script>""".replace("ASKED", ASKED)
 
 
 @dataclass
@@ -145,40 +198,71 @@ def requested(folder: Path) -> set[str]:
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])
 @pytest.mark.parametrize("name", MODELS)
 def test_page_fits_and_is_silent(name: str, width: int, site: Site, chromium: str, tmp_path: Path) -> None:
-    site.pages = {"/frame.html": FRAME % width, "/report.html": render(MODELS[name]())}
+    site.pages = {"/frame.html": FRAME % width, "/report.html": front(MODELS[name]())}
     start = f"http://127.0.0.1:{site.port}/"
     run = browse(chromium, tmp_path, "--window-size=1400,1000", "--dump-dom", start + "frame.html")
-    shown = re.search(r"RESULT(.*)END", run.stdout.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
-    assert shown, run.stdout[:500]
-    result = json.loads(shown[1])
+    result = told(run)
     assert result["client"] == width - (15 if result["client"] < width else 0)  # a scroll bar may take its part
     assert result["scroll"] <= result["client"], result["wide"]
     assert result["wide"] == []
     assert result["styled"] == "solid"
     assert result["bar"] in (None, "30px")
-    assert "CONSOLE" not in run.stderr, run.stderr
     assert site.asked == ["/frame.html", "/report.html"]
     assert {url for url in requested(tmp_path) if not url.startswith(start)} == set()
 
 
-def test_search_hides_what_does_not_match_and_headings_sort(site: Site, chromium: str, tmp_path: Path) -> None:
-    site.pages = {"/frame.html": SEARCHED, "/report.html": render(lab())}
-    start = f"http://127.0.0.1:{site.port}/"
-    run = browse(chromium, tmp_path, "--virtual-time-budget=5000", "--dump-dom", start + "frame.html")
-    shown = re.search(r"RESULT(.*)END", run.stdout)
+def told(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """What a frame found out about its page."""
+    shown = re.search(r"RESULT(.*)END", run.stdout.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
     assert shown, run.stdout[:500]
-    result = json.loads(shown[1])
-    assert result["before"] == result["count"] == result["again"] == len(lab().topics)
+    assert "CONSOLE" not in run.stderr, run.stderr
+    return dict(json.loads(shown[1]))
+
+
+def test_search_finds_filters_and_sorts_and_drawings_zoom(site: Site, chromium: str, tmp_path: Path) -> None:
+    site.pages = {"/frame.html": SEARCHED, "/report.html": front(lab())}
+    start = f"http://127.0.0.1:{site.port}/"
+    result = told(browse(chromium, tmp_path, "--virtual-time-budget=9000", "--dump-dom", start + "frame.html"))
     assert result["up"] == sorted(result["up"])
     assert result["down"] == sorted(result["up"], reverse=True)
     assert result["up"] != result["down"]
     assert result["shown"] == ["persistent://lab/s3/multi-chunk"]
-    assert result["sections"] == 1
-    assert "CONSOLE" not in run.stderr, run.stderr
+    assert re.fullmatch(r"#topic-\d+", result["link"])
+    assert result["broken"] == sorted(result["broken"], key=str.lower)
+    assert len(result["broken"]) > 3
+    assert result["likely"] == len(result["sure"]) > 0
+    assert set(result["sure"]) == {"likely"}
+    assert result["none"] is True
+    assert 3.9 < result["zoomed"] < 4.1
+    assert (result["scrolls"], result["ticks"], result["wide"]) == (True, "inline", False)
+
+
+def test_a_whole_cluster_opens_from_files(
+    chromium: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    folder = tmp_path / "out"
+    (folder / "report").mkdir(parents=True)
+    for name, text in pages(*at_size(2_000, 5)):
+        (folder / name).write_text(text)
+    (folder / "frame.html").write_text(AT_SIZE)
+    result = told(browse(
+        chromium, tmp_path, "--allow-file-access-from-files", "--timeout=60000", "--dump-dom",
+        f"file://{folder}/frame.html",
+    ))  # fmt: skip
+    for name in ("opened", "answered"):
+        record_property(f"{name}_ms", round(result[name]))
+        sys.stdout.write(f"{name}: {result[name]:.0f} ms\n")
+    assert len(result["shown"]) == 6
+    assert result["shown"][0] == "persistent://tenant-4/namespace-15/orders-of-a-shop-01999-partition-7"
+    assert result["told"].startswith("10,000 of ")
+    assert result["rows"] == 200
+    assert result["link"].startswith("report/part-")
+    assert result["heading"] == result["shown"][0]
+    assert result["tables"] > 0
 
 
 def test_page_prints(site: Site, chromium: str, tmp_path: Path) -> None:
-    site.pages = {"/report.html": render(lab())}
+    site.pages = {"/report.html": front(lab())}
     target = tmp_path / "report.pdf"
     browse(
         chromium,

@@ -55,6 +55,22 @@ def test_nothing_is_loaded_or_run(site: Path) -> None:
         assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
+def test_pages_have_landmarks_and_headings(site: Path) -> None:
+    for path, page in _pages(site).items():
+        assert [a.get("lang") for tag, a in page.tags if tag == "html"] == ["en"]
+        mains = [tag for tag, attrs in page.tags if tag == "main" or attrs.get("role") == "main"]
+        assert len(mains) == 1, path
+        navs = [attrs.get("aria-label") for tag, attrs in page.tags if tag == "nav"]
+        assert navs or path.parent == site
+        assert None not in navs
+        assert len(navs) == len(set(navs))
+        levels = [int(a.get("aria-level") or t[1]) for t, a in page.tags if re.fullmatch("h[1-6]", t)]
+        assert levels[0] == 1, path
+        raw = path.read_text("utf-8")
+        for tag in ("nav", "div", "main"):
+            assert len(re.findall(f"<{tag}[ >]", raw)) == raw.count(f"</{tag}>"), (path, tag)
+
+
 def test_hostile_names_are_shown_as_they_are(site: Path) -> None:
     [page] = [page for path, page in _pages(site).items() if "validations/topic_summary" in str(path)]
     assert HOSTILE in page.text

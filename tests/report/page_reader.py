@@ -5,6 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
+from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.pages import pages
+from pulsar_backlog.report.places import FRONT
+
+
+def front(model: ReportModel) -> str:
+    """The front page of a report."""
+    return dict(pages(model))[FRONT]
+
+
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 SVG_LEAVES = {"rect", "path", "circle", "line"}
 

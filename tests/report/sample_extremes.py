@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.report.acks import Acks, BlockedRow
+from pulsar_backlog.report.acks import Acks, BlockedRow, ListedSubscription
 from pulsar_backlog.report.clients import MAX_MODELS, OUTCOMES, ModelSum, TopicClients
 from pulsar_backlog.report.model import (
     Bucket,
     Counts,
     LedgerFacts,
-    MoreTopics,
     PublicationGroup,
     ReportModel,
     TableCount,
+    TopicSection,
 )
 from tests.report.sample_consumers import forecast, hostile_acks, hostile_clients, many_holes
 from tests.report.sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
@@ -81,10 +81,53 @@ def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:
         counts=Counts(topics * scale, 40_000, 0, 100_000_000, 0, 9_000_000_000_000, 90_000_000, 2_000_000),
         groups=tuple(replace(g, publications=g.publications * scale) for s in sections for g in s.groups),
         topics=tuple(sections),
-        more_topics=MoreTopics(topics * (scale - 1), 1234, 95_000_000, 8_500_000_000_000),
         findings=tuple(rows[:2000]),
         finding_totals=tuple(replace(t, findings=t.findings * scale, count=t.count * scale) for t in totals(rows)),
     )
+
+
+def at_size(topics: int = 2_000, subscriptions: int = 5) -> tuple[ReportModel, list[tuple[TopicSection, ...]]]:
+    """An audit of a whole cluster: the model with its first 500 topics, and the others in batches."""
+    batches: list[tuple[TopicSection, ...]] = []
+    listed: list[ListedSubscription] = []
+    for first in range(0, topics, 500):
+        batch = []
+        for at in range(first, min(first + 500, topics)):
+            topic = f"persistent://tenant-{at % 7}/namespace-{at % 31}/orders-of-a-shop-{at:05d}-partition-{at % 8}"
+            acks = many_holes(at)
+            names = [f"reader-{at:05d}-{n}" for n in range(subscriptions)]
+            drawn = tuple(
+                replace(facts, row=facts.row | {"subscription": name}, stalls=facts.stalls[:1], cells=facts.cells[::4])
+                for facts, name in zip(acks.subscriptions, names, strict=False)
+            )
+            blocked = at % 9 == 0
+            listed += [
+                ListedSubscription(
+                    topic, name, "whole", 9000, 10_080, 99_000_000, (at, 70_001) if blocked else None, "likely"
+                )
+                for name in names
+            ]
+            rows = [finding("C06", f"producer-{at}-0", f"Message producer-{at}-0 ends after chunk 2.", topic=topic)]
+            batch.append(
+                section(
+                    topic, at, 10_000 + at, 5_000_000 * (at + 1), findings=rows if at % 3 == 0 else [],
+                    groups=(group("whole", 900), *([group("orphan_prefix", 3)] if at % 3 == 0 else [])),
+                    broken=(publication(f"producer-{at}-0", "orphan_prefix"),) if at % 3 == 0 else (),
+                    bucket_ms=30_000,
+                    buckets=tuple(Bucket(T0_MS + k * 30_000, k % 50 + 1, k % 50 * 500, k % 20) for k in range(128)),
+                    acks=replace(acks, subscriptions=drawn, total=subscriptions, blocked=int(blocked)),
+                    clients=TopicClients(tuple(forecast(f"model-{n}", 903, lost=3) for n in range(3))),
+                )
+            )  # fmt: skip
+        batches.append(tuple(batch))
+    found = [row for batch in batches for one in batch for row in one.findings]
+    base = huge(1, 0)
+    model = replace(
+        base, counts=replace(base.counts, topics=topics), topics=batches[0], findings=tuple(found[:2000]),
+        finding_totals=totals(found), subscriptions=tuple(listed), acks=Acks(len(listed), 9, 9),
+        groups=tuple(g for batch in batches for one in batch for g in one.groups),
+    )  # fmt: skip
+    return model, batches[1:]
 
 
 HOSTILE = (
@@ -152,6 +195,9 @@ def hostile() -> ReportModel:
         finding_totals=totals(rows),  # type: ignore[arg-type]
         quality=(quality(attack, False, attack, 3, [attack]),),
         tables=(TableCount(attack, 1),),
+        subscriptions=tuple(
+            ListedSubscription(f"persistent://lab/s3/{text}", text, text, 1, 1, 1, (1, 0), text) for text in HOSTILE
+        ),
         acks=Acks(9, 9, 9, (BlockedRow(attack, attack, attack, 1, 0, attack, attack, attack, 1, None),)),
         clients=(ModelSum(attack, dict.fromkeys(OUTCOMES, 0) | {"mixed": 1}, 2, attack, attack, 1, 0, attack),),
     )

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
 from pulsar_backlog.report.commands import Audited
-from pulsar_backlog.report.html import render
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
 from pulsar_backlog.subscriptions.stall_values import Action
-from tests.report.page_reader import Element, PageReader
+from tests.report.page_reader import Element, PageReader, front
 from tests.report.sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
 from tests.report.sample_models import lab
 
@@ -149,7 +148,7 @@ def test_every_action_has_words() -> None:
 
 
 def section_of(name: str) -> Element:
-    page = PageReader(render(lab())).root
+    page = PageReader(front(lab())).root
     subscriptions = [s for s in page.all("section") if s.attrs.get("class") == "sub"]
     return next(s for s in subscriptions if name in s.all("h5")[0].full_text())
 
@@ -206,7 +205,7 @@ def test_unknown_state_is_told_and_not_drawn() -> None:
 
 def test_subscriptions_that_are_not_shown_are_counted() -> None:
     article = next(
-        a for a in PageReader(render(lab())).root.all("article") if "brk2-bad-zstd" in a.all("h3")[0].full_text()
+        a for a in PageReader(front(lab())).root.all("article") if "brk2-bad-zstd" in a.all("h3")[0].full_text()
     )
     text = text_of(article)
     for words in ("14 subscriptions,", "1 blocked", "the 3 worst are shown, the table subscriptions holds them all."):

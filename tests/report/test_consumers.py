@@ -22,11 +22,10 @@ from pulsar_backlog.report.clients import (
     columns,
     sentences,
 )
-from pulsar_backlog.report.html import render
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
-from tests.report.page_reader import PageReader
+from tests.report.page_reader import PageReader, front
 from tests.report.sample_consumers import all_acks, blocked_acks, forecast, model_sums, topic_clients
 from tests.report.sample_models import clean, lab
 from tests.report.sample_parts import finding, group, totals
@@ -66,7 +65,7 @@ def test_columns_are_the_outcomes_that_occur() -> None:
 
 def test_table_of_clients_has_a_row_for_each_model() -> None:
     article = next(
-        a for a in PageReader(render(lab())).root.all("article") if "brk2-bad-zstd" in a.all("h3")[0].full_text()
+        a for a in PageReader(front(lab())).root.all("article") if "brk2-bad-zstd" in a.all("h3")[0].full_text()
     )
     (table,) = [t for t in article.all("table") if t.attrs.get("class") == "stack clients"]
     assert [th.full_text() for th in table.all("thead")[0].all("th")] == [

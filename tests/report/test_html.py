@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import itertools
+import json
 import os
 import re
 import subprocess
@@ -17,19 +18,19 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.report.html import render
-from tests.report.page_reader import Element, PageReader
+from tests.report.page_reader import Element, PageReader, front
 from tests.report.sample_extremes import hostile, huge
 from tests.report.sample_models import clean, empty, lab
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
 TEMPLATES = Path(__file__).parents[2] / "lib/pulsar_backlog/report/templates"
 CSS = TEMPLATES / "report.css"
+IN_FOLDER = r"report/(part|topics|subscriptions|findings)-\d+\.html(#topic-\d+)?"
 
 
 @cache
 def page(name: str) -> str:
-    return render(MODELS[name]())
+    return front(MODELS[name]())
 
 
 @cache
@@ -48,24 +49,29 @@ def test_document_is_balanced_and_has_its_landmarks(name: str) -> None:
     html = reader.root.all("html")[0]
     assert html.attrs["lang"] == "en"
     assert len(reader.root.all("head")[0].all("title")) == 1
-    for landmark in ("header", "nav", "main", "footer"):
+    for landmark in ("header", "main", "footer"):
         assert len(reader.root.all(landmark)) == 1, landmark
+    names = [nav.attrs["aria-label"] for nav in reader.root.all("nav")]
+    assert names[0] == "Contents"
+    assert len(names) == len(set(names))
     viewport = [m for m in reader.root.all("meta") if m.attrs.get("name") == "viewport"]
     assert viewport[0].attrs["content"] == "width=device-width, initial-scale=1"
 
 
 @every_model
 def test_nothing_is_fetched_and_only_our_script_runs(name: str) -> None:
-    (script,) = tree(name).all("script")
+    data, script = tree(name).all("script")
     assert script.text == (TEMPLATES / "report.js").read_text()
     assert script.attrs == {}
+    assert data.attrs == {"type": "application/json", "id": "search-data"}
+    assert set(json.loads(data.text)) == {"topics", "subscriptions", "findings", "all"}
     allowed = {"data_docs/index.html", "repairs.html", "data:,"} | {kind.upstream for kind in CATALOGUE.values()}
     for element in tree(name).everything():
         assert element.tag not in ("iframe", "object", "embed", "img", "form", "base")
         assert not {"src", "srcset", "style", "action", "background"} & set(element.attrs)
         assert not [a for a in element.attrs if a.startswith("on")]
         href = element.attrs.get("href")
-        assert href is None or href.startswith("#") or href in allowed
+        assert href is None or href.startswith("#") or href in allowed or re.fullmatch(IN_FOLDER, href)
     assert "url(" not in re.sub(r"url\(#[a-z_-]+\)", "", page(name))
     assert "@import" not in page(name)
 
@@ -75,7 +81,7 @@ def test_content_policy_allows_our_style_and_script_and_nothing_else(name: str) 
     policy = next(m for m in tree(name).all("meta") if m.attrs.get("http-equiv") == "Content-Security-Policy")
     style = tree(name).all("style")[0].text
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    script = base64.b64encode(hashlib.sha256(tree(name).all("script")[0].text.encode()).digest()).decode()
+    script = base64.b64encode(hashlib.sha256(tree(name).all("script")[-1].text.encode()).digest()).decode()
     assert policy.attrs["content"] == (
         f"default-src 'none'; style-src 'sha256-{digest}'; script-src 'sha256-{script}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
@@ -143,12 +149,12 @@ def test_same_model_same_bytes_whatever_the_order_of_rows(name: str) -> None:
         finding_totals=model.finding_totals[::-1],
         groups=model.groups[::-1],
     )
-    assert render(shuffled) == page(name)
+    assert front(shuffled) == page(name)
 
 
 def test_same_bytes_under_another_hash_seed() -> None:
-    code = "import hashlib, sample_models as m; from pulsar_backlog.report.html import render\n"
-    code += "print(hashlib.sha256(render(m.lab()).encode()).hexdigest())"
+    code = "import hashlib, sample_models as m; from pulsar_backlog.report.pages import pages\n"
+    code += "print(hashlib.sha256(dict(pages(m.lab()))['report.html'].encode()).hexdigest())"
     folders = [str(Path(__file__).parent), str(Path(__file__).parents[2] / "lib")]
     for seed in ("1", "2"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(folders)}
@@ -156,18 +162,14 @@ def test_same_bytes_under_another_hash_seed() -> None:
         assert run.stdout.strip() == hashlib.sha256(page("lab").encode()).hexdigest()
 
 
-def test_large_audit_stays_small_and_says_what_it_leaves_out() -> None:
-    raw = render(huge())
-    assert len(raw.encode()) < 5_500_000
-    assert "And 9,500 more topics" in raw
-    assert "500 topics, the worst first; the first 50 have a section below" in raw
-    assert raw.count('<article id="topic-') == 50
+def test_what_a_section_leaves_out_is_counted() -> None:
     text = tree("large").full_text()
     assert "20 messages listed of 73" in text
     assert "400 ledger copies, 20 listed" in text
     assert re.search(r"And [\d,]+ more:", text)
     sections = [a for a in tree("large").all("article") if (a.attrs.get("id") or "").startswith("topic-")]
-    assert sum("open" in d.attrs for a in sections for d in a.children) == 5
+    opened = sum("open" in d.attrs for a in sections for d in a.children)
+    assert opened == min(len(sections), 5) > 0
 
 
 def test_hostile_text_is_shown_and_does_nothing() -> None:

@@ -41,6 +41,16 @@ def test_a_file_is_replaced(place: str) -> None:
     assert not files.exists("report")
 
 
+def test_files_of_an_earlier_time_go_and_others_stay(place: str) -> None:
+    files = beside(place)
+    names = ("report/part-1.html", "report/part-2.html", "report.html", "report/deeper/mine.txt")
+    for name in names:
+        files.write(name, name)
+    files.keep_only("report", {"part-1.html"})
+    assert [files.exists(name) for name in names] == [True, False, True, True]
+    files.keep_only("never-made", set())
+
+
 def test_a_browser_shows_a_report(bucket: str) -> None:
     beside(bucket).write("report.html", "<p>")
     assert output_bucket(bucket).user_metadata("report.html")["content-type"] == "text/html"

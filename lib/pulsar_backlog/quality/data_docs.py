@@ -27,12 +27,31 @@ _REMOTE_STYLE = re.compile(r"url\('https?:[^']*'\)")
 _INDEX = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="UTF-8"><title>Data quality</title>
 <meta name="viewport" content="width=device-width, initial-scale=1.0"></head>
-<body><div class="container-fluid"><h1>Data quality</h1>
+<body><main class="container-fluid"><h1>Data quality</h1>
 <p>Rules checked by Great Expectations over summaries of the audit. A rule that fails names the rows.</p>
-<table class="table"><thead><tr><th>Summary</th><th>Rules</th><th>Failed</th></tr></thead>
-<tbody>{rows}</tbody></table></div></body></html>
+<table class="table"><thead><tr>
+<th scope="col">Summary</th><th scope="col">Rules</th><th scope="col">Failed</th></tr></thead>
+<tbody>{rows}</tbody></table></main></body></html>
 """
-_INDEX_ROW = '<tr class="{state}"><td><a href="{href}">{name}</a></td><td>{count}</td><td>{failed}</td></tr>\n'
+_INDEX_ROW = (
+    '<tr class="{state}"><th scope="row"><a href="{href}">{name}</a></th><td>{count}</td><td>{failed}</td></tr>\n'
+)
+
+_LANDMARKS = (
+    ("<html>", '<html lang="en">'),
+    ('<nav class="navbar ', '<div role="banner" class="navbar '),
+    ("</nav>\n  </div>\n</nav>", "</nav>\n  </div>\n</div>"),
+    ('<nav class="d-flex ', '<nav aria-label="Where this page is" class="d-flex '),
+    ('<nav id="navigation" ', '<nav id="navigation" aria-label="Contents" '),
+    ('<div class="col-md-10 col-lg-10 ', '<div role="main" class="col-md-10 col-lg-10 '),
+    ("<h4", '<h4 aria-level="1"'),
+    ("<h5", '<h5 aria-level="2"'),
+    ("<h6", '<h6 aria-level="3"'),
+)
+"""What tells a screen reader the parts of a page: Great Expectations' markup, and the same as landmarks and headings.
+
+Names of the audited data are escaped in it, so that none can look like markup.
+"""
 
 
 def write_data_docs(context: Any, passed: Mapping[str, Sequence[bool]], folder: Path) -> None:
@@ -57,7 +76,9 @@ def write_data_docs(context: Any, passed: Mapping[str, Sequence[bool]], folder: 
 
 
 def offline(page: str) -> str:
-    """A page without anything that would be loaded from elsewhere or run."""
+    """A page without anything that would be loaded from elsewhere or run, and with landmarks."""
+    for markup, landmark in _LANDMARKS:
+        page = page.replace(markup, landmark)
     for loads in (_SCRIPT, _LINK_OR_IMAGE, _REMOTE_STYLE):
         page = loads.sub("", page)
     head = f'<head>\n<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'

@@ -22,6 +22,10 @@ MAX_BLOCKED = 100
 """Blocked subscriptions that are named; `Blocked.total` counts them all."""
 
 
+MAX_LISTED = 20_000
+"""Subscriptions that lists and the search name, the worst first; `Acks.total` counts them all."""
+
+
 class PositionRow(TypedDict):
     """A stored entry's place."""
 
@@ -191,6 +195,26 @@ class Acks:
     blocked: int = 0
     rows: tuple[BlockedRow, ...] = ()
     sureness: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ListedSubscription:
+    """One line about a subscription: what lists and the search hold of each.
+
+    Attributes:
+        stalls: chunk sets that something must be done about.
+        blocked_at: as in `SubscriptionFacts`.
+        blocked_sureness: likewise.
+    """
+
+    topic: str
+    subscription: str
+    state: str
+    stalls: int
+    backlog_entries: int | None
+    backlog_bytes: int | None
+    blocked_at: tuple[int, int] | None = None
+    blocked_sureness: str | None = None
 
 
 NO_ACKS = TopicAcks()

@@ -12,6 +12,7 @@ from pulsar_backlog.report.acks import (
     Acks,
     Axis,
     BlockedRow,
+    ListedSubscription,
     StallRow,
     SubscriptionFacts,
     SubscriptionRow,
@@ -66,6 +67,16 @@ def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
     """All subscriptions of the audit."""
     rows = tuple(BlockedRow(**{name: row[name] for name in BlockedRow.__annotations__}) for row in blocked)
     return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, _sureness(counts))
+
+
+def listed(row: Mapping[str, Any]) -> ListedSubscription:
+    """One line about a subscription."""
+    by = row["blocked_by"]
+    at = (by["ledger_id"], by["entry_id"]) if by else None
+    return ListedSubscription(
+        row["topic"], row["subscription"], row["state"], row["stalls"] or 0, row["backlog_entries"],
+        row["backlog_bytes"], at, by["sureness"] if by else None,
+    )  # fmt: skip
 
 
 def _sureness(counts: Mapping[str, Any]) -> dict[str, int]:

@@ -15,7 +15,6 @@ from pulsar_backlog.report.model import (
     FindingRow,
     FindingTotal,
     LedgerFacts,
-    MoreTopics,
     PublicationGroup,
     PublicationRow,
     SettingRow,
@@ -91,14 +90,6 @@ def counts(topics: Sequence[Row], ledgers: Mapping[str, Any]) -> Counts:
         messages=sum(count for count in known if count is not None),
         chunk_entries=_sum(topics, "chunk_entries"),
     )
-
-
-def more_topics(topics: Sequence[Row], chosen: Sequence[Row]) -> MoreTopics:
-    """The sum of the topics that were not chosen for a section."""
-    names = {topic["topic"] for topic in chosen}
-    rest = [topic for topic in topics if topic["topic"] not in names]
-    with_errors = sum(bool(topic["errors"]) for topic in rest)
-    return MoreTopics(len(rest), with_errors, _sum(rest, "entries"), _sum(rest, "bytes"))
 
 
 def group(row: Mapping[str, Any]) -> PublicationGroup:

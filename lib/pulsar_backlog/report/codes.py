@@ -54,6 +54,11 @@ def by_code(rows: Sequence[FindingRow], totals: Sequence[FindingTotal]) -> tuple
     return tuple(sorted(groups, key=_urgency))
 
 
+def in_order(rows: Sequence[FindingRow], totals: Sequence[FindingTotal]) -> list[FindingRow]:
+    """Findings as their groups have them, the most urgent code first."""
+    return [row for group in by_code(rows, totals) for row in group.rows]
+
+
 def _group(code: str, all_rows: Iterable[FindingRow], all_totals: Iterable[FindingTotal]) -> CodeGroup:
     rows = sorted((r for r in all_rows if r["code"] == code), key=_row_order)
     totals = [t for t in all_totals if t.code == code]

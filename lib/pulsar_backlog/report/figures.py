@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pulsar_backlog.report.model import Bucket, LedgerFacts, PublicationGroup, TopicSection
+from pulsar_backlog.report.model import Bucket, LedgerFacts, PublicationGroup, PublicationRow, TopicSection
 from pulsar_backlog.report.outcomes import by_state
 from pulsar_backlog.report.words import STATES
 
-MAX_SLOTS = 60
+MAX_SLOTS = 128
+"""As many as `ledger_facts` has cells: what is zoomed shows all that is known."""
+
 MAX_TABLE_ROWS = 12
 PLOT_HEIGHT = 56
 MAX_STRIPS = 30
@@ -41,8 +43,16 @@ class Strip:
 
 
 @dataclass(frozen=True)
+class Tick:
+    """A time on the axis, in percent of its width."""
+
+    x: float
+    start_ms: int
+
+
+@dataclass(frozen=True)
 class Timeline:
-    """A topic over time: bytes, entries with the chunks among them, ledgers.
+    """A topic over time: bytes, entries with the chunks among them, listed messages that are not whole, ledgers.
 
     The paths are in a coordinate system `slots` wide and `PLOT_HEIGHT` high.
     """
@@ -56,7 +66,9 @@ class Timeline:
     bytes_path: str
     entries_path: str
     chunks_path: str
+    broken_path: str
     strips: tuple[Strip, ...]
+    ticks: tuple[Tick, ...]
     rows: tuple[Slot, ...]
     row_ms: int
 
@@ -96,7 +108,9 @@ def timeline(section: TopicSection) -> Timeline | None:
         bytes_path=_bars(zip(places, (s.bytes for s in slots), strict=True), max_bytes),
         entries_path=_bars(zip(places, (s.entries for s in slots), strict=True), max_entries),
         chunks_path=_bars(zip(places, (s.chunk_entries for s in slots), strict=True), max_entries),
+        broken_path=_lines(section.broken, start_ms, end_ms, slot_ms),
         strips=_strips(section.ledgers, start_ms, end_ms),
+        ticks=tuple(Tick(_percent(row.start_ms, start_ms, end_ms), row.start_ms) for row in rows[1:]),
         rows=tuple(rows),
         row_ms=row_ms,
     )
@@ -125,6 +139,13 @@ def _bars(values: Iterable[tuple[int, int]], largest: int) -> str:
             height = max(value * PLOT_HEIGHT / largest, 1.0)
             path.append(f"M{place}.06 {PLOT_HEIGHT}v{-height:.1f}h.88v{height:.1f}z")
     return "".join(path)
+
+
+def _lines(broken: Iterable[PublicationRow], start_ms: int, end_ms: int, slot_ms: int) -> str:
+    """One SVG path with a line where each message that is not whole was published."""
+    times = {row["publish_time_ms"] for row in broken if row["state"] != "whole"}
+    places = sorted((time_ms - start_ms) / slot_ms for time_ms in times if start_ms <= time_ms < end_ms)
+    return "".join(f"M{place:.2f} 0v5" for place in places)
 
 
 def _strips(ledgers: tuple[LedgerFacts, ...], start_ms: int, end_ms: int) -> tuple[Strip, ...]:

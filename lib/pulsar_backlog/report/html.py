@@ -1,4 +1,7 @@
-"""The report as one HTML file: no network, nothing to fetch; a script of its own searches and sorts, and may be off."""
+"""What the pages of the report are drawn with: templates, our stylesheet and script, and the door for others' words.
+
+No network, nothing to fetch; the script searches, sorts and zooms, and may be off.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +19,15 @@ from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import ACTIONS, where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.consumers import sureness_words
-from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
-from pulsar_backlog.report.views import missing_words, page, span_words, topic_name
+from pulsar_backlog.report.views import missing_words, span_words, topic_name
 
 UUID_LIMIT = 90
 LONGEST_WORD = 20
 """Characters that fit the narrowest column without being broken."""
 
 EVIDENCE_SHOWN = 4
-
-
-def render(model: ReportModel) -> str:
-    """The whole report. The same model gives the same text; its length is bounded whatever the model holds."""
-    return _environment().get_template("report.html.j2").render(page=page(model), **stylesheet(), **script())
 
 
 def stylesheet() -> dict[str, str]:
@@ -60,7 +58,8 @@ def escaping_environment() -> Environment:
 
 
 @cache
-def _environment() -> Environment:
+def report_environment() -> Environment:
+    """Templates of the report's pages, with the words and filters that they use."""
     environment = escaping_environment()
     environment.filters |= {
         "foreign": foreign,
@@ -80,6 +79,7 @@ def _environment() -> Environment:
         "missing": missing_words,
         "shell": shell_word,
         "where": where,
+        "link": link,
     }
     environment.globals |= {
         "states": words.STATES,

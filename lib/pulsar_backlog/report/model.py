@@ -9,11 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
-from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, TopicAcks
+from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, ListedSubscription, TopicAcks
 from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
 
 MAX_TOPICS = 500
-"""Topics a report names one by one; the rest is one sum, `MoreTopics`."""
+"""Topics that are gathered and drawn at once; `result.json` lists the first of these batches."""
+
+MAX_SECTIONS = 5_000
+"""Topics that have a section; those after them are listed with what is known of each."""
 
 MAX_FINDINGS = 2000
 """Findings a report lists; `finding_totals` counts them all."""
@@ -205,18 +208,18 @@ class TopicSection:
 
 
 @dataclass(frozen=True)
-class MoreTopics:
-    """The sum of the topics that have no section."""
+class ListedTopic:
+    """A topic beyond those with a section: what is known of it without a look at its parts."""
 
-    topics: int = 0
-    topics_with_errors: int = 0
-    entries: int = 0
-    bytes: int = 0
+    topic: str | None
+    errors: int
+    entries: int
+    bytes: int
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Totals over everything that was audited, topics without a section included.
+    """Totals over everything that was audited.
 
     Attributes:
         ledgers: stored copies of ledgers.
@@ -257,11 +260,12 @@ class ReportModel:
         options: options that decide the result.
         exit_code: how the command ends; see the README.
         groups: all publications of all topics, counted by verdict.
-        topics: worst first; `more_topics` is the rest.
+        topics: the worst `MAX_TOPICS`; pages get the others in batches, see `pages`.
         findings: some findings, worst first; `finding_totals` counts them all.
         data_docs: link to the data-quality pages, relative to the report, or None when there are none.
         repairs: link to the page of plans and what was done about them, likewise.
-        acks: all subscriptions that saved state names, on topics without a section too.
+        acks: all subscriptions that saved state names.
+        subscriptions: one line about each, the worst first, at most `acks.MAX_LISTED`.
         clients: what each model of a client makes of all topics.
     """
 
@@ -276,7 +280,6 @@ class ReportModel:
     counts: Counts
     groups: tuple[PublicationGroup, ...] = ()
     topics: tuple[TopicSection, ...] = ()
-    more_topics: MoreTopics = MoreTopics()
     findings: tuple[FindingRow, ...] = ()
     finding_totals: tuple[FindingTotal, ...] = ()
     quality: tuple[QualityRow, ...] = ()
@@ -284,4 +287,5 @@ class ReportModel:
     data_docs: str | None = "data_docs/index.html"
     repairs: str | None = "repairs.html"
     acks: Acks = NO_STATE
+    subscriptions: tuple[ListedSubscription, ...] = ()
     clients: tuple[ModelSum, ...] = ()

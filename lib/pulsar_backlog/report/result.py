@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.report.codes import by_code
+from pulsar_backlog.report.codes import by_code, in_order
 from pulsar_backlog.report.consumers_json import acks_json, model_json, topic_acks_json, topic_clients_json
 from pulsar_backlog.report.model import MAX_FINDINGS, FindingRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import by_flag, by_outcome, by_state, rebuildable
@@ -105,8 +105,7 @@ def _findings_json(model: ReportModel) -> dict[str, object]:
 
 
 def _ordered_rows(model: ReportModel) -> list[FindingRow]:
-    groups = by_code(model.findings, model.finding_totals)
-    return [row for group in groups for row in group.rows][:MAX_FINDINGS]
+    return in_order(model.findings, model.finding_totals)[:MAX_FINDINGS]
 
 
 def _topics_json(model: ReportModel) -> dict[str, object]:

@@ -29,9 +29,11 @@ class Stretch:
     """Neighbouring cells, for the table beside the picture.
 
     Attributes:
+        x: where it begins, in percent of the picture's width.
         last: its last position; where the next stretch begins with a ledger, that beginning (`before`).
     """
 
+    x: float
     first: Position
     last: Position
     before: bool
@@ -149,6 +151,7 @@ def _stretch(axis: Axis, cells: Iterable[AckCell | None], run: Sequence[int]) ->
     following = run[-1] + 1
     last, before = (axis.last, False) if following == len(axis.starts) else _end(*axis.starts[following])
     return Stretch(
+        x=round(run[0] * 100 / len(axis.starts), 2),
         first=axis.starts[run[0]],
         last=last,
         before=before,

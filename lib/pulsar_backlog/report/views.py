@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from pulsar_backlog.counting import counted
@@ -19,9 +19,6 @@ from pulsar_backlog.report.outcomes import BROKEN, by_flag, by_outcome, by_state
 from pulsar_backlog.report.verdict import Grade, Verdict, judge, topic_line
 from pulsar_backlog.report.words import byte_size, position
 
-MAX_SECTIONS = 50
-"""Topics with a section of their own; the table of topics lists more."""
-
 MAX_OPEN = 5
 """Sections that are unfolded from the start."""
 
@@ -35,7 +32,7 @@ MAX_BROKEN_SHOWN = 20
 MAX_LEDGERS_SHOWN = 20
 MAX_RANGES = 6
 
-_GRADE_ORDER: tuple[Grade, ...] = ("broken", "incomplete", "odd", "clean", "nothing")
+GRADE_ORDER: tuple[Grade, ...] = ("broken", "incomplete", "odd", "clean", "nothing")
 
 
 @dataclass(frozen=True)
@@ -65,13 +62,13 @@ class TopicView:
     """One topic on the page.
 
     Attributes:
-        anchor: id of its section, or None when it has none.
+        anchor: id of its section.
         outcomes: that clients have here, in the order of columns.
         sentences: what of them is dangerous.
     """
 
     section: TopicSection
-    anchor: str | None
+    anchor: str
     unfolded: bool
     grade: Grade
     line: str
@@ -87,70 +84,65 @@ class TopicView:
 
 @dataclass(frozen=True)
 class BlockedView:
-    """A subscription that is stalled, with the section of its topic if it has one."""
+    """A subscription that is stalled."""
 
     row: BlockedRow
-    anchor: str | None
     words: str
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything the template needs."""
+    """Everything the front page says but for its topics."""
 
     model: ReportModel
     verdict: Verdict
-    topics: tuple[TopicView, ...]
     chunks: ChunksView
     codes: tuple[CodeView, ...]
-    sections: int
     blocked: tuple[BlockedView, ...]
 
 
-def page(model: ReportModel) -> Page:
-    """The page of a model. Topics worst first, then largest."""
-    lines = [(topic_line(section), section) for section in model.topics]
-    lines.sort(key=lambda pair: _topic_order(pair[0][0], pair[1]))
-    views = tuple(_topic(model, at, line, section) for at, (line, section) in enumerate(lines))
+def page(model: ReportModel, rows_per_code: int = MAX_ROWS_PER_CODE) -> Page:
+    """The front page of a model."""
     return Page(
         model=model,
         verdict=judge(model),
-        topics=views,
         chunks=_chunks(model.groups),
-        codes=_codes(model, by_code(model.findings, model.finding_totals), MAX_ROWS_PER_CODE),
-        sections=min(len(views), MAX_SECTIONS),
-        blocked=_blocked(model, views),
+        codes=_codes(model, by_code(model.findings, model.finding_totals), rows_per_code),
+        blocked=tuple(BlockedView(row, blocked_words(row)) for row in model.acks.rows[:MAX_BLOCKED_SHOWN]),
     )
 
 
-def _blocked(model: ReportModel, topics: Sequence[TopicView]) -> tuple[BlockedView, ...]:
-    anchors = {view.section.topic: view.anchor for view in topics}
-    return tuple(
-        BlockedView(row, anchors.get(row.topic), blocked_words(row)) for row in model.acks.rows[:MAX_BLOCKED_SHOWN]
-    )
+Judged = tuple[tuple[Grade, str], TopicSection]
+"""A topic with the verdict on it, as `topic_line` makes it."""
 
 
-def _topic_order(grade: Grade, section: TopicSection) -> tuple[int, bool, int, int, str]:
+def judged(sections: Iterable[TopicSection]) -> list[Judged]:
+    """Topics with their verdicts, worst first, then largest."""
+    lines = [(topic_line(section), section) for section in sections]
+    return sorted(lines, key=lambda one: topic_order(*one))
+
+
+def topic_order(line: tuple[Grade, str], section: TopicSection) -> tuple[int, bool, int, int, str]:
+    """Where a topic stands among others: the worst first, then the largest."""
     counts = by_outcome(section.groups)
     broken = sum(counts[name] for name in BROKEN)
-    return _GRADE_ORDER.index(grade), not section.acks.blocked, -broken, -section.bytes, section.topic or ""
+    return GRADE_ORDER.index(line[0]), not section.acks.blocked, -broken, -section.bytes, section.topic or ""
 
 
-def _topic(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicSection) -> TopicView:
-    has_section = at < MAX_SECTIONS
-    groups = by_code(section.findings, section.finding_totals) if has_section else ()
+def topic_view(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicSection) -> TopicView:
+    """A topic's section; `at` counts sections from 0, the worst topic's first."""
     return TopicView(
         section=section,
-        anchor=f"topic-{at + 1}" if has_section else None,
+        anchor=f"topic-{at + 1}",
         unfolded=at < MAX_OPEN and line[0] in ("broken", "incomplete"),
         grade=line[0],
         line=line[1],
-        timeline=timeline(section) if has_section else None,
+        timeline=timeline(section),
         chunks=_chunks(section.groups),
         ledgers=tuple(sorted(section.ledgers, key=_ledger_order)[:MAX_LEDGERS_SHOWN]),
         broken=tuple(sorted(section.broken, key=_broken_order)[:MAX_BROKEN_SHOWN]),
-        codes=_codes(model, groups, MAX_ROWS_PER_TOPIC_CODE),
-        subscriptions=_subscriptions(model, at, section) if has_section else (),
+        codes=_codes(model, by_code(section.findings, section.finding_totals), MAX_ROWS_PER_TOPIC_CODE),
+        subscriptions=_subscriptions(model, at, section),
         outcomes=columns(section.clients.forecasts),
         sentences=sentences(section.clients),
     )

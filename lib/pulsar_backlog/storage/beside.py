@@ -7,7 +7,7 @@ is that replaces another one. Credentials and endpoint are those that the enviro
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -49,6 +49,14 @@ class Beside(Protocol):
             OSError: the same in a folder.
         """
 
+    def keep_only(self, folder: str, names: Collection[str]) -> None:
+        """Remove the files right below a folder that are not among these.
+
+        Raises:
+            SourceError: one cannot be removed.
+            OSError: the same in a folder.
+        """
+
     def local(self, name: str, scratch: Path) -> Path:
         """A file on this machine: itself, or a copy at `scratch`. One that is not there has no copy either."""
 
@@ -85,8 +93,14 @@ class _InFolder:
         return (self.root / name).read_bytes()
 
     def write(self, name: str, text: str) -> None:
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.root / name) as part:
             part.write_text(text, encoding="utf-8")
+
+    def keep_only(self, folder: str, names: Collection[str]) -> None:
+        for path in (self.root / folder).glob("*"):
+            if path.is_file() and path.name not in names:
+                path.unlink()
 
     def local(self, name: str, scratch: Path) -> Path:
         return self.root / name
@@ -117,6 +131,12 @@ class _InBucket:
 
     def write(self, name: str, text: str) -> None:
         self.bucket.put(name, text.encode())
+
+    def keep_only(self, folder: str, names: Collection[str]) -> None:
+        there = replace(self.bucket, prefix=f"{self.bucket.prefix}{folder}/")
+        for path in [found.path for found in there.list(_raise)]:
+            if "/" not in path and path not in names:
+                there.remove(path)
 
     def local(self, name: str, scratch: Path) -> Path:
         try:

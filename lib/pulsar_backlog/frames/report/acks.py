@@ -59,6 +59,17 @@ def blocked_rows(standing: DataFrame, limit: int) -> DataFrame:
     )
 
 
+def listed_rows(standing: DataFrame, limit: int) -> DataFrame:
+    """One line about each subscription, the blocked ones and those with most to be done about first."""
+    worst_first = (
+        f.col("blocked_by").isNull(), _rank(f.col("blocked_by.sureness")), f.coalesce("stalls", f.lit(0)).desc(),
+        f.coalesce("backlog_entries", f.lit(0)).desc(), "topic", "subscription",
+    )  # fmt: skip
+    return standing.orderBy(*worst_first).limit(limit).select(
+        "topic", "subscription", "state", "stalls", "backlog_entries", "backlog_bytes", "blocked_by"
+    )  # fmt: skip
+
+
 def acks_counts(standing: DataFrame) -> DataFrame:
     """One row: all subscriptions, those with chunk sets to do something about, the blocked ones, these by sureness."""
     return standing.agg(

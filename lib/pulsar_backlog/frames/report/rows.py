@@ -39,10 +39,10 @@ def topic_rows(tables: Frames) -> DataFrame:
     return topics
 
 
-def chosen_topics(topics: DataFrame, limit: int) -> DataFrame:
-    """The topics that get a section: those with errors first, then the largest."""
+def chosen_topics(topics: DataFrame, limit: int, after: int = 0) -> DataFrame:
+    """The topics that get a section, a batch `after` others: those with errors first, then the largest."""
     worst_first = (f.coalesce("errors", f.lit(0)).desc(), f.coalesce("bytes", f.lit(0)).desc(), f.col("topic"))
-    return topics.orderBy(*worst_first).limit(limit)
+    return topics.orderBy(*worst_first).offset(after).limit(limit)
 
 
 def only_chosen(frame: DataFrame, chosen: DataFrame) -> DataFrame:
