@@ -12,6 +12,7 @@ from typer.main import get_command
 from pulsar_backlog.commands.audit import audit, run
 from pulsar_backlog.commands.compacted import compacted
 from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
+from pulsar_backlog.commands.configuration import add_configuration
 from pulsar_backlog.commands.doctor import doctor
 from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
@@ -81,12 +82,12 @@ def run_cli() -> None:
 
 
 def program() -> Any:
-    """The whole command line, with the environment variables of its options."""
+    """The whole command line, with the environment variables and the file that give its options."""
     if COMPLETE_VARIABLE in os.environ:
         from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
 
         completion_init()
-    return name_variables(get_command(app))
+    return name_variables(add_configuration(get_command(app)))
 
 
 def _run() -> int:

@@ -152,6 +152,16 @@ def configured(path: str | None) -> Pipelines:
     return Pipelines(defaults=own.defaults.over(shipped.defaults), pipelines={**shipped.pipelines, **own.pipelines})
 
 
+def own_defaults(path: str) -> dict[str, object]:
+    """The defaults that a user's own file sets, by name, for a command that reads no pipelines.
+
+    Raises:
+        UsageError: as `load_pipelines`.
+    """
+    defaults = _read(Path(path).expanduser(), Configuration).defaults
+    return {name: value for name in OPTIONS if (value := getattr(defaults, name)) is not None}
+
+
 def _read(path: Path, kind: type[Read]) -> Read:
     try:
         document = yaml.load(path.read_bytes(), _Loader)  # noqa: S506 - a subclass of SafeLoader

@@ -146,6 +146,59 @@ def test_source_and_out_may_come_from_the_file(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"pulsar-backlog audit: '{tmp_path}/none' is not a folder\n")
 
 
+def test_every_command_that_takes_options_of_jobs_has_a_file() -> None:
+    with_file = {
+        " ".join(path) for path, command in commands() if any(param.name == "config" for param in command.params)
+    }
+    assert with_file == {
+        "audit", "run", "estimate", "export", "explain", "sql", "locate", "inventory", "compacted", "snapshot",
+        "rebuild-index", "doctor", "repair plan", "repair apply", "repair verify",
+    }  # fmt: skip
+
+
+def test_a_file_counts_where_neither_command_line_nor_variable_gives_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "defaults: {source: s, out: o, cluster: eu-1, topic: ['*/a', '*/b'], endpoint: 'http://e', timeout_seconds: 7,"
+        " token_without_tls: true, accept_unsure: likely, to: t, admin_url: 'http://b:8080'}"
+    )
+    given = ("--config", str(file))
+    assert (parsed("estimate", *given)["source"], parsed("estimate", "typed", *given)["source"]) == ("s", "typed")
+    found = parsed("inventory", *given)
+    assert (found["out"], found["cluster"], found["endpoint"]) == ("o", "eu-1", "http://e")
+    assert parsed("explain", "place", "8:3", *given)["timeout_seconds"] == 7  # two arguments: none from the file
+    assert parsed("explain", "place", "8:3", *given)["token_without_tls"] is False  # typed each time
+    found = parsed("snapshot", "--out", "here", *given)
+    assert (str(found["out"]), found["topic"], found["admin_url"]) == ("here", ["*/a", "*/b"], "http://b:8080")
+    assert parsed("sql", "o", "SELECT 1", *given)["to"] is None  # a file there, a folder for jobs
+    assert parsed("locate", "o", "--uuid", "u", *given)["cluster"] == "eu-1"
+    assert parsed("inventory", *given, "--cluster", "typed")["cluster"] == "typed"
+    monkeypatch.setenv("PULSAR_BACKLOG_CLUSTER", "variable")
+    assert parsed("inventory", *given)["cluster"] == "variable"
+    monkeypatch.setenv("PULSAR_BACKLOG_CONFIG", str(file))
+    assert parsed("inventory")["out"] == "o"
+
+
+def test_a_plan_takes_its_options_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("defaults: {out: o, cluster: eu-1, max_count: 3, accept_unsure: likely}")
+    root = program()
+    context = root.make_context("pulsar-backlog", [], resilient_parsing=True)
+    plan = root.commands["repair"].commands["plan"]
+    found = plan.make_context("plan", ["--config", str(file)], parent=context).params
+    assert (found["out"], found["cluster"], found["max_count"], found["accept_unsure"]) == ("o", "eu-1", 3, None)
+
+
+def test_a_mistake_in_the_file_is_one_sentence_for_every_command(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("defaults: {cluste: x}")
+    done = run("estimate", "--config", str(tmp_path / "mine.yaml"), "s")
+    assert (done.returncode, done.stderr) == (
+        2, f"pulsar-backlog: {tmp_path / 'mine.yaml'}: defaults.cluste: unknown key\n",
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
