@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -109,25 +110,22 @@ document.querySelector("iframe").addEventListener("load", async event => {
 });
 </script>""".replace("ASKED", ASKED)
 
-# At size, from files: how long the page takes to open, and that what is found lies where the link leads.
+# At size, from files: what is found lies where the link leads.
 AT_SIZE = """<!doctype html><body>
 <iframe style="border:0;width:1280px;height:900px"></iframe>
 <script>ASKED
-const frame = document.querySelector("iframe"), begun = performance.now();
+const frame = document.querySelector("iframe");
 frame.addEventListener("load", async event => {
   const page = event.target.contentDocument;
-  void page.documentElement.getBoundingClientRect();
-  const opened = performance.now() - begun;
   await type(page, "orders-of-a-shop-01999");
   const shown = found(page), link = page.querySelector("table.found a").getAttribute("href");
-  const asked = performance.now();
   choose(page, 0, "subscription");
   await type(page, "reader");
-  const answered = performance.now() - asked - 400, told = page.querySelector("#search [role=status]").textContent;
+  const told = page.querySelector("#search [role=status]").textContent;
   const rows = found(page).length;
   frame.addEventListener("load", () => {
     const part = frame.contentDocument, target = part.getElementById(link.split("#")[1]);
-    say({ opened, answered, shown, told, rows, link, heading: target.querySelector("h3").textContent,
+    say({ shown, told, rows, link, heading: target.querySelector("h3").textContent,
       tables: part.querySelectorAll(".pan").length });
   }, { once: true });
   frame.src = link;
@@ -237,6 +235,13 @@ def test_search_finds_filters_and_sorts_and_drawings_zoom(site: Site, chromium: 
     assert (result["scrolls"], result["ticks"], result["wide"]) == (True, "inline", False)
 
 
+def opening(chromium: str, folder: Path, address: str) -> float:
+    """Seconds from the browser's start until the page is there, and its DOM written."""
+    begun = time.monotonic()
+    browse(chromium, folder, "--dump-dom", address)
+    return time.monotonic() - begun
+
+
 def test_a_whole_cluster_opens_from_files(
     chromium: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
@@ -245,13 +250,13 @@ def test_a_whole_cluster_opens_from_files(
     for name, text in pages(*at_size(2_000, 5)):
         (folder / name).write_text(text)
     (folder / "frame.html").write_text(AT_SIZE)
-    result = told(browse(
-        chromium, tmp_path, "--allow-file-access-from-files", "--timeout=60000", "--dump-dom",
-        f"file://{folder}/frame.html",
-    ))  # fmt: skip
-    for name in ("opened", "answered"):
-        record_property(f"{name}_ms", round(result[name]))
-        sys.stdout.write(f"{name}: {result[name]:.0f} ms\n")
+    (folder / "blank.html").write_text("<!doctype html>")
+    seconds = {name: opening(chromium, tmp_path, f"file://{folder}/{name}.html") for name in ("blank", "report")}
+    opened = seconds["report"] - seconds["blank"]
+    record_property("opened_seconds", round(opened, 2))
+    sys.stdout.write(f"2,000 topics and 10,000 subscriptions: {opened:.1f} s longer than an empty page\n")
+    options = ("--allow-file-access-from-files", "--virtual-time-budget=20000", "--dump-dom")
+    result = told(browse(chromium, tmp_path, *options, f"file://{folder}/frame.html"))
     assert len(result["shown"]) == 6
     assert result["shown"][0] == "persistent://tenant-4/namespace-15/orders-of-a-shop-01999-partition-7"
     assert result["told"].startswith("10,000 of ")
