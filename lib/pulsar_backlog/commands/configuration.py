@@ -13,7 +13,10 @@ from typer.main import get_command
 from pulsar_backlog.commands.variables import NEVER
 from pulsar_backlog.options import OPTIONS
 
-NOT_OF_JOBS = frozenset({("snapshot", "out"), ("sql", "to"), ("rebuild-index", "to")})
+NOT_OF_JOBS = frozenset({
+    ("snapshot", "out"), ("sql", "to"), ("rebuild-index", "to"), ("rebuild-topic", "topic"),
+    ("rebuild-topic", "ledger"),
+})  # fmt: skip
 """Options that mean something else than the job's option of that name."""
 
 
