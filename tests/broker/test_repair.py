@@ -189,7 +189,7 @@ def test_originals_are_acknowledged_only_after_their_message_is_stored(
     before = admin.cursors(topic)
     code, told = repair(broker, "apply", plan, "--yes")
     assert (code, words(told)) == (1, ["refused", "stopped", "refused", "stopped"])
-    assert told[1]["note"] == "action 0 must be done before it, and is not"
+    assert told[1]["note"] == "action 0 must be done first, and is not"
     assert admin.cursors(topic) == before
     flag = "--allow-no-deduplication"
     assert words(repair(broker, "apply", plan, flag)[1]) == ["fits", "fits", "refused", "stopped"]

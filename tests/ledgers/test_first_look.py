@@ -170,5 +170,5 @@ def test_an_endpoint_behind_a_proxy_is_not_knocked_at(s3_server: S3Server, aws: 
 
 
 def test_a_folder_that_cannot_even_be_looked_for() -> None:
-    with pytest.raises(UsageError, match=r"cannot be looked for \(File name too long\)"):
+    with pytest.raises(UsageError, match=r"cannot be opened \(File name too long\)"):
         open_source("x" * 300)
