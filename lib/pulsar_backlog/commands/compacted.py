@@ -21,7 +21,7 @@ def compacted(
     endpoint: EndpointOption = None,
     show_values: Annotated[bool, typer.Option(help="show keys")] = False,
 ) -> None:
-    """Compare a compacted ledger, read out of BookKeeper into a file, with the topic's log: keys lost, stale or cut."""
+    """Compare a compacted ledger, copied from BookKeeper into a file, with the topic's log: keys lost, stale or cut."""
     from pulsar_backlog.compacted import compare_view
     from pulsar_backlog.report.terminal.compacted import print_compacted
     from pulsar_backlog.terminal import terminal

@@ -25,7 +25,7 @@ def inventory(
     cluster: Annotated[str, typer.Option(help=OPTIONS["cluster"].words.help)] = "default",
     endpoint: EndpointOption = None,
 ) -> None:
-    """Say what is stored and not needed, and what that costs, from the tables of an audit in DIR."""
+    """Say what is stored but not needed, and what it costs, from the tables of an audit in DIR."""
     from pulsar_backlog.output.delete_lists import Lists, Place, write_lists
     from pulsar_backlog.report.terminal.inventory import GIB, InventorySummary, Line, print_inventory
     from pulsar_backlog.storage.inventory import inventoried

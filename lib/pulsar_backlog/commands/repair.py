@@ -95,7 +95,7 @@ def apply(
     token_without_tls: TokenWithoutTlsOption = False,
     broker_host: BrokerHostOption = None,
 ) -> None:
-    """Apply a plan to a live cluster: a dry run unless --yes is given; may be started again when it was killed."""
+    """Apply a plan to a live cluster; without --yes this is a dry run. If it was killed, start it again."""
     from pulsar_backlog.cluster.admin_http import AdminHttp
     from pulsar_backlog.cluster.admin_rest import AdminRest
     from pulsar_backlog.repair.applying.apply import apply_plan, dry_run
@@ -152,7 +152,7 @@ def verify(
     token_without_tls: TokenWithoutTlsOption = False,
     broker_host: BrokerHostOption = None,
 ) -> None:
-    """Look whether what a plan did is there, and nothing else changed; changes nothing itself."""
+    """Check that a plan's changes are there and that nothing else changed; changes nothing itself."""
     from pulsar_backlog.repair.applying.journal import open_journal
     from pulsar_backlog.repair.applying.verify import verify_plan
     from pulsar_backlog.repair.broker.client import read_keys

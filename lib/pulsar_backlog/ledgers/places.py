@@ -86,7 +86,7 @@ class BlockOpener:
                 self._headers[path] = read_header(self._source, path, BYTES_WRITABLE)
             except DecodeError as error:
                 raise SourceError(
-                    self._source.uri(path), "failed", f"it is no MapFile that is read: {error}"
+                    self._source.uri(path), "failed", f"it is not a MapFile that can be read: {error}"
                 ) from error
         return self._headers[path]
 

@@ -146,7 +146,7 @@ def xml_of(body: bytes, *roots: str) -> Xml.Element:
     try:
         parsed = Xml.fromstring(body)  # noqa: S314 - expat bounds what entities may grow to
     except Xml.ParseError as error:
-        raise StoreError("cut", f"the listing is no XML: {error}") from error
+        raise StoreError("cut", f"the listing is not XML: {error}") from error
     if parsed.tag.rpartition("}")[2] not in roots:
         raise StoreError("failed", f"the answer is no {roots[0]}")
     return parsed

@@ -90,9 +90,9 @@ class Gcs:
         try:
             answer = json.loads(body)
         except ValueError as error:
-            raise StoreError("cut", f"the listing is no JSON: {error}") from error
+            raise StoreError("cut", f"the listing is not JSON: {error}") from error
         if not isinstance(answer, dict):
-            raise StoreError("failed", "the answer is no listing")
+            raise StoreError("failed", "the answer is not a listing")
         objects = listed_of(
             answer.get("items", ()),
             lambda item: Listed(

@@ -94,7 +94,7 @@ class LivePlace:
         """
         named = live_ledger(path)
         if named is None:
-            raise SourceError(self.uri(path), "not_found", "this is no ledger of a live topic")
+            raise SourceError(self.uri(path), "not_found", "this is not a ledger of a live topic")
         permits = max(1, min(5 * PERMITS, AHEAD_BYTES // max(1, average_bytes)))
         timeout = self._live.timeout_seconds
         return Range(self._connect, self._rest, self._pace, *named, first, last, permits, timeout).found()
