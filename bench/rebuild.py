@@ -34,7 +34,7 @@ from bench.subjects import Backlog, to_nothing
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
-from pulsar_backlog.frames.export.door import exported_chunked
+from pulsar_backlog.frames.export.messages import exported_chunked
 from pulsar_backlog.frames.export.plan import Filters, pack, plan_chunked, with_transactions
 from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.jobfiles import load_job

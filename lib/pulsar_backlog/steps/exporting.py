@@ -6,8 +6,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.export.door import exported_chunked, exported_entries
 from pulsar_backlog.frames.export.findings import COUNTED
+from pulsar_backlog.frames.export.messages import exported_chunked, exported_entries
 from pulsar_backlog.frames.export.plan import (
     Filters,
     of_keys,

@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
-from pulsar_backlog.frames.repair import stored as repair_stored
+from pulsar_backlog.frames.repair import stored_messages
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
@@ -54,7 +54,7 @@ class PlanTables:
         stalls = keep(repair_rows.actionable_stalls(self._mine("stalls"), names, choices.codes, choices.until_ms))
         lost = keep(repair_rows.losses(self._mine("consumer_outcomes"), options.model or (), choices.until_ms))
         chunks, entries = self._mine("chunks"), self._mine("entries")
-        named = keep(repair_stored.named_rows(self._named(), entries, chunks))
+        named = keep(stored_messages.named_rows(self._named(), entries, chunks))
         verdicts = self._mine("chunked_messages")
         publications = keep(repair_rows.publication_rows(verdicts, stalls, lost, named))
         exports = repair_rows.export_rows(self._messages(), publications, chunks, self._actions())
@@ -122,7 +122,7 @@ class PlanTables:
             return []
         source = self._source()
         entries, verdicts = self._mine("entries"), self._mine("chunked_messages")
-        rows = repair_stored.stored_rows(publications, verdicts, named, entries, self._actions())
+        rows = stored_messages.stored_rows(publications, verdicts, named, entries, self._actions())
         return [(row, stored_of(row, source)) for row in _rows(rows)]
 
     def _source(self) -> str:

@@ -13,9 +13,9 @@ from pyspark.sql import functions as f
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.frames.subscriptions.findings import findings_of_state
-from pulsar_backlog.frames.subscriptions.rows import Analysed, analysed, join_state, said_row
 from pulsar_backlog.options import Options
+from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
+from pulsar_backlog.subscriptions.findings import findings_of_state
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
 from pulsar_backlog.terms import Position

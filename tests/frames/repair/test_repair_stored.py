@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulsar_backlog.frames.repair.stored import named_rows, stored_rows
+from pulsar_backlog.frames.repair.stored_messages import named_rows, stored_rows
 from tests.frames.repair.test_repair_rows import OWN, TOPIC, chunk, dictionaries, frame
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import findings_of_stalls
-from pulsar_backlog.frames.subscriptions.rows import COMPACTION
 from pulsar_backlog.storage.delta import conform
+from pulsar_backlog.subscriptions.analysed import COMPACTION
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import table_frame
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.frames.subscriptions.rows import COMPACTION
+from pulsar_backlog.subscriptions.analysed import COMPACTION
 from pulsar_backlog.subscriptions.stall_words import compaction_advice
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position

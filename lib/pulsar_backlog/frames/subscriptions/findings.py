@@ -1,22 +1,13 @@
-"""Findings about subscriptions: from their states one each, from stalls and the ends of logs one per topic and code."""
+"""Findings about subscriptions from stalls and stored batches, one per topic and code."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.counting import counted
-from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
-from pulsar_backlog.frames.subscriptions.rows import Analysed, span_entries
 from pulsar_backlog.frames.subscriptions.stall_join import first_place
-from pulsar_backlog.subscriptions.ledger_lengths import Lengths
 from pulsar_backlog.subscriptions.stalls import CODES
-
-OLD_HOLE_ENTRIES = 10_000
-"""A mark-delete that lags this far behind the highest acknowledgement has a cause worth finding."""
 
 _COUNTED = {
     "C23": "Chunked messages of which a subscription has acknowledged a part",
@@ -51,40 +42,3 @@ def findings_of_batches(joined: DataFrame, origin: Origin) -> DataFrame:
         f.lit("compared with the stored batch").alias("reason"), f.lit("K12").alias("code"),
     )  # fmt: skip
     return counted_findings(bad, {"K12": "Entries whose batch is smaller than the acknowledged indexes say"}, origin)
-
-
-def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
-    """What the predictions say of one subscription."""
-    if one.found is None or one.prediction is None:
-        return
-    p = one.prediction
-    if p.dropped_entries or p.dropped_batch_entries:
-        dropped = f"{counted(p.dropped_ranges, 'range')} with {counted(p.dropped_entries, 'acknowledged entry')}"
-        message = f"The next persist drops {dropped}, and {counted(p.dropped_batch_entries, 'batch state')}."
-        yield _told(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
-    if "frame" in p.over_limits:
-        message = f"The state takes {p.ranges_bytes:,} bytes as ranges and {p.long_array_bytes:,} as long lists."
-        yield _told(one, "K02", message)
-    acked = one.found.chosen.acked
-    last = acked.last()
-    span = span_entries(acked.mark_delete, last, lengths) if last else None
-    if span is not None and span >= OLD_HOLE_ENTRIES:
-        mark = "{}:{}".format(*acked.mark_delete)
-        yield _told(one, "K03", f"Mark-delete {mark} is {span:,} entries behind the highest acknowledgement.")
-    redelivered = sum(map(len, p.redelivered.values()))
-    if redelivered and p.redelivered_from:
-        first = "{}:{}".format(*p.redelivered_from)
-        message = f"{counted(redelivered, 'acknowledged entry')} from {first} on would be delivered again."
-        yield _told(one, "K08", message, redelivered, (first,))
-    stored = one.found.stored
-    if stored is not None and stored.downgrade_safe is False:
-        form = "as long lists" if stored.state and stored.state.encoding == "long_array" else "in parts or compressed"
-        yield _told(one, "K09", f"The state is stored {form}.")
-
-
-def _told(one: Analysed, code: str, message: str, count: int = 1, evidence: tuple[str, ...] = ()) -> Finding:
-    found = one.found
-    return Finding(
-        code, f"{one.topic} {one.name}", message, topic=one.topic, count=count, evidence=evidence,
-        sureness=found.sureness if found else "cannot_tell", reason=found.reason if found else "",
-    )  # fmt: skip

@@ -105,7 +105,7 @@ def publication_of(row: Row, exported: Exported | None, stored: Stored | None = 
 
 
 def stored_of(row: Row, source: str) -> Stored:
-    """A message with `parts`, of `repair_stored.stored_rows`; `source` is what the audit read."""
+    """A message with `parts`, of `stored_messages.stored_rows`; `source` is what the audit read."""
     entries = tuple(
         StoredEntry(
             (one["ledger_id"], one["entry_id"]),
@@ -142,7 +142,7 @@ _FAULTS = {
 
 
 def named_of(row: Row, singles: Mapping[Position, Stored]) -> Named:
-    """A row of `repair_stored.named_rows` whose topic is known."""
+    """A row of `stored_messages.named_rows` whose topic is known."""
     position = (row["ledger_id"], row["entry_id"])
     key = None if row["chunk_uuid"] is None else (row["chunk_uuid"], row["publish_time_ms"])
     return Named(position, key, row["encrypted"], singles.get(position))

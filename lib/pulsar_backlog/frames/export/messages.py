@@ -1,4 +1,4 @@
-"""The door from plans of the export to rows of `messages`: packed plan rows in, Arrow batches out."""
+"""Rows of `messages` from plans of the export: packed plan rows in, Arrow batches out."""
 
 from __future__ import annotations
 
