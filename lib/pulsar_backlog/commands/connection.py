@@ -1,11 +1,19 @@
 """Options of every command that speaks to a live cluster. Secrets come from files and environment, never from here."""
 
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_type_hints
 
 import typer
 
-from pulsar_backlog.cluster.access import TOKEN_VARIABLE
+from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access, read_access
+from pulsar_backlog.commands.options import with_options
+from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, Live
 
 AdminUrlOption = Annotated[
     str, typer.Option("--admin-url", help="web service of a broker, such as http://broker:8080", show_default=False)
@@ -23,24 +31,65 @@ PublicKeyFileOption = Annotated[
 PrivateKeyFileOption = Annotated[
     Path | None, typer.Option("--private-key-file", help="PEM file of one of them, to read back what was republished")
 ]
-TokenFileOption = Annotated[
-    Path | None, typer.Option("--token-file", help=f"file that holds the token; default: the variable {TOKEN_VARIABLE}")
-]
-CaFileOption = Annotated[
-    Path | None,
-    typer.Option("--ca-file", help="certificates (PEM) of the authorities that may sign the server's certificate"),
-]
-CertFileOption = Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")]
-KeyFileOption = Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")]
-TokenWithoutTlsOption = Annotated[
-    bool,
-    typer.Option(
-        "--token-without-tls",
-        help="send the token also without TLS (http://, pulsar://), where others on the way can read it",
-    ),
-]
-BrokerHostOption = Annotated[
-    list[str] | None,
-    typer.Option("--broker-host", help="host (glob) that gets the token too when --admin-url redirects to it; repeat"),
-]
-TimeoutOption = Annotated[float, typer.Option("--timeout-seconds", help="how long one answer may take")]
+
+
+@dataclass(frozen=True)
+class Connection:
+    """How a user wants to be connected."""
+
+    token_file: Annotated[
+        Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
+    ] = None
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", help="certificates (PEM) that the server's must descend from")
+    ] = None
+    cert_file: Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")] = None
+    key_file: Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")] = None
+    timeout_seconds: Annotated[float, typer.Option("--timeout-seconds", help="how long one answer may take")] = 30.0
+    token_without_tls: Annotated[
+        bool,
+        typer.Option(
+            "--token-without-tls", help="send the token also where it can be read on the way (http://, pulsar://)"
+        ),
+    ] = False
+    broker_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--broker-host", help="host (glob) that gets the token too when --admin-url redirects to it; repeat"
+        ),
+    ] = None
+
+    def access(self) -> Access:
+        """What proves who we are.
+
+        Raises:
+            UsageError: a file cannot be read, or the token is none.
+        """
+        return read_access(
+            self.token_file, self.ca_file, self.cert_file, self.key_file, self.timeout_seconds, os.environ,
+            token_without_tls=self.token_without_tls, broker_hosts=self.broker_host or (),
+        )  # fmt: skip
+
+    def live(self, service_url: str, admin_url: str) -> Live:
+        """The cluster as ledgers are read from it."""
+        return Live(
+            service_url, admin_url, None, DEFAULT_RATE, _text(self.token_file), _text(self.ca_file),
+            _text(self.cert_file), _text(self.key_file), self.timeout_seconds, self.token_without_tls,
+            tuple(self.broker_host or ()),
+        )  # fmt: skip
+
+
+def _text(path: Path | None) -> str | None:
+    return str(path) if path else None
+
+
+def connected(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take these options; it gets them as its argument `connection`."""
+    kinds = get_type_hints(Connection, include_extras=True)
+    options = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=kinds[one.name])
+        for one in fields(Connection)
+    ]
+    return with_options(
+        command, "connection", options, lambda values: Connection(**{one.name: values[one.name] for one in options})
+    )

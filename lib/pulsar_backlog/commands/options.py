@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -49,20 +49,29 @@ def job_options(
     """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != "given"]
         taken = [_parameter(OPTIONS[name], name in required, (words or {}).get(name)) for name in names]
-
-        def taking(**values: Any) -> None:
-            given = dict(_given(values, names))
-            command(**{p.name: values[p.name] for p in own}, given=absolute_places(given))
-
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *taken)]
-        taking.__name__, taking.__doc__ = command.__name__, command.__doc__
-        taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
-        taking.__annotations__ = {p.name: p.annotation for p in parameters}
-        return taking
+        return with_options(command, "given", taken, lambda values: absolute_places(dict(_given(values, names))))
 
     return decorate
+
+
+def with_options(
+    command: Callable[..., None],
+    argument: str,
+    options: Sequence[inspect.Parameter],
+    made: Callable[[Mapping[str, Any]], object],
+) -> Callable[..., None]:
+    """The command with these options in place of one argument, which it gets as it is `made` of their values."""
+    own = [p for p in inspect.signature(command, eval_str=True).parameters.values() if p.name != argument]
+
+    def taking(**values: Any) -> None:
+        command(**{p.name: values[p.name] for p in own}, **{argument: made(values)})
+
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in (*own, *options)]
+    taking.__name__, taking.__doc__ = command.__name__, command.__doc__
+    taking.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # what typer reads
+    taking.__annotations__ = {p.name: p.annotation for p in parameters}
+    return taking
 
 
 def _given(values: Mapping[str, Any], names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pulsar_backlog.arguments import absolute, scope_of, source_of
-from pulsar_backlog.commands.connection import (
-    BrokerHostOption,
-    CaFileOption,
-    CertFileOption,
-    KeyFileOption,
-    TimeoutOption,
-    TokenFileOption,
-    TokenWithoutTlsOption,
-)
+from pulsar_backlog.commands.connection import Connection, connected
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, is_service
@@ -36,9 +27,11 @@ if TYPE_CHECKING:
     "store_concurrency",
     words={"topic": "the topic to rebuild, where the source holds several", "ledger": "ledgers of it, where not all"},
 )  # fmt: skip
+@connected
 def rebuild_topic(
     source: SourceArgument,
     given: Given,
+    connection: Connection,
     to_topic: Annotated[
         str, typer.Option("--to-topic", help="full name of the new topic, which holds nothing yet", show_default=False)
     ],
@@ -50,25 +43,14 @@ def rebuild_topic(
         bool, typer.Option("--skip-damaged", help="publish although entries are damaged or missing, without them")
     ] = False,
     max_rate: Annotated[int, typer.Option("--max-rate", min=1, help="bytes a second to publish")] = DEFAULT_RATE,
-    token_file: TokenFileOption = None,
-    ca_file: CaFileOption = None,
-    cert_file: CertFileOption = None,
-    key_file: KeyFileOption = None,
-    timeout_seconds: TimeoutOption = 30.0,
-    token_without_tls: TokenWithoutTlsOption = False,
-    broker_host: BrokerHostOption = None,
 ) -> None:
     """Publish what is stored of a topic into a new one, entry by entry as it was; may be started again when killed."""
-    from pulsar_backlog.cluster.access import read_access
     from pulsar_backlog.counting import counted
     from pulsar_backlog.repair.rebuilding.content import take_content
     from pulsar_backlog.report.terminal.rebuilt_topic import print_rebuilt_topic
 
     _check(source, to_topic, service_url, yes=yes)
-    access = read_access(
-        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
-        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
-    )  # fmt: skip
+    access = connection.access()
     options = given_options({**given, "source": absolute("source", source)})
     content = take_content(source_of(options), Path(options.admin) if options.admin else None, scope_of(options))
     done = None

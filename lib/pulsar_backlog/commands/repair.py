@@ -15,27 +15,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsar_backlog.cluster.access import Access, read_access
+from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.commands.connection import (
     AdminUrlOption,
-    BrokerHostOption,
-    CaFileOption,
-    CertFileOption,
+    Connection,
     EncryptionKeyOption,
-    KeyFileOption,
     PrivateKeyFileOption,
     PublicKeyFileOption,
     ServiceUrlOption,
-    TimeoutOption,
-    TokenFileOption,
-    TokenWithoutTlsOption,
+    connected,
 )
 from pulsar_backlog.commands.repair_plan import PlanArgument, audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, Live
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
@@ -59,10 +53,12 @@ _LIMITS = Limits()
 
 
 @repair.command()
+@connected
 def apply(
     plan: PlanArgument,
     admin_url: AdminUrlOption,
     service_url: ServiceUrlOption,
+    connection: Connection,
     yes: Annotated[bool, typer.Option("--yes", help="do it; without this, say only what would be done")] = False,
     allow_consumers: Annotated[
         bool,
@@ -87,13 +83,6 @@ def apply(
     encryption_key: EncryptionKeyOption = None,
     public_key_file: PublicKeyFileOption = None,
     private_key_file: PrivateKeyFileOption = None,
-    token_file: TokenFileOption = None,
-    ca_file: CaFileOption = None,
-    cert_file: CertFileOption = None,
-    key_file: KeyFileOption = None,
-    timeout_seconds: TimeoutOption = 30.0,
-    token_without_tls: TokenWithoutTlsOption = False,
-    broker_host: BrokerHostOption = None,
 ) -> None:
     """Apply a plan to a live cluster; without --yes this is a dry run. If it was killed, start it again."""
     from pulsar_backlog.cluster.admin_http import AdminHttp
@@ -106,17 +95,10 @@ def apply(
     from pulsar_backlog.repair.values import read_plan
     from pulsar_backlog.storage.claims import claimed
 
-    access = read_access(
-        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
-        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
-    )  # fmt: skip
+    access = connection.access()
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
-    live = Live(
-        service_url, admin_url, None, DEFAULT_RATE, _text(token_file), _text(ca_file), _text(cert_file),
-        _text(key_file), timeout_seconds, token_without_tls, tuple(broker_host or ()),
-    )  # fmt: skip
-    ledgers = Ledgers(source, endpoint, live)
+    ledgers = Ledgers(source, endpoint, connection.live(service_url, admin_url))
     allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
     journal = open_journal(plan, planned)
     if not yes:
@@ -137,20 +119,15 @@ def apply(
 
 
 @repair.command()
+@connected
 def verify(
     plan: PlanArgument,
     admin_url: AdminUrlOption,
     service_url: ServiceUrlOption,
+    connection: Connection,
     encryption_key: EncryptionKeyOption = None,
     public_key_file: PublicKeyFileOption = None,
     private_key_file: PrivateKeyFileOption = None,
-    token_file: TokenFileOption = None,
-    ca_file: CaFileOption = None,
-    cert_file: CertFileOption = None,
-    key_file: KeyFileOption = None,
-    timeout_seconds: TimeoutOption = 30.0,
-    token_without_tls: TokenWithoutTlsOption = False,
-    broker_host: BrokerHostOption = None,
 ) -> None:
     """Check that a plan's changes are there and that nothing else changed; changes nothing itself."""
     from pulsar_backlog.repair.applying.journal import open_journal
@@ -160,10 +137,7 @@ def verify(
     from pulsar_backlog.repair.values import read_plan
     from pulsar_backlog.storage.claims import claimed
 
-    access = read_access(
-        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
-        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
-    )  # fmt: skip
+    access = connection.access()
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
     planned = read_plan(plan)
     journal = open_journal(plan, planned)
@@ -175,10 +149,6 @@ def verify(
     rows = [_Row(verdict.action, verdict.verdict, verdict.note) for verdict in verdicts]
     _show(planned, rows, "")
     raise typer.Exit(EXIT_CLEAN if all(row.word == "verified" for row in rows) else EXIT_FINDINGS)
-
-
-def _text(path: Path | None) -> str | None:
-    return str(path) if path else None
 
 
 @dataclass(frozen=True)

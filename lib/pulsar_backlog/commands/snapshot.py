@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter
@@ -14,17 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.cluster.access import read_access
-from pulsar_backlog.commands.connection import (
-    AdminUrlOption,
-    BrokerHostOption,
-    CaFileOption,
-    CertFileOption,
-    KeyFileOption,
-    TimeoutOption,
-    TokenFileOption,
-    TokenWithoutTlsOption,
-)
+from pulsar_backlog.commands.connection import AdminUrlOption, Connection, connected
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
@@ -37,17 +26,12 @@ if TYPE_CHECKING:
 _SHOWN = 10
 
 
+@connected
 def snapshot(
     admin_url: AdminUrlOption,
+    connection: Connection,
     out: Annotated[Path, typer.Option(help="folder of the snapshot", show_default=False)],
     topic: Annotated[list[str] | None, typer.Option(help="only topics that match this glob; may be repeated")] = None,
-    token_file: TokenFileOption = None,
-    ca_file: CaFileOption = None,
-    cert_file: CertFileOption = None,
-    key_file: KeyFileOption = None,
-    timeout_seconds: TimeoutOption = 30.0,
-    token_without_tls: TokenWithoutTlsOption = False,
-    broker_host: BrokerHostOption = None,
     parallel: Annotated[int, typer.Option(min=1, max=32, help="topics that are read at the same time")] = 4,
 ) -> None:
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
@@ -57,13 +41,9 @@ def snapshot(
     from pulsar_backlog.cluster.snapshot_index import open_index
     from pulsar_backlog.storage.claims import claimed
 
-    access = read_access(
-        token_file, ca_file, cert_file, key_file, timeout_seconds, os.environ,
-        token_without_tls=token_without_tls, broker_hosts=broker_host or (),
-    )  # fmt: skip
     folder = Path(absolute("out", str(out)) or "")
     globs = tuple(topic or ("*",))
-    with closing(AdminHttp(admin_url, access)) as http:
+    with closing(AdminHttp(admin_url, connection.access())) as http:
         rest = AdminRest(http)
         topics = wanted_topics(rest, globs)
         if not topics:
