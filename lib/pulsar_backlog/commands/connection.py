@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access, read_access
+from pulsar_backlog.cluster.access import Access, read_access
 from pulsar_backlog.commands.options import with_options
 from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, Live
+from pulsar_backlog.options import OPTIONS
 
 AdminUrlOption = Annotated[
     str, typer.Option("--admin-url", help="web service of a broker, such as http://broker:8080", show_default=False)
@@ -33,25 +34,21 @@ PrivateKeyFileOption = Annotated[
 ]
 
 
+def _declared(name: str) -> Any:
+    """An option that jobs have too, with its words."""
+    return typer.Option(OPTIONS[name].flag, help=OPTIONS[name].words.help)
+
+
 @dataclass(frozen=True)
 class Connection:
     """How a user wants to be connected."""
 
-    token_file: Annotated[
-        Path | None, typer.Option("--token-file", help=f"file that holds the token; without it {TOKEN_VARIABLE} counts")
-    ] = None
-    ca_file: Annotated[
-        Path | None, typer.Option("--ca-file", help="certificates (PEM) that the server's must descend from")
-    ] = None
-    cert_file: Annotated[Path | None, typer.Option("--cert-file", help="our certificate (PEM), for mutual TLS")] = None
-    key_file: Annotated[Path | None, typer.Option("--key-file", help="key (PEM) of --cert-file")] = None
+    token_file: Annotated[Path | None, _declared("token_file")] = None
+    ca_file: Annotated[Path | None, _declared("ca_file")] = None
+    cert_file: Annotated[Path | None, _declared("cert_file")] = None
+    key_file: Annotated[Path | None, _declared("key_file")] = None
     timeout_seconds: Annotated[float, typer.Option("--timeout-seconds", help="how long one answer may take")] = 30.0
-    token_without_tls: Annotated[
-        bool,
-        typer.Option(
-            "--token-without-tls", help="send the token also where it can be read on the way (http://, pulsar://)"
-        ),
-    ] = False
+    token_without_tls: Annotated[bool, _declared("token_without_tls")] = False
     broker_host: Annotated[
         list[str] | None,
         typer.Option(
