@@ -74,7 +74,7 @@ def test_a_block_that_does_not_reach_that_far_any_more(tmp_path: Path) -> None:
 def test_a_file_that_is_another_one_now(tmp_path: Path) -> None:
     file, found = stored(tmp_path, "BLOCK")
     file.write_bytes(b"PAR1" * 5000)
-    with pytest.raises(SourceError, match="it is no MapFile that is read: sequence_bad_magic"):
+    with pytest.raises(SourceError, match="it is not a MapFile that can be read: sequence_bad_magic"):
         BlockOpener(open_source(str(tmp_path))).read(found[3])
 
 
