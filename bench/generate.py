@@ -129,7 +129,7 @@ def _write_ledger(path: Path, cycle: Cycle, count: int, first_row: int, spec: Sp
             offset, first = offset + length, end
     payload_bytes = cycle.offset(count) - 12 * count
     created_ms = CREATED_MS + first_row * cycle.entries
-    index = _index_object(offset, blocks, _ledger_metadata(payload_bytes, count, created_ms, spec.topic))
+    index = index_object(offset, blocks, ledger_metadata(payload_bytes, count, created_ms, spec.topic))
     path.with_name(f"{path.name}-index").write_bytes(index)
     return offset
 
@@ -151,14 +151,14 @@ def _entries(cycle: Cycle, first: int, end: int, first_row: int) -> memoryview:
     return rows.reshape(-1)[cycle.offset(first) - skip : cycle.offset(end) - skip].data
 
 
-def _index_object(data_bytes: int, blocks: list[tuple[int, int]], metadata: bytes) -> bytes:
+def index_object(data_bytes: int, blocks: list[tuple[int, int]], metadata: bytes) -> bytes:
     length = INDEX_HEADER.size + len(metadata) + INDEX_ENTRY.size * len(blocks)
     head = INDEX_HEADER.pack(0xDE47DE47, length, data_bytes, BLOCK_HEADER_BYTES, len(blocks), len(metadata))
     parts = [INDEX_ENTRY.pack(first, part, offset) for part, (first, offset) in enumerate(blocks, start=1)]
     return b"".join((head, metadata, *parts))
 
 
-def _ledger_metadata(payload_bytes: int, count: int, created_ms: int, topic: str) -> bytes:
+def ledger_metadata(payload_bytes: int, count: int, created_ms: int, topic: str) -> bytes:
     """LedgerMetadataFormat of a closed ledger on one bookie."""
     custom = {
         b"pulsar/managed-ledger": f"bench/scan/persistent/{topic}".encode(),

@@ -14,9 +14,11 @@ from pyspark.sql import SparkSession
 
 from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
+from bench.buckets import OBJECT_BYTES, measure_buckets
 from bench.costs import core_us_per_entry
 from bench.generate import Spec, write_backlog
 from bench.growth import GROWTH, Growth, measure_growth, measure_many
+from bench.inventory import GOAL_LEDGERS, measure_inventory
 from bench.mapfiles import MAP_FILES, measure_map_files
 from bench.measuring import Timing, WorkerMemory, core_ratio, interleaved, machine, median_ratio, warm_up
 from bench.models import measure_models
@@ -51,6 +53,8 @@ class Size:
     map_files: Spec
     answers: Spec
     growth: Growth
+    inventory_ledgers: int
+    bucket_bytes: int
 
 
 FULL = Size(
@@ -67,6 +71,8 @@ FULL = Size(
     map_files=MAP_FILES,
     answers=answers.LARGE,
     growth=GROWTH,
+    inventory_ledgers=GOAL_LEDGERS,
+    bucket_bytes=OBJECT_BYTES,
 )
 QUICK = Size(
     repetitions=2,
@@ -82,6 +88,8 @@ QUICK = Size(
     map_files=replace(MAP_FILES, entries=MAP_FILES.entries // 10),
     answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
     growth=GROWTH.smaller(20),
+    inventory_ledgers=GOAL_LEDGERS // 4,
+    bucket_bytes=OBJECT_BYTES // 4,
 )
 
 
@@ -259,6 +267,8 @@ def measure(size: Size, card: Scorecard) -> None:
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)
     measure_whole_audit(size.repetitions, card)
+    measure_buckets(size.bucket_bytes, size.repetitions, card)
+    measure_inventory(size.inventory_ledgers, card)
     measure_answers(size, card)
     measure_growth(size.growth, card)
     measure_many(size.growth, card)

@@ -31,6 +31,12 @@ def test_places(source: str, place: Place) -> None:
     assert Place.of(source) == place
 
 
+@pytest.mark.parametrize("source", ["bookies:///data/bookie", "pulsar://broker:6650", "S3://box"])
+def test_where_only_the_cluster_deletes(source: str) -> None:
+    with pytest.raises(UsageError, match="only its cluster deletes there"):
+        Place.of(source)
+
+
 def test_s3_takes_a_thousand_keys_at_once(tmp_path: Path) -> None:
     paths = [f"ü/{number}" for number in range(KEYS_AT_ONCE + 1)]
     done = write_lists(tmp_path / "list", Place.of("s3://box/p"), rows(*paths, "bad\x01"))

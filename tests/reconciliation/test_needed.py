@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.reconciliation.compare import reconciled
-from pulsar_backlog.reconciliation.findings import findings_of_inventory
+from pulsar_backlog.reconciliation.findings import Tallies, findings_of_inventory, tallied
 from pulsar_backlog.reconciliation.values import Row
 from pulsar_backlog.tables import TABLES
 from tests.reconciliation.held import OTHER, OURS, TOPIC, copy, earlier, record, state
@@ -23,6 +26,10 @@ CONFIRMED = copy(99)
 def look(*copies: LedgerCopy, known: ClusterState | None = None, uploads: tuple[Upload, ...] = ()) -> dict[str, Row]:
     rows = reconciled(copies, uploads, known or state(record()))
     return {f"{row.ledger_id} {row.copy}": row for row in rows}
+
+
+def tallies(rows: dict[str, Row]) -> Tallies:
+    return tallied(row.row("lab") for row in rows.values())
 
 
 def verdict(found: Row) -> tuple[str, bool, bool]:
@@ -84,9 +91,9 @@ def test_the_brokers_attempt_is_not_here() -> None:
     rows = look(earlier(status="ok", selected=True), CONFIRMED, known=state(record(), record(99)))
     assert verdict(rows[f"7 {OTHER}"]) == ("rescue", False, False)
     assert verdict(rows[f"7 {OURS}"]) == ("missing", False, False)  # a row that nothing stored stands for
-    [finding] = findings_of_inventory(rows.values())
+    [finding] = findings_of_inventory(tallies(rows))
     assert (finding.code, finding.evidence, finding.sureness) == ("S30", ("ledger 7",), "certain")
-    [unsure] = findings_of_inventory(rows.values(), listed_whole=False)
+    [unsure] = findings_of_inventory(tallies(rows), listed_whole=False)
     assert unsure.sureness == "cannot_tell"
 
 
@@ -116,6 +123,20 @@ def test_what_no_list_has_stays(ledger_id: int, changed: dict[str, Any], expecte
     rows = look(copy(ledger_id, **changed), CONFIRMED, known=state(record(5), record(99)))
     found = rows[f"{ledger_id} {OURS}"]
     assert verdict(found) == (expected, False, False)
+
+
+@pytest.mark.parametrize("head", [{"ledgerId": "3"}, {"ledgerId": -3}, {"entries": 10}, 3, None])
+@pytest.mark.parametrize("rest", [{"cursors": {}}, {"lastConfirmedEntry": "9:9"}])
+def test_a_list_whose_head_cannot_be_read_was_not_cut(head: object, rest: dict[str, Any], tmp_path: Path) -> None:
+    """What was left out of a damaged file is no ledger that the broker deleted."""
+    body = {"ledgers": [head, {"ledgerId": 5, "entries": 10}], **rest}
+    path = tmp_path / "lab__s3__orders.internal-info.json"
+    path.write_text(json.dumps(body))
+    damaged = read_cluster_state(tmp_path, {})
+    path.write_text(json.dumps(body | {"ledgers": body["ledgers"][1:]}))
+    whole = read_cluster_state(tmp_path, {})
+    assert verdict(look(copy(3), known=damaged)[f"3 {OURS}"]) == ("undecided", False, False)
+    assert verdict(look(copy(3), known=whole)[f"3 {OURS}"])[0] == "trimmed"
 
 
 def test_two_topics_claim_a_ledger() -> None:
@@ -173,7 +194,7 @@ def test_findings_add_up() -> None:
     stray = copy(6)
     alone = replace(copy(2), topic="persistent://lab/s3/else")
     rows = look(copy(), earlier(), copy(3), stray, alone, known=state(record(5), record()))
-    found = {finding.code: finding for finding in findings_of_inventory(rows.values())}
+    found = {finding.code: finding for finding in findings_of_inventory(tallies(rows))}
     assert sorted(found) == ["S31", "S32", "S33"]
     assert (found["S31"].count, "2,200 bytes" in found["S31"].message) == (2, True)
     assert (found["S32"].subject, found["S32"].evidence) == (TOPIC, ("ledger 6",))
@@ -192,10 +213,11 @@ def test_the_ledger_of_a_compacted_view() -> None:
     assert "3 " not in held
 
 
+@pytest.mark.parametrize("kind", ["bookies", "live"])
 @pytest.mark.parametrize(("ledger_id", "expected"), [(7, "current"), (3, None), (8, None)])
-def test_files_of_bookies_are_never_on_a_list(ledger_id: int, expected: str | None) -> None:
-    """Whatever the offloaded copies are: an entry log holds other ledgers too."""
-    bookies = copy(ledger_id, "bookies", kind="bookies", managed_ledger="lab/s3/persistent/orders", data_uri="0.log")
+def test_what_bookkeeper_holds_is_never_on_a_list(ledger_id: int, expected: str | None, kind: Any) -> None:
+    """Whatever the offloaded copies are: an entry log holds other ledgers too, and a broker's ledger is no object."""
+    bookies = copy(ledger_id, "bookies", kind=kind, managed_ledger="lab/s3/persistent/orders", data_uri="0.log")
     rows = look(copy(), CONFIRMED, bookies, known=state(record(5), record(), record(8, None, False), record(99)))
     found = rows[f"{ledger_id} bookies"]
     assert verdict(found) == ("bookkeeper", False, False)

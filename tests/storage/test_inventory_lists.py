@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,13 @@ CURRENT = {"copy": "x", "kind": "jcloud", "verdict": "current", "bytes": 5 * GIB
 RUN = {"cluster": "default", "run_id": "1", "job": "inventory_ledgers", "source": "s3://box/p", "started": NOON}
 
 
-def audited(out: Path, scan: dict[str, Any]) -> Path:
+def audited(out: Path, scan: dict[str, Any], *runs: dict[str, Any]) -> Path:
     ours = {"cluster": "default"}
     ledgers = [{**ours, "ledger_id": 0, **LEDGER}]
     inventory = [{**ours, "ledger_id": 0, **row} for row in (LEFTOVER, CURRENT)] + [{**ours, **TRIMMED}]
     other = {"cluster": "other", "ledger_id": 9, **TRIMMED, "needs_sole_owner": False, "objects": ["other-cluster"]}
     scans = [{**ours, "ledger_id": 0, **SCAN, **scan}]
-    return write_tables(out, runs=[RUN], ledgers=ledgers, scans=scans, inventory=[*inventory, other])
+    return write_tables(out, runs=[RUN, *runs], ledgers=ledgers, scans=scans, inventory=[*inventory, other])
 
 
 def asked(
@@ -104,6 +105,42 @@ def test_a_copy_that_may_be_the_last_whole_one_is_not_listed(
     said, keys = asked(monkeypatch, capsys, audited(tmp_path, scan))
     assert keys == []
     assert {line["verdict"]: line["stays"] for line in said["lines"]}["leftover"] == "scan"
+
+
+SECOND = {**RUN, "run_id": "2", "started": NOON + timedelta(hours=1)}
+
+
+@pytest.mark.parametrize(
+    ("second", "is_refused"),
+    [
+        # What is known of the first place's other ledgers stays, and its keys may be another ledger's in the second.
+        ({"source": "s3://copy/p", "options": {"ledger": "('7',)"}}, True),
+        ({"source": "s3://copy/p", "options": {"since": "2026-01-01"}}, True),
+        ({"options": {"endpoint": "http://127.0.0.1:9000", "topic": "('a',)"}}, True),
+        ({"options": {"ledger": "('7',)"}}, False),
+        ({"source": "s3://copy/p", "options": {"admin": "a"}}, False),  # it took in everything, and replaced all
+    ],
+)
+def test_an_inventory_of_two_places_gives_no_list(
+    second: dict[str, Any],
+    is_refused: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    audited(tmp_path, {}, {**SECOND, **second})
+    if not is_refused:
+        _, keys = asked(monkeypatch, capsys, tmp_path)
+        assert keys == ["p/y-1", "p/y-1-index"]
+        return
+    monkeypatch.setattr(
+        sys, "argv", ["pulsar-backlog", "inventory", str(tmp_path), "--delete-list", str(tmp_path / "x")]
+    )
+    with pytest.raises(SystemExit) as ended:
+        run_cli()
+    assert ended.value.code == 2
+    assert "several places" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
 
 
 def test_without_an_inventory(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Container, Iterator
 
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.findings import Finding
@@ -10,15 +10,15 @@ from pulsar_backlog.findings import Finding
 _SAVED = "read from the saved admin JSON"
 
 
-def absent_ledgers(topic: TopicState, stored: Collection[int]) -> list[LedgerRecord]:
+def absent_ledgers(topic: TopicState, stored: Container[int]) -> list[LedgerRecord]:
     """Ledgers of the topic that hold entries, as far as the broker says, and are not stored.
 
     The open last ledger is among them unless the broker's last confirmed entry shows that it is empty.
     """
-    return [ledger for ledger in topic.ledgers if ledger.ledger_id not in stored and _may_hold_entries(topic, ledger)]
+    return [ledger for ledger in topic.ledgers if ledger.ledger_id not in stored and may_hold_entries(topic, ledger)]
 
 
-def findings_of_absent(state: ClusterState, stored: Collection[int]) -> Iterator[Finding]:
+def findings_of_absent(state: ClusterState, stored: Container[int]) -> Iterator[Finding]:
     """A finding per topic that is stored in part; topics of which nothing is stored are counted in one."""
     elsewhere = []
     for topic in state.topics.values():
@@ -52,7 +52,8 @@ def _of_topic(topic: TopicState, absent: list[LedgerRecord]) -> Iterator[Finding
             )
 
 
-def _may_hold_entries(topic: TopicState, ledger: LedgerRecord) -> bool:
+def may_hold_entries(topic: TopicState, ledger: LedgerRecord) -> bool:
+    """Whether a ledger of a topic may hold entries, as far as the broker says."""
     if ledger.entries is not None:
         return ledger.entries > 0
     return topic.last_confirmed is None or topic.last_confirmed >= (ledger.ledger_id, 0)

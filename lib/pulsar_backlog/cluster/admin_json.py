@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 from urllib.parse import unquote
 
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
@@ -179,7 +181,7 @@ def _parse(file: _File, content: bytes) -> None:
 
 def _named(files: Iterable[_File], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
     """Documents with their topics, in the files' order; marks the files whose topic nothing names."""
-    known = dict(topics_of_ledgers)
+    known = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
     pairs = [(file, document) for file in files for document in file.documents]
     # Ledgers that one document lists under a topic name it for documents that list the same ones.
     for _, document in pairs:

@@ -85,6 +85,7 @@ class Document:
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
     open_bytes: int | None = None
+    names_all_ledgers: bool = True
 
 
 def documents(file: Fields, path: str = "") -> Iterator[Document]:
@@ -137,6 +138,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         kind="internalStats",
         topic=topic,
         ledgers=tuple(ledgers),
+        names_all_ledgers=len(ledgers) == body.count("ledgers"),
         last_confirmed=_position(body, "lastConfirmedEntry"),
         last_ledger_created_ms=created_ms,
         known_until_ms=known_until_ms,
@@ -174,6 +176,7 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         kind="internal-info",
         topic=topic,
         ledgers=tuple(ledgers),
+        names_all_ledgers=len(ledgers) == body.count("ledgers"),
         known_until_ms=body.time_ms("modificationDate"),
         terminated=_is_terminated(body.child("terminatedPosition")),
         cursors=cursors,

@@ -6,8 +6,9 @@ the metadata store held: where both say something, internalStats is right.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 from pulsar_backlog.cluster.documents import Document, Kind, SavedLedger
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
@@ -41,6 +42,7 @@ def _state(topic: str, documents: list[Document]) -> TopicState:
         cursors=tuple(cursor for document in documents for cursor in document.cursors),
         compacted_ledger_id=live.compacted_ledger_id or stored.compacted_ledger_id,
         open_bytes=live.open_bytes,
+        names_all_ledgers=live.names_all_ledgers and stored.names_all_ledgers,
     )
 
 
@@ -79,7 +81,7 @@ def disputes(
 
     A ledger id is unique in a cluster, so this means that two clusters were mixed.
     """
-    owners = dict(topics_of_ledgers)
+    owners = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
     between: dict[tuple[str, str], list[int]] = defaultdict(list)
     for state in topics.values():
         for ledger in state.ledgers:

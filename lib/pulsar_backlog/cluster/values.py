@@ -52,6 +52,7 @@ class TopicState:
         compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
         open_bytes: of the entries of the ledger that is open; None when that was not saved.
         deduplicated: whether the broker dropped duplicates then; None when that was not saved.
+        names_all_ledgers: whether the ids of all listed ledgers could be read; else where the list begins is not known.
     """
 
     topic: str
@@ -67,6 +68,7 @@ class TopicState:
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
     open_bytes: int | None = None
+    names_all_ledgers: bool = True
 
 
 @dataclass(frozen=True)

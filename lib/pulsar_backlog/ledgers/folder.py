@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -19,6 +20,12 @@ import numpy as np
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
 from pulsar_backlog.wire.arrays import Bytes
+
+SORTED_NAMES = 65_536
+"""Names of a folder that are held and sorted together."""
+
+
+_Paths = list[str]
 
 
 @dataclass(frozen=True)
@@ -38,33 +45,26 @@ class Folder:
         return _text(str(self.root / path))
 
     def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
-        """Regular files in a fixed order. Pipes, sockets and devices are left out: reading one may never end."""
+        """Regular files. Pipes, sockets and devices are left out: reading one may never end.
+
+        They come in a fixed order but in folders of more than `SORTED_NAMES`, whose names are not held all at once.
+        """
         seen: set[tuple[int, int]] = set()
         waiting = list(reversed(self.only))
         while waiting:
             folder = waiting.pop()
+            below: _Paths = []
             try:
                 here = (self.root / folder).stat()
-                names = sorted(entry.name for entry in (self.root / folder).iterdir())
+                if (here.st_dev, here.st_ino) in seen:
+                    continue
+                seen.add((here.st_dev, here.st_ino))
+                for name in _names(self.root / folder):
+                    path = f"{folder}/{name}" if folder else name
+                    if (stored := self._listed(path, below, on_error)) is not None:
+                        yield stored
             except OSError as error:
                 on_error(self._failure(folder, error))
-                continue
-            if (here.st_dev, here.st_ino) in seen:
-                continue
-            seen.add((here.st_dev, here.st_ino))
-            below: list[str] = []
-            for name in names:
-                path = f"{folder}/{name}" if folder else name
-                try:
-                    status = (self.root / path).stat()
-                except OSError as error:
-                    on_error(self._failure(path, error))
-                    continue
-                if stat.S_ISDIR(status.st_mode):
-                    below.append(path)
-                elif stat.S_ISREG(status.st_mode):
-                    written = status.st_mtime_ns
-                    yield StoredObject(_text(path), status.st_size, f"mtime-{written}", written // 1_000_000)
             waiting += reversed(below)
 
     def unfinished(self) -> Iterator[Upload]:
@@ -103,6 +103,20 @@ class Folder:
         del path
         return {}
 
+    def _listed(self, path: str, below: _Paths, on_error: Callable[[SourceError], None]) -> StoredObject | None:
+        """A regular file as listed; a folder is kept for later in `below`."""
+        try:
+            status = os.stat(f"{self.root}/{path}")  # noqa: PTH116 - a million times, and a Path costs as much as it
+        except OSError as error:
+            on_error(self._failure(path, error))
+            return None
+        if stat.S_ISDIR(status.st_mode):
+            below.append(path)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        written = status.st_mtime_ns
+        return StoredObject(_text(path), status.st_size, f"mtime-{written}", written // 1_000_000)
+
     def _file(self, path: str) -> Path:
         """The file of a path, which must lie under the root whatever it says."""
         if path.startswith("/") or ".." in PurePosixPath(path).parts or "\0" in path:
@@ -115,6 +129,14 @@ class Folder:
         if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError)):
             return SourceError(self.uri(path), "not_found", "there is no such file, or it is a link to nothing")
         return SourceError(self.uri(path), "failed", error.strerror or type(error).__name__)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    """What lies in a folder, as many at a time as are sorted."""
+    with os.scandir(folder) as entries:
+        names = (entry.name for entry in entries)
+        while some := sorted(islice(names, SORTED_NAMES)):
+            yield from some
 
 
 @dataclass(frozen=True)

@@ -50,14 +50,22 @@ class Place:
 
     @classmethod
     def of(cls, source: str) -> Place:
-        """The place that SOURCE of an audit names."""
+        """The place that SOURCE of an audit names.
+
+        Raises:
+            UsageError: nothing can be deleted there.
+        """
         scheme, separator, rest = source.partition("://")
         if not separator:
             return cls("folder", source, f"{source.rstrip('/')}/")
         name, _, prefix = rest.partition("/")
         prefix = prefix.strip("/")
-        kinds = {"az": "azure", "abfss": "azure"}
-        return cls(kinds.get(scheme, scheme), name.partition("@")[0], f"{prefix}/" if prefix else "")
+        kinds = {"s3": "s3", "gs": "gs", "az": "azure", "abfss": "azure"}
+        if scheme not in kinds:
+            raise UsageError(
+                f"--delete-list: {source} is neither a folder nor a bucket: only its cluster deletes there"
+            )
+        return cls(kinds[scheme], name.partition("@")[0], f"{prefix}/" if prefix else "")
 
 
 @dataclass

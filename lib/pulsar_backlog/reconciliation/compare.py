@@ -1,17 +1,20 @@
-"""All that is stored against all that metadata know: rows of `inventory`, in the order of ledger and copy."""
+"""All that is stored against all that metadata know: rows of `inventory`, in the order of ledger and copy.
+
+Each ledger is compared alone; only whose the place is, all of them together show.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from dataclasses import dataclass
+from itertools import chain
 
-from pulsar_backlog.cluster.absent import absent_ledgers
-from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
+from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.listing import offload_name
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.streaming import Streamed
 from pulsar_backlog.ledgers.values import LedgerCopy
-from pulsar_backlog.reconciliation.judge import Knowledge, judge
+from pulsar_backlog.reconciliation.judge import IN_BOOKKEEPER, Claim, Knowledge, claims_of, judge
 from pulsar_backlog.reconciliation.values import Judged, Row, Stored
 
 NOT_NEEDED = frozenset(("leftover", "trimmed"))
@@ -22,8 +25,8 @@ _NONE_CONFIRMED = " But these metadata call no copy here complete: they may belo
 
 
 def stored_copy(copy: LedgerCopy) -> Stored:
-    """A copy of a ledger as something stored; files of bookies are not its own, and never named as if they were."""
-    if copy.kind == "bookies":
+    """A copy of a ledger as something stored; what BookKeeper holds has no objects of its own, and none are named."""
+    if copy.kind in IN_BOOKKEEPER:
         return Stored(copy.ledger_id, copy.uuid, copy.topic, copy.copy, copy.kind, 0, (), copy)
     objects = (copy.data_uri, copy.index_uri, copy.checksum_uri)
     return Stored(
@@ -86,67 +89,107 @@ def reconciled(
         state: what saved admin JSON says; None compares nothing.
         streamed: ledgers in objects of streaming offload.
     """
-    stored = [stored_copy(copy) for copy in copies]
-    stored += [found for upload in uploads if (found := stored_upload(upload)) is not None]
-    stored += map(stored_stream, streamed)
-    stored.sort(key=lambda one: (one.ledger_id, one.copy))
+    stored = stored_by_ledger(map(stored_copy, copies), stored_besides(uploads, streamed))
     if state is None:
-        return [Row(one.ledger_id, one.topic, one.copy, one.kind, _NO_METADATA, one) for one in stored]
+        return [row for ledger_id in sorted(stored) for row in compare_ledger(ledger_id, stored[ledger_id], None, None)]
     known = Knowledge.of(state)
-    judged = list(_judged(stored, known))
-    rows = list(_owned(judged, known))
-    return sorted([*rows, *_absent(rows, state)], key=lambda row: (row.ledger_id, row.copy))
+    claims = {claim.record.ledger_id: claim for claim in claims_of(state)}
+    ids = sorted(stored.keys() | claims.keys() | known.compacted.keys())
+    rows = [row for id_ in ids for row in compare_ledger(id_, stored.get(id_, []), claims.get(id_), known)]
+    whose = Whose.of((row.judged.verdict, row.pulsar_cluster) for row in rows)
+    return [row.owned(owned(row.judged, row.pulsar_cluster, whose)) for row in rows]
 
 
-def _judged(stored: list[Stored], known: Knowledge) -> Iterator[tuple[Stored, Judged]]:
-    for _, group in groupby(stored, key=lambda one: one.ledger_id):
-        attempts = list(group)
-        for one in attempts:
-            yield one, judge(one, attempts, known)
+def stored_besides(uploads: Iterable[Upload], streamed: Iterable[Streamed]) -> Iterator[Stored]:
+    """What is stored besides copies that were examined."""
+    for upload in uploads:
+        if (found := stored_upload(upload)) is not None:
+            yield found
+    yield from map(stored_stream, streamed)
 
 
-def _owned(judged: list[tuple[Stored, Judged]], known: Knowledge) -> Iterator[Row]:
-    """Rows of what is stored: whose it is decides whether it may be called needless."""
-    confirmed = [one for one, verdict in judged if verdict.verdict == "current"]
-    ours = {one.pulsar_cluster for one in confirmed} - {None}
-    for one, verdict in judged:
-        record = known.records.get(one.ledger_id)
+def stored_by_ledger(*found: Iterable[Stored]) -> dict[int, list[Stored]]:
+    """What is stored of each ledger."""
+    by_ledger: dict[int, list[Stored]] = {}
+    for one in chain.from_iterable(found):
+        by_ledger.setdefault(one.ledger_id, []).append(one)
+    return by_ledger
+
+
+def compare_ledger(ledger_id: int, stored: list[Stored], claim: Claim | None, known: Knowledge | None) -> list[Row]:
+    """All that is stored of a ledger against what metadata say of it; whose it is, `owned` tells.
+
+    Args:
+        ledger_id: ledger.
+        stored: of it.
+        claim: what metadata say of it; None where they do not know it.
+        known: the rest that they say; None compares nothing.
+    """
+    stored = sorted(stored, key=lambda one: one.copy)
+    if known is None:
+        return [Row(ledger_id, one.topic, one.copy, one.kind, _NO_METADATA, one) for one in stored]
+    record = claim.record if claim else None
+    rows = []
+    for one in stored:
         topic = one.topic or (record.topic if record else None)
-        needless = verdict.verdict in NOT_NEEDED
-        owner = one.pulsar_cluster
-        if needless and ours and owner is not None and owner not in ours:
-            said = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
-            yield Row(one.ledger_id, topic, one.copy, one.kind, Judged("other_cluster", said), one, record)
-        elif needless and not confirmed:
-            doubt = Judged(verdict.verdict, verdict.reason + _NONE_CONFIRMED, verdict.current_copy)
-            yield Row(one.ledger_id, topic, one.copy, one.kind, doubt, one, record)
-        else:
-            alone = needless and (owner is None or owner not in ours)
-            yield Row(one.ledger_id, topic, one.copy, one.kind, verdict, one, record, needless, alone)
+        rows.append(Row(ledger_id, topic, one.copy, one.kind, judge(one, stored, record, known), one, record))
+    return sorted([*rows, *_absent(rows, ledger_id, claim, known)], key=lambda row: row.copy)
 
 
-def _absent(rows: list[Row], state: ClusterState) -> Iterator[Row]:
-    """Ledgers that metadata know and nobody stores, or of which only other attempts are stored."""
-    held = {row.ledger_id for row in rows if row.kind in ("jcloud", "filesystem")}
-    seen = held | {row.ledger_id for row in rows if row.kind == "bookies"}
-    current = {row.ledger_id for row in rows if row.judged.verdict in ("current", "unfinished")}
-    taken = {(row.ledger_id, row.copy) for row in rows}
-    for topic in state.topics.values():
-        if topic.compacted_ledger_id and topic.compacted_ledger_id not in seen:
-            said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
-            yield Row(topic.compacted_ledger_id, topic.topic, "", "none", Judged("compacted", said))
-        for record in topic.ledgers:
-            if record.ledger_id in state.disputed or record.ledger_id in current:
-                continue
-            named = (record.ledger_id, (record.uuid or "").lower())
-            if record.complete and named not in taken and (record.uuid or record.ledger_id not in held):
-                said = "The broker reads this ledger from offloaded objects that are not here."
-                yield _absent_row(record, Judged("missing", said))
-        for record in absent_ledgers(topic, seen):
-            if not record.complete and record.ledger_id not in state.disputed:
-                said = "As far as the saved metadata tell, the broker has this ledger in BookKeeper."
-                yield _absent_row(record, Judged("not_offloaded", said))
+def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, known: Knowledge) -> Iterator[Row]:
+    """A ledger that metadata know and nobody stores, or of which only other attempts are stored."""
+    is_held = any(row.kind in ("jcloud", "filesystem") for row in rows)
+    is_seen = is_held or any(row.kind in IN_BOOKKEEPER for row in rows)
+    if ledger_id in known.compacted and not is_seen:
+        said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
+        yield Row(ledger_id, known.compacted[ledger_id], "", "none", Judged("compacted", said))
+    if claim is None or any(row.judged.verdict in ("current", "unfinished") for row in rows):
+        return
+    record = claim.record
+    uuid = (record.uuid or "").lower()
+    if record.complete and uuid not in {row.copy for row in rows} and (record.uuid or not is_held):
+        said = "The broker reads this ledger from offloaded objects that are not here."
+        yield Row(ledger_id, record.topic, uuid, "none", Judged("missing", said), record=record)
+    if not record.complete and not is_seen and claim.may_hold_entries:
+        said = "As far as the saved metadata tell, the broker has this ledger in BookKeeper."
+        yield Row(ledger_id, record.topic, uuid, "none", Judged("not_offloaded", said), record=record)
 
 
-def _absent_row(record: LedgerRecord, judged: Judged) -> Row:
-    return Row(record.ledger_id, record.topic, (record.uuid or "").lower(), "none", judged, record=record)
+@dataclass(frozen=True)
+class Whose:
+    """What shows whose a place is: what the metadata call complete, and who wrote that.
+
+    Attributes:
+        confirmed: whether any copy here is one that the metadata call complete.
+        clusters: Pulsar's own names of the clusters that wrote such copies.
+    """
+
+    confirmed: bool
+    clusters: frozenset[str]
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[str, str | None]]) -> Whose:
+        """By verdict and Pulsar cluster of all that is stored."""
+        owners = {owner for verdict, owner in found if verdict == "current"}
+        return cls(bool(owners), frozenset(owner for owner in owners if owner is not None))
+
+
+def owned(judged: Judged, owner: str | None, whose: Whose) -> tuple[Judged, bool, bool]:
+    """Whose something stored is decides whether it may be called needless.
+
+    Args:
+        judged: what it is otherwise.
+        owner: Pulsar's own name of the cluster that wrote it; None where that is not known.
+        whose: the place is.
+
+    Returns:
+        What it is, whether it leaks, and whether only a sole owner may say so.
+    """
+    if judged.verdict not in NOT_NEEDED:
+        return judged, False, False
+    if whose.clusters and owner is not None and owner not in whose.clusters:
+        said = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
+        return Judged("other_cluster", said), False, False
+    if not whose.confirmed:
+        return Judged(judged.verdict, judged.reason + _NONE_CONFIRMED, judged.current_copy), False, False
+    return judged, True, owner is None or owner not in whose.clusters

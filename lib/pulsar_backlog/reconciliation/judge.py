@@ -7,10 +7,11 @@ topic does not come back. Everything that could be otherwise gets a verdict of i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
+from pulsar_backlog.cluster.absent import may_hold_entries
+from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
 from pulsar_backlog.counting import counted
 from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.reconciliation.values import Judged, Stored
@@ -19,37 +20,64 @@ _WHOLE_FAULTS = frozenset(("S06",))
 """Findings about a copy that do not make it less than whole: that there are several."""
 
 
+IN_BOOKKEEPER = {
+    "bookies": "Files of bookies hold it together with other ledgers: only BookKeeper may delete there.",
+    "live": "A broker reads it, from BookKeeper or from objects that it was not found in: only the broker deletes it.",
+}
+"""Kinds of copies that are no objects of a ledger's own, and why they stay."""
+
+
 @dataclass(frozen=True)
-class Knowledge:
-    """What saved admin JSON says, looked up by ledger and topic.
+class Claim:
+    """What saved admin JSON says of one ledger that one topic alone claims.
 
     Attributes:
-        records: of ledgers that one topic alone claims.
-        topics: by full name.
+        record: of the ledger.
+        may_hold_entries: whether it may hold any, as far as the broker says.
+    """
+
+    record: LedgerRecord
+    may_hold_entries: bool
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What saved admin JSON says that is not about one ledger.
+
+    Attributes:
+        spans: first and last ledger of each topic that has any, by full name.
+        in_part: topics whose lists of ledgers could be read in part only.
         disputed: ledgers that two topics claim.
         compacted: topics by the ledger that holds their compacted view.
     """
 
-    records: dict[int, LedgerRecord] = field(default_factory=dict)
-    topics: dict[str, TopicState] = field(default_factory=dict)
+    spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    in_part: frozenset[str] = frozenset()
     disputed: frozenset[int] = frozenset()
-    compacted: dict[int, str] = field(default_factory=dict)
+    compacted: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: ClusterState) -> Knowledge:
         """What a folder of saved admin JSON says."""
-        ledgers = (ledger for topic in state.topics.values() for ledger in topic.ledgers)
-        records = {ledger.ledger_id: ledger for ledger in ledgers if ledger.ledger_id not in state.disputed}
+        ids = {one.topic: [ledger.ledger_id for ledger in one.ledgers] for one in state.topics.values() if one.ledgers}
+        spans = {topic: (min(listed), max(listed)) for topic, listed in ids.items()}
         compacted = {one.compacted_ledger_id: one.topic for one in state.topics.values() if one.compacted_ledger_id}
-        return cls(records, dict(state.topics), state.disputed, compacted)
+        in_part = frozenset(one.topic for one in state.topics.values() if not one.names_all_ledgers)
+        return cls(spans, in_part, state.disputed, compacted)
 
 
-def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
-    """What `one` is, of all that is stored of its ledger."""
-    if one.kind == "bookies":
-        return Judged(
-            "bookkeeper", "Files of bookies hold it together with other ledgers: only BookKeeper may delete there."
-        )
+def claims_of(state: ClusterState) -> Iterator[Claim]:
+    """What saved admin JSON says of each ledger that one topic alone claims."""
+    for topic in state.topics.values():
+        for record in topic.ledgers:
+            if record.ledger_id not in state.disputed:
+                yield Claim(record, may_hold_entries(topic, record))
+
+
+def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, known: Knowledge) -> Judged:
+    """What `one` is, of all that is stored of its ledger, by what metadata say of the ledger."""
+    if one.kind in IN_BOOKKEEPER:
+        return Judged("bookkeeper", IN_BOOKKEEPER[one.kind])
     if one.kind == "streaming":
         return Judged(
             "undecided", "Streaming offload: the metadata name its objects as segments, and no admin JSON shows those."
@@ -61,7 +89,6 @@ def judge(one: Stored, attempts: Sequence[Stored], known: Knowledge) -> Judged:
         return Judged(
             "compacted", f"This ledger belongs to the compacted view of {topic}: brokers do not offload such ledgers."
         )
-    record = known.records.get(one.ledger_id)
     if record is None:
         return _without_record(one, known)
     if one.topic is not None and one.topic != record.topic:
@@ -77,17 +104,17 @@ def _without_record(one: Stored, known: Knowledge) -> Judged:
     """What no topic's list of ledgers has."""
     if one.topic is None:
         return Judged("undecided", "Nothing names the topic of this ledger, and no saved list of ledgers has it.")
-    topic = known.topics.get(one.topic)
-    if topic is None or not topic.ledgers:
+    if one.topic in known.in_part:
+        return Judged("undecided", "Of the topic's saved list of ledgers some could not be read: this may be one.")
+    span = known.spans.get(one.topic)
+    if span is None:
         said = "was deleted, belongs to another cluster, or was not saved"
         return Judged("unknown_topic", f"The saved metadata hold no ledgers of this topic: it {said}.")
-    listed = [ledger.ledger_id for ledger in topic.ledgers]
-    if one.ledger_id < min(listed):
-        return Judged("trimmed", f"The topic now begins at ledger {min(listed)}: the broker has deleted this one.")
-    if one.ledger_id > max(listed):
-        return Judged(
-            "newer", f"The topic's saved list ends at ledger {max(listed)}: this one may be newer than the list."
-        )
+    first, last = span
+    if one.ledger_id < first:
+        return Judged("trimmed", f"The topic now begins at ledger {first}: the broker has deleted this one.")
+    if one.ledger_id > last:
+        return Judged("newer", f"The topic's saved list ends at ledger {last}: this one may be newer than the list.")
     return Judged("unlisted", "The topic's saved list has ledgers before and after this one, but not this one.")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pulsar_backlog.cluster.values import LedgerRecord
@@ -96,6 +96,16 @@ class Row:
     leaks: bool = False
     needs_sole_owner: bool = False
 
+    @property
+    def pulsar_cluster(self) -> str | None:
+        """Pulsar's own name of the cluster that wrote it; None where that is not known."""
+        return self.stored.pulsar_cluster if self.stored else None
+
+    def owned(self, found: tuple[Judged, bool, bool]) -> Row:
+        """The row with what is known of whose it is."""
+        judged, leaks, alone = found
+        return replace(self, judged=judged, leaks=leaks, needs_sole_owner=alone)
+
     def row(self, cluster: str) -> dict[str, object]:
         """As the table has it."""
         stored, record = self.stored, self.record
@@ -115,7 +125,7 @@ class Row:
             "objects": list(stored.objects) if stored else [],
             "upload_id": stored.upload_id if stored else None,
             "last_written": as_time(stored.last_written_ms) if stored else None,
-            "pulsar_cluster": stored.pulsar_cluster if stored else None,
+            "pulsar_cluster": self.pulsar_cluster,
             "stored_entries": copy.expected_entries if copy else None,
             "stored_bytes": copy.expected_bytes if copy else None,
             "broker_uuid": record.uuid if record else None,

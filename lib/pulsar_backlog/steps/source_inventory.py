@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pulsar_backlog.cluster.absent import findings_of_absent
@@ -15,12 +16,12 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.reconciliation.compare import reconciled
-from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory
+from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory, tallied
 from pulsar_backlog.reconciliation.values import Row
 
 
 def take_inventory(
-    source: Source, listing: Listing, uploads: list[Upload], admin: Path | None
+    source: Source, listing: Listing, uploads: Sequence[Upload], admin: Path | None
 ) -> tuple[Inventory, list[Finding], list[Row]]:
     """The source's inventory, all findings, and what is stored against what the broker knows where that is given."""
     surveyed = survey(source, listing)
@@ -37,7 +38,7 @@ def take_inventory(
     of_state = [
         *state.findings,
         *findings_of_absent(state, stored),
-        *findings_of_inventory(held, not listing.unreadable),
+        *findings_of_inventory(tallied(row.row("") for row in held), not listing.unreadable),
     ]
     return inventory, [*inventory.findings, *of_state], held
 

@@ -15,6 +15,8 @@ from pulsar_backlog.storage.duck_values import literal
 
 _QUERY = "SELECT 1 FROM stored_without_need, inventory, runs"
 _ROWS_AT_ONCE = 1000
+_SCOPE = ("topic", "ledger", "since", "until")
+"""Options by which an inventory replaces what is known of some ledgers only."""
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,34 @@ def inventoried(out: str, cluster: str, endpoint: str | None = None) -> Iterator
     """The inventory of a cluster in the tables of `out`.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or it is of several places: paths in it would be taken for those of the last one.
     """
     with opened(out, _QUERY, endpoint) as connection:
-        runs = rows_of(
-            connection,
-            "SELECT source, started AT TIME ZONE 'UTC' AS started FROM runs "  # noqa: S608 - quoted
-            "WHERE job = 'inventory_ledgers' "
-            f"AND cluster = {literal(cluster)} ORDER BY started DESC LIMIT 1",
-        )
+        runs = _runs(connection, cluster)
         if not runs:
             raise UsageError(
                 f"{out} holds no inventory of cluster {cluster!r}: audit it first, or name the cluster with --cluster"
             )
+        if len(places := {(run["source"], run["endpoint"]) for run in runs}) > 1:
+            raise UsageError(
+                f"the inventory of cluster {cluster!r} in {out} is of several places "
+                f"({', '.join(sorted(source for source, _ in places))}): audit one of them without --topic, --ledger, "
+                "--since and --until, or give each an --out of its own"
+            )
         yield Inventoried(connection, cluster, str(runs[0]["source"]), runs[0]["started"])
+
+
+def _runs(connection: duckdb.DuckDBPyConnection, cluster: str) -> list[dict[str, Any]]:
+    """Inventories of a cluster, the newest first, back to the last one that took in everything: it replaced all."""
+    scoped = " OR ".join(f"len(map_extract(options, {literal(name)})) > 0" for name in _SCOPE)
+    runs = rows_of(
+        connection,
+        "SELECT source, started AT TIME ZONE 'UTC' AS started, "  # noqa: S608 - quoted
+        f"list_any_value(map_extract(options, 'endpoint')) AS endpoint, coalesce({scoped}, false) AS is_scoped "
+        f"FROM runs WHERE job = 'inventory_ledgers' AND cluster = {literal(cluster)} ORDER BY started DESC",
+    )
+    whole = next((number for number, run in enumerate(runs) if not run["is_scoped"]), len(runs))
+    return runs[: whole + 1]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,119 @@
+"""A bucket read from front to back as a task reads it, next to a plain reader of ranges on the same server.
+
+The server is on loopback, in a process of its own, and answers ranges of one file as S3 does; it looks at no signature.
+The plain reader asks for ranges as large and as many at once as ours, and drops what it gets.
+"""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from unittest.mock import patch
+
+import urllib3
+
+from bench.measuring import interleaved, median_ratio
+from bench.scorecard import Goal, Scorecard
+from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
+from pulsar_backlog.ledgers.store import open_source
+from pulsar_backlog.ledgers.values import WINDOW_BYTES
+
+OBJECT_BYTES = 512 * 1024 * 1024
+NAME = "object"
+CREDENTIALS = {"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_REGION": "us-east-1"}
+
+
+class _Ranges(BaseHTTPRequestHandler):
+    """Answers `GET /bucket/object` with a range of the file."""
+
+    protocol_version = "HTTP/1.1"
+    file: Path
+
+    def do_GET(self) -> None:
+        """A range, or all."""
+        size = self.file.stat().st_size
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        first, last = (int(asked[1]), min(int(asked[2]), size - 1)) if asked else (0, size - 1)
+        self.send_response(206 if asked else 200)
+        self.send_header("Content-Length", str(last + 1 - first))
+        self.send_header("Content-Range", f"bytes {first}-{last}/{size}")
+        self.send_header("ETag", '"bench"')
+        self.send_header("Last-Modified", email.utils.formatdate(usegmt=True))
+        self.end_headers()
+        self.wfile.flush()
+        with self.file.open("rb") as file:
+            while first <= last:
+                first += os.sendfile(self.connection.fileno(), file.fileno(), first, last + 1 - first)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: a line for each request costs time."""
+
+
+def serve(file: Path) -> None:
+    """Answer until killed; the port is the only line of output."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Ranges,), {"file": file}))
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+@contextmanager
+def served(size: int) -> Iterator[str]:
+    """The address of a server of one object of so many bytes."""
+    with tempfile.TemporaryDirectory(prefix="pulsar-backlog-bucket-") as folder:
+        file = Path(folder) / NAME
+        with file.open("wb") as out:
+            for _ in range(size // WINDOW_BYTES):
+                out.write(os.urandom(WINDOW_BYTES))
+        command = [sys.executable, "-m", "bench.buckets", str(file)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603 - our own, no shell
+            try:
+                port = server.stdout.readline().strip() if server.stdout else ""
+                yield f"http://127.0.0.1:{port}"
+            finally:
+                server.terminate()
+
+
+def read_as_a_task(endpoint: str, size: int) -> int:
+    """Go through the object window by window; bytes that were read."""
+    with open_source("s3://bench", endpoint).ahead(NAME, 0, size) as stretch:
+        return sum(len(stretch.read(at, min(at + WINDOW_BYTES, size))) for at in range(0, size, WINDOW_BYTES))
+
+
+def read_plainly(endpoint: str, size: int) -> int:
+    """Ask for all ranges, some at a time; bytes that were read."""
+    step, readers = DEFAULT_ACCESS.range_bytes, DEFAULT_ACCESS.concurrency
+    with urllib3.PoolManager(maxsize=readers) as web, ThreadPoolExecutor(readers) as pool:
+
+        def read(at: int) -> int:
+            headers = {"Range": f"bytes={at}-{min(at + step, size) - 1}"}
+            return len(web.request("GET", f"{endpoint}/bench/{NAME}", headers=headers).data)
+
+        return sum(pool.map(read, range(0, size, step)))
+
+
+def measure_buckets(size: int, repetitions: int, card: Scorecard) -> None:
+    """The line of the scorecard."""
+    with patch.dict(os.environ, CREDENTIALS), served(size) as endpoint:
+        readers = {"plain ranges": read_plainly, "bucket": read_as_a_task}
+        read = [reader(endpoint, size) for reader in readers.values()]  # opens connections
+        timings = interleaved({name: partial(reader, endpoint, size) for name, reader in readers.items()}, repetitions)
+    card.tell_rates(timings, size / 1e9, "GB/s")
+    ratio = median_ratio(timings["plain ranges"], timings["bucket"])
+    card.goals += [
+        Goal("a bucket, against a plain reader of ranges", ratio, "x", at_least=0.8),
+        Goal("bytes of the bucket missing", max(size - one for one in read), "bytes", at_most=0),
+    ]
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))
