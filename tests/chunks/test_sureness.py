@@ -35,7 +35,7 @@ NEWEST_MS = 1_000_001
         ("1 2 3", {"begins_at_start": False, "first_ledger_id": 6}, "likely", "before the first ledger"),
         ("1 2 3", {"begins_at_start": False, "first_ledger_id": None}, "cannot_tell", "before the first ledger"),
         ("0 2 3", {"begins_at_start": False}, "certain", "missing chunks"),
-        ("0 1", {"begins_at_start": False, "begin_time_ms": 1_000_000 - GRACE_MS}, "likely", "sent again"),
+        ("0 1", {"begins_at_start": False, "begin_time_ms": 1_000_000 - GRACE_MS}, "likely", "may be a resend"),
         ("0 1", {"begins_at_start": False, "begin_time_ms": 999_999 - GRACE_MS}, "certain", "goes on"),
         ("0 1", {"begins_at_start": True, "begin_time_ms": 1_000_000}, "certain", "goes on"),
         # where it ends

@@ -32,7 +32,7 @@ CERTAIN_REASON: dict[State, str] = {
     "headless": "the log is known from before the message on, but its first chunk is not in it",
     "gap": "the log around the missing chunks is known, but they are not in it",
     "in_flight": "",  # never certain
-    "malformed": "the chunk fields contradict each other",
+    "malformed": "the chunk fields are invalid",
 }
 """What is said when there is no doubt."""
 

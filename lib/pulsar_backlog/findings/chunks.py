@@ -77,7 +77,7 @@ KINDS = (
     # A uuid other than `<producer>-<sequence id>` is none of these: clients only compare uuids, and 2.6.0 made random ones
     # (apache/pulsar#7705). One uuid under several producers or sequence ids is C11.
     FindingKind("C15", "malformed_chunk", "error",
-        "Chunk fields contradict each other (id outside the count, no uuid, a batch count): clients disagree on what to do.",
+        "Chunk fields are invalid (id outside the count, no uuid, a batch count): clients disagree on what to do.",
         "A faulty producer.",
         "Look at the entries with explain; Java consumers may deliver nothing, not even what follows.",
         EXPLAIN, f"{PULSAR}/blob/492eb456/pulsar-client/src/main/java/org/apache/pulsar/client/impl/ConsumerImpl.java"),

@@ -28,7 +28,7 @@ _VERBS: dict[Outcome, tuple[str, str]] = {
     "blocking": ("can stop a consumer", "can stop a consumer"),
     "maybe_lost": ("may be lost", "may be lost"),
     "damaged": ("is damaged beyond rebuilding", "are damaged beyond rebuilding"),
-    "malformed": ("has contradictory chunk fields", "have contradictory chunk fields"),
+    "malformed": ("has invalid chunk fields", "have invalid chunk fields"),
 }
 
 _MEANINGS: dict[Outcome, tuple[str, str]] = {
@@ -46,7 +46,7 @@ _MEANINGS: dict[Outcome, tuple[str, str]] = {
     "damaged": ("Whoever sent it",
         "For some chunk no undamaged copy is stored. Restore the object from another copy, or send the message again."),
     "malformed": ("Consumers",
-        "Clients disagree on chunks with contradictory fields: some deliver pieces, some deliver nothing more."),
+        "Clients disagree on chunks with invalid fields: some deliver pieces, some deliver nothing more."),
     "in_flight": ("Whoever sends now",
         "The message is incomplete at the end of the log; the rest may still arrive. Do not acknowledge any of "
         "its entries yet."),

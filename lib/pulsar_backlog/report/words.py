@@ -11,7 +11,7 @@ STATES: dict[str, str] = {
     "headless": "its first chunk is not stored",
     "gap": "chunks in the middle are missing",
     "in_flight": "incomplete, but may still be arriving",
-    "malformed": "its chunk numbers or uuid contradict each other",
+    "malformed": "its chunk numbers or uuid are invalid",
 }
 """What a state means."""
 

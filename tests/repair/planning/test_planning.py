@@ -61,7 +61,7 @@ def test_a_run_never_spans_two_ledgers() -> None:
         (whole(time_ms=2000, exported=exported(verified=False, reason="no key")), "could not be verified: no key"),
         (whole(time_ms=2000, exported=exported(transaction="open")), "transaction that is open"),
         (publication(time_ms=2000, sureness="likely", reason="perhaps"), "not certain (likely): perhaps"),
-        (publication(time_ms=2000, state="malformed"), "contradict each other"),
+        (publication(time_ms=2000, state="malformed"), "chunk fields are invalid"),
     ],
 )
 def test_a_sibling_under_the_uuid_that_could_be_had_holds_it_back(sibling: object, why: str) -> None:

@@ -23,7 +23,7 @@ COUNTED = {
     "C12": "Chunked messages whose uuid other sends use as well",
     "C13": "Chunked messages whose sizes or counts contradict their bytes",
     "C14": "Chunked messages that cannot be decompressed",
-    "C15": "Chunked messages with contradictory chunk fields",
+    "C15": "Chunked messages with invalid chunk fields",
     "C16": "Chunked messages of which deduplication dropped chunks",
     "C17": "Whole chunked messages followed by their own beginning",
     "C18": "Chunked messages that were completed in another order than their producer numbered them",

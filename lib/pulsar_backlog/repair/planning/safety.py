@@ -28,7 +28,7 @@ NOT_EXPORTED = "it can be rebuilt, and is not exported and verified"
 UNVERIFIED = "its export could not be verified: "
 UNSURE = "its loss is not certain "
 IN_FLIGHT = "a message with its uuid may still be arriving"
-MALFORMED = "its chunk fields contradict each other, so nobody can tell what clients do with it"
+MALFORMED = "its chunk fields are invalid, so nobody can tell what clients do with it"
 
 
 def why_not_family(family: Sequence[Publication], choices: Choices) -> str | None:
