@@ -57,12 +57,18 @@ need-java:
 	  -r requirements/airflow.txt
 	touch $@
 
+.venv-docs/.installed: requirements/docs.txt | need-python
+	[ -x .venv-docs/bin/python ] || $(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	touch $@
+
 .PHONY: lock
 lock: ## Lock the dependencies again (needs uv)
 	$(LOCK) pyproject.toml -o requirements/runtime.txt
 	$(LOCK) pyproject.toml --group dev -o requirements/dev.txt
 	$(LOCK) requirements/build.in -c requirements/dev.txt -o requirements/build.txt
 	$(LOCK) requirements/airflow.in -o requirements/airflow.txt
+	$(LOCK) requirements/docs.in -o requirements/docs.txt
 
 # --- use -----------------------------------------------------------------------------------------------
 
@@ -80,7 +86,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 # --- proof ---------------------------------------------------------------------------------------------
 
 .PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
-check: lint test-airflow test-broker test-stores test-browser test ## Everything CI runs, in the same order
+check: lint site test-airflow test-broker test-stores test-browser test ## Everything CI runs, in the same order
 
 lint: setup ## Style, types, import contracts, freshness of generated files
 	$(PY) -m ruff check
@@ -120,9 +126,12 @@ bench: setup ## Speed, as ratios measured in one run
 
 # --- making --------------------------------------------------------------------------------------------
 
-.PHONY: docs proto dist clean
+.PHONY: docs site proto dist clean
 docs: setup ## Write the generated pages of docs/ and conf/schemas/ again
 	$(PY) scripts/generate_docs.py
+
+site: .venv-docs/.installed ## The docs as a site with search, in build/site; a link that leads nowhere ends it
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
 
 proto: setup ## Generate the protobuf classes again
 	$(PY) scripts/generate_proto.py
@@ -133,7 +142,7 @@ dist: setup ## A wheel, and the same as a zip for spark-submit --py-files, in di
 	cd dist && for wheel in *.whl; do cp "$$wheel" "pulsar_backlog-$$(cut -d- -f2 <<< "$$wheel").zip"; done
 	@ls -l dist
 
-clean: ## Remove what was made; environments (.venv, .venv-airflow) stay
+clean: ## Remove what was made; environments (.venv, .venv-airflow, .venv-docs) stay
 	rm -rf build dist demo-out bench-data .cache spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +
