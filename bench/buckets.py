@@ -25,8 +25,8 @@ import urllib3
 from bench.measuring import interleaved, median_ratio
 from bench.scorecard import Goal, Scorecard
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
+from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES
 from pulsar_backlog.ledgers.store import open_source
-from pulsar_backlog.ledgers.values import WINDOW_BYTES
 
 OBJECT_BYTES = 512 * 1024 * 1024
 NAME = "object"

@@ -16,6 +16,7 @@ from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.buckets import OBJECT_BYTES, measure_buckets
 from bench.costs import core_us_per_entry
+from bench.entry_logs import ENTRY_LOGS, measure_entry_logs
 from bench.generate import Spec, write_backlog
 from bench.growth import GROWTH, Growth, measure_growth, measure_many
 from bench.inventory import GOAL_LEDGERS, measure_inventory
@@ -51,6 +52,7 @@ class Size:
     copy: Spec
     fold: Spec
     map_files: Spec
+    entry_logs: Spec
     answers: Spec
     growth: Growth
     inventory_ledgers: int
@@ -69,6 +71,7 @@ FULL = Size(
     copy=COPY,
     fold=FOLD,
     map_files=MAP_FILES,
+    entry_logs=ENTRY_LOGS,
     answers=answers.LARGE,
     growth=GROWTH,
     inventory_ledgers=GOAL_LEDGERS,
@@ -86,6 +89,7 @@ QUICK = Size(
     copy=replace(COPY, entries=COPY.entries // 10),
     fold=replace(FOLD, entries=FOLD.entries // 10),
     map_files=replace(MAP_FILES, entries=MAP_FILES.entries // 10),
+    entry_logs=replace(ENTRY_LOGS, entries=ENTRY_LOGS.entries // 10),
     answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
     growth=GROWTH.smaller(20),
     inventory_ledgers=GOAL_LEDGERS // 4,
@@ -263,6 +267,8 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_fold(spark, backlog, size.repetitions, card)
     with generated("MapFiles", size.map_files) as backlog:
         measure_map_files(backlog, arrow_schema(TABLE), size.repetitions, card)
+    with generated("entry logs", size.entry_logs) as backlog:
+        measure_entry_logs(backlog, arrow_schema(TABLE), size.repetitions, card)
     spark.stop()
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)

@@ -117,7 +117,8 @@ class _Walk:
         mine = (records[kernel.LEDGER] == self._unit.ledger_id) & (entry >= self._low)
         if self._high is not None:
             mine &= entry < self._high
-        records = records[:, mine]
+        if not mine.all():
+            records = records[:, mine]
         place = records[kernel.PLACE]
         number = np.full(place.shape, self._paths.index(path))
         return np.stack(
@@ -134,7 +135,10 @@ class _Walk:
         fits = held.size + kernel.SIZE_BYTES >= head
         if not self._is_verified:
             valid = fits
-        order = np.lexsort((self._is_journal[held.path], ~valid, ~fits, held.entry))
+        if (np.diff(held.entry) > 0).all():  # as bookies write a ledger: nothing to sort, no copies
+            order = np.arange(len(held.entry))
+        else:
+            order = np.lexsort((self._is_journal[held.path], ~valid, ~fits, held.entry))
         entry = held.entry[order]
         is_first = np.diff(entry, prepend=-1) != 0
         chosen = order[is_first]
