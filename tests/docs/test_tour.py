@@ -54,9 +54,10 @@ def printed(
     return int(ended.value.code or 0), capsys.readouterr().out
 
 
-def test_the_page_goes_from_the_audit_to_the_entry() -> None:
+def test_the_page_goes_from_the_audit_to_the_plan() -> None:
     assert [command.split()[:2] for command, _ in SHOWN] == [
         ["make", "demo"], ["pulsar-backlog", "sql"], ["pulsar-backlog", "locate"], ["pulsar-backlog", "explain"],
+        ["pulsar-backlog", "export"], ["pulsar-backlog", "repair"],
     ]  # fmt: skip
 
 
@@ -68,10 +69,15 @@ def test_the_verdict_and_what_to_do_are_those_of_the_audit(bundled: Audited) -> 
     said = [
         result["verdict"]["headline"],
         result["verdict"]["sureness"],
-        f"Next (subscription {steps[0]['subscription']}):",
     ]
+    before = None
     for step in steps:
-        said += [step["command"].replace(str(bundled.out), "demo-out"), step["changes"]]
+        if step["subscription"] != before:
+            said.append(f"{'What commands put right' if before else 'Next'} (subscription {step['subscription']}):")
+        before = step["subscription"]
+        command = step["command"].replace(str(bundled.out), "demo-out")
+        said += [command.replace(bundled.source, "tests/data/backlog/objects"), step["changes"]]
+    assert [step["command"].split()[1] for step in steps] == ["explain", "export", "repair"]
     parts = [collapsed(part) for part in re.split(r"^\.\.\.$", text, flags=re.MULTILINE) if part.strip()]
     assert parts == [collapsed(" ".join(said[:2])), collapsed(" ".join(said[2:]))]
 

@@ -22,7 +22,7 @@ READS_ONLY = "Changes nothing: it only reads."
 _PLACEHOLDER = re.compile(r"\b(?:LEDGER:ENTRY|SOURCE|SUBJECT|OUT)\b")
 _BY_LEDGER = " WHERE ledger_id = SUBJECT"
 _POSITION = re.compile(r"\d+:\d+\Z", re.ASCII)
-_PLANNED = ("acknowledge", "skip", "reset_to_first_chunk")
+PLANNED = ("acknowledge", "skip", "reset_to_first_chunk")
 """Actions about a chunk set for which a plan needs no export."""
 
 
@@ -98,7 +98,7 @@ def remedies(action: str, audit: Audited, topic: str, subscription: str, at: Pos
     )
     if action == "export_then_acknowledge":
         return export, plan
-    if action in _PLANNED:
+    if action in PLANNED:
         return (plan,)
     place = f"{at[0]}:{at[1]}" if at else "LEDGER:ENTRY"
     return (Command(f"pulsar-backlog explain {audit.source_words} {place}", READS_ONLY),)

@@ -8,7 +8,6 @@ from typing import Literal
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.report.acks_view import first_unacked
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import Command, audited, changes_of, fill, remedies
 from pulsar_backlog.report.consumers import MAX_NAME, consumer_facts, headline_of_blocked, topic_consumer_facts
@@ -16,12 +15,17 @@ from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
 from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
-from pulsar_backlog.terms import Position
+from pulsar_backlog.report.worst import first_to_do
 
 MAX_STEPS = 6
 MAX_REMEDIES = 6
 MAX_HEADLINE = 1000
 """Characters of a headline that are shown: a sentence with long names."""
+
+NO_COMMAND = (
+    "No command puts this subscription right: its message contradicts itself, so that an export cannot verify it and a "
+    "plan leaves it alone. Its producer has to send it again; only then may a person skip it."
+)
 
 ERRORS = ("blocked", "broken", "undecoded")
 
@@ -198,27 +202,12 @@ def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
 
 
 def _of_worst(model: ReportModel) -> Iterator[Step]:
-    """What puts the worst subscription right: the first that is blocked, else the one with most to be done about."""
-    for topic, subscription, action, at in _worst(model):
-        for one in remedies(action, audited(model), topic, subscription, at):
-            yield Step(one.text, one.changes, topic=topic, subscription=subscription)
-
-
-def _worst(model: ReportModel) -> Iterator[tuple[str, str, str, Position | None]]:
-    """Topic, name, what to do and where, of one subscription or none."""
-    if model.acks.rows:
-        row = model.acks.rows[0]
-        yield row.topic, row.subscription, row.action, (row.ledger_id, row.entry_id)
-        return
-    waiting = [
-        (-facts.row["stalls"], section.topic, facts.row["subscription"], facts.stalls[0])
-        for section in model.topics
-        for facts in section.acks.subscriptions
-        if section.topic and facts.row["stalls"] and facts.stalls
-    ]
-    if waiting:
-        _, topic, subscription, first = min(waiting, key=lambda one: one[:3])
-        yield topic, subscription, first["action"], first_unacked(first)
+    """What puts the worst subscription right; where no command does, that, and what puts the next right."""
+    for one in first_to_do(model):
+        action = "none" if one.contradicts else one.action
+        for command in remedies(action, audited(model), one.topic, one.subscription, one.at):
+            changes = f"{command.changes} {NO_COMMAND}" if one.contradicts else command.changes
+            yield Step(command.text, changes, topic=one.topic, subscription=one.subscription)
 
 
 def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from pulsar_backlog.report.acks_view import ACTIONS
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.consumers import blocked_words, sureness_words
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Verdict, judge
+from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, judge
 from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
 
 MAX_WORST = 8
@@ -123,14 +123,22 @@ def _print_next(verdict: Verdict, console: Console) -> None:
     if not steps:
         return
     console.print()
-    first = steps[0]
-    name = "" if first.subscription is None else f" (subscription {visible(first.subscription, MAX_EXAMPLE)})"
-    _line(console, Text.assemble((f"Next{name}:", "bold")))
+    named: tuple[str | None, str | None] | None = None
     for step in steps:
+        if named != (step.topic, step.subscription):
+            named = step.topic, step.subscription
+            _line(console, Text.assemble((_next_words(step, first=step is steps[0]), "bold")))
         if step.remedies:
             _indented(console, Text(visible(step.remedies[0].text)))
         console.print(Text(f"  {step.command}", style="bold"), soft_wrap=True, highlight=False)
         _indented(console, Text(step.changes, style="dim"), 4)
+
+
+def _next_words(step: Step, *, first: bool) -> str:
+    if step.subscription is None:
+        return "Next:"
+    name = visible(step.subscription, MAX_EXAMPLE)
+    return f"Next (subscription {name}):" if first else f"What commands put right (subscription {name}):"
 
 
 def _read_line(model: ReportModel) -> str:
