@@ -11,17 +11,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.cluster.digest import folder_digest
-from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.values import Row
+from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.storage.delta import replace_rows
 from pulsar_backlog.storage.findings import replace_findings
@@ -48,20 +49,28 @@ def look_first(options: Options) -> None:
 
 def take(context: JobContext) -> JobResult:
     """List, examine, write."""
-    options = context.options
-    source = source_of(options)
-    listing = take_listing(source)
-    uploads, unlisted = unfinished_uploads(source)
-    inputs: dict[str, object] = {
-        "objects": listing.digest,
-        "uploads": sorted((one.path, one.upload_id) for one in uploads),
-        "admin": folder_digest(options.admin),
-    }
-    digest = fingerprint(options, inputs)
-    if is_unchanged(context, digest):
-        return JobResult(digest, changed=False)
-    inventory, findings, held = take_inventory(source, listing, uploads, Path(options.admin) if options.admin else None)
-    scope = scope_of(options)
+    source = source_of(context.options)
+    with TemporaryDirectory(prefix="pulsar-backlog-listing-") as spill:
+        listing = take_listing(source, Path(spill))
+        uploads, unlisted = unfinished_uploads(source)
+        inputs: dict[str, object] = {
+            "objects": listing.digest,
+            "uploads": sorted((one.path, one.upload_id) for one in uploads),
+            "admin": folder_digest(context.options.admin),
+        }
+        digest = fingerprint(context.options, inputs)
+        if is_unchanged(context, digest):
+            return JobResult(digest, changed=False)
+        listed = Listed(source, listing, Path(spill), uploads, unlisted)
+        rows = take_many(context, listed) if listing.spilled else take_few(context, listed)
+    return JobResult(digest, rows=rows)
+
+
+def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
+    """Examine, compare, write what one process can hold; rows by table."""
+    admin = Path(context.options.admin) if context.options.admin else None
+    inventory, findings, held = take_inventory(listed.source, listed.listing, listed.uploads, admin)
+    scope = scope_of(context.options)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
@@ -70,12 +79,11 @@ def take(context: JobContext) -> JobResult:
         part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
     replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
     store_inventory(context, held, scope)
-    kept = [finding for finding in [*findings, *unlisted] if finding.ledger_id not in left_out]
+    kept = [finding for finding in [*findings, *listed.findings] if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
-        words = "No ledger in the source is within --topic, --ledger, --since and --until."
-        kept.append(Finding("S01", "options", words))
+        kept.append(nothing_in_scope())
     replace_findings(context, kept, left_out)
-    return JobResult(digest, rows={"ledgers": len(rows), "inventory": len(held), "findings": len(kept)})
+    return {"ledgers": len(rows), "inventory": len(held), "findings": len(kept)}
 
 
 def store_inventory(context: JobContext, held: list[Row], scope: Scope) -> None:

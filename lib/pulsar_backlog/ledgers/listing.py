@@ -18,6 +18,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal
 
 from pulsar_backlog.errors import SourceError, UsageError
@@ -25,9 +26,9 @@ from pulsar_backlog.ledgers.bookies.names import role_of
 from pulsar_backlog.ledgers.bookies.survey import Log
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.live.values import is_live, live_ledger
+from pulsar_backlog.ledgers.spill import CHECKSUMS, Attempt, Gathered, numbered, strays
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import StoredObject
-from pulsar_backlog.ledgers.values import Kind
 
 MAX_EXAMPLES = 5
 MAX_LEDGER_ID = 2**63 - 1
@@ -36,16 +37,11 @@ _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _LEDGER = "0|[1-9][0-9]{0,18}"
 _JCLOUD = re.compile(rf"({_UUID})-ledger-({_LEDGER})(-index)?")
 _MAP_FILE_FOLDER = re.compile(rf"(?:.*/)?({_LEDGER})-({_UUID})", re.DOTALL)
-_CHECKSUMS = ".data.crc"
-_MAP_FILE_PARTS = frozenset(("data", "index", _CHECKSUMS, ".index.crc"))
+_MAP_FILE_PARTS = frozenset(("data", "index", CHECKSUMS, ".index.crc"))
 _STREAMING = re.compile(rf"{_UUID}(-index)?")
 _MAGIC_OF_KIND = {
     "streaming": (bytes.fromhex("26A66D32"), bytes.fromhex("3D1FB0BC")),
 }
-
-_Attempt = tuple[int, str, str, Kind]
-"""Ledger, UUID and folder of an offload attempt, and how it is stored."""
-_Attempts = dict[_Attempt, dict[str, StoredObject]]
 
 
 @dataclass
@@ -67,13 +63,14 @@ class Listing:
     """What a source holds by the names of its objects; none was opened.
 
     Attributes:
-        pairs: offload attempts of the object-store offloader, in order.
+        pairs: offload attempts of the object-store offloader, in order; none where they were spilled.
         foreign: objects that are no ledger's.
         others: objects that are a ledger of another kind by their name: kind and object.
         logs: entry logs and journals of bookies, by their names.
         unreadable: parts that could not be listed.
         digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
             is part of it, so that mending a permission is a change.
+        spilled: objects of attempts that were written to files, because they are too many to be held.
     """
 
     pairs: list[Pair] = field(default_factory=list)
@@ -82,36 +79,46 @@ class Listing:
     logs: list[Log] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
     digest: str = ""
+    spilled: int = 0
+
+    @property
+    def has_attempts(self) -> bool:
+        """Whether any object is one of an offload attempt."""
+        return bool(self.pairs or self.spilled)
 
 
-def take_listing(source: Source) -> Listing:
+def take_listing(source: Source, spill: Path | None = None) -> Listing:
     """List the whole source, once; parts that cannot be listed are kept as errors.
+
+    Args:
+        source: what to list.
+        spill: an empty folder for objects of attempts that are too many to be held; None holds them all.
 
     Raises:
         UsageError: the source does not exist, or nothing of it can be listed: then nothing may be called missing.
     """
     listing = Listing()
-    pairs: _Attempts = {}
+    found = Gathered(spill)
     total = 0
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         folder, _, name = stored.path.rpartition("/")
         if live := live_ledger(stored.path):
-            pairs[live[1], f"live-{stored.etag}", folder, "live"] = {"data": stored}
+            found.add((live[1], f"live-{stored.etag}", folder, "live"), "data", stored)
         elif named := offload_name(name):
-            ledger_id, uuid, role = named
-            pairs.setdefault((ledger_id, uuid, folder, "jcloud"), {})[role] = stored
+            ledger_id, uuid, part = named
+            found.add((ledger_id, uuid, folder, "jcloud"), part, stored)
         elif (key := _map_file(folder, name)) is not None:
-            pairs.setdefault(key, {})[name] = stored
+            found.add(key, name, stored)
         else:
             _add_other(listing, folder, name, stored)
-    if listing.unreadable and not (pairs or listing.logs or listing.others or listing.foreign.count):
+    found.close()
+    if listing.unreadable and not (found.objects or listing.logs or listing.others or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
-    listing.pairs = _numbered(pairs)
-    for objects in pairs.values():
-        if not objects.keys() & {"data", "index"}:  # checksums of nothing
-            for stored in objects.values():
-                listing.foreign.add(stored.path)
+    listing.spilled = found.objects if found.files else 0
+    listing.pairs = numbered(found.held)
+    for stored in strays(found.held):
+        listing.foreign.add(stored.path)
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"
     return listing
@@ -131,7 +138,7 @@ def _digest(text: str) -> int:
     return int.from_bytes(hashlib.sha256(text.encode(errors="surrogateescape")).digest())
 
 
-def _map_file(folder: str, name: str) -> _Attempt | None:
+def _map_file(folder: str, name: str) -> Attempt | None:
     """The attempt that a file of a MapFile belongs to, or None."""
     match = _MAP_FILE_FOLDER.fullmatch(folder) if name in _MAP_FILE_PARTS else None
     return (int(match[1]), match[2], folder, "filesystem") if match and int(match[1]) <= MAX_LEDGER_ID else None
@@ -186,21 +193,6 @@ def look_at_others(source: Source, listing: Listing) -> Others:
         else:
             others.foreign.add(stored.path)
     return others
-
-
-def _numbered(found: _Attempts) -> list[Pair]:
-    """Pairs by ledger and UUID; the same attempt in a second folder gets a number behind its UUID."""
-    times: dict[tuple[int, str], int] = {}
-    pairs = []
-    for ledger_id, uuid, folder, kind in sorted(found):
-        objects = found[ledger_id, uuid, folder, kind]
-        data, index = objects.get("data"), objects.get("index")
-        if data is None and index is None:
-            continue
-        times[ledger_id, uuid] = number = times.get((ledger_id, uuid), 0) + 1
-        copy = uuid if number == 1 else f"{uuid}#{number}"
-        pairs.append(Pair(ledger_id, copy, data, index, kind, objects.get(_CHECKSUMS)))
-    return pairs
 
 
 def printable(texts: Iterable[str]) -> tuple[str, ...]:

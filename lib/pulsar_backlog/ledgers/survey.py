@@ -48,13 +48,13 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
 
     Args:
         source: where they lie.
-        listing: of the source.
+        listing: of the source; what it spilled is not examined here.
         ledgers: only these ledgers are examined; None examines all.
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
     others = look_at_others(source, listing)
     streamed, faults = streamed_ledgers(source, others.streaming)
-    attempts = list(_examined(source, pairs))
+    attempts = list(examined(source, pairs))
     wanted = listing.logs if ledgers is None or ledgers else []
     logs = list(read_logs(source, wanted, ledgers))
     of_bookies = list(ledgers_found(logs, ledgers))
@@ -64,7 +64,7 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     return Survey(attempts, findings, tuple(streamed))
 
 
-def _examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
+def examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
     """Each pair examined, in order, many at a time."""
     with ThreadPoolExecutor(THREADS) as pool:
         for group in groups_of(pairs, EXAMINED_AT_ONCE):
@@ -80,7 +80,7 @@ def _findings_of_listing(source: Source, listing: Listing, others: Others, logs:
     for error in [*listing.unreadable, *others.unreadable, *unreadable]:
         uri = printable([error.uri])[0]
         yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
-    if not listing.pairs and all(one.is_foreign for one in logs):
+    if not listing.has_attempts and all(one.is_foreign for one in logs):
         yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
     if foreign.count:
         words = counted(foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")

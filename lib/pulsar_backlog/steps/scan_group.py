@@ -11,7 +11,8 @@ from pyspark.sql import functions as f
 from pulsar_backlog.facts.ledger import Facts, ledger_row
 from pulsar_backlog.facts.spans import publish_times_of
 from pulsar_backlog.facts.steps import PublishTimes
-from pulsar_backlog.frames.scanning.facts import packed_facts, unpacked_facts
+from pulsar_backlog.frames.packed import unpacked
+from pulsar_backlog.frames.scanning.facts import packed_facts
 from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.store import Source
@@ -86,7 +87,7 @@ def _facts_of_stored(context: JobContext, part: Column) -> Runs:
     packed, runs = packed_facts(context.table("entries").filter(part), context.cluster)
     packed = context.keep(packed)
     for name in ROW_TABLES:
-        replace_slice(unpacked_facts(packed, name), context.out, TABLES[name], part)
+        replace_slice(unpacked(packed, name), context.out, TABLES[name], part)
     return runs.value
 
 

@@ -136,6 +136,15 @@ def start_session(app: str, out: str | None = None, others: Sequence[str | None]
     return session
 
 
+def prepare_for_many(session: SparkSession, partitions: int) -> None:
+    """Set what fits work that is not small though `entries` are few, until a job starts the session again."""
+    session.conf.set(_HOLDS, "false")
+    _set(session, HELD_WORK_SETTINGS | SMALL_WORK_SETTINGS, False)
+    given = {key for key, _ in session.sparkContext.getConf().getAll()}
+    if PARTITIONS not in given:
+        session.conf.set(PARTITIONS, str(partitions))
+
+
 def _set(session: SparkSession, settings: Mapping[str, str], on: bool) -> None:
     for name, value in settings.items():
         if on:

@@ -12,17 +12,14 @@ import numpy as np
 import pyarrow as pa
 from pyspark.accumulators import Accumulator
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.facts.digest import DIGESTED
 from pulsar_backlog.facts.stretch import COLUMNS
+from pulsar_backlog.frames.packed import PACKED_DDL, packed
 from pulsar_backlog.frames.scanning.scan import ByKey
-from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.scanning.fact_runs import FactRuns, Runs
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.workers import quiet
-
-_PACKED_DDL = "table string not null, rows binary not null"
 
 
 def packed_facts(entries: DataFrame, cluster: str) -> tuple[DataFrame, Accumulator[Runs]]:
@@ -33,25 +30,13 @@ def packed_facts(entries: DataFrame, cluster: str) -> tuple[DataFrame, Accumulat
         facts = FactRuns(cluster, runs.add)
         for batch in batches:
             for of_ledger in _ledgers(batch):
-                yield from _packed(facts.add(of_ledger))
-        yield from _packed(facts.end())
+                yield from packed(facts.add(of_ledger))
+        yield from packed(facts.end())
 
     names = set(COLUMNS) | set(DIGESTED) | set(TABLES["noted_entries"].column_names()) | {"encryption_keys"}
     wanted = entries.select(*(name for name in entries.columns if name in names))
     ordered = wanted.repartition("ledger_id").sortWithinPartitions("ledger_id", "entry_id")
-    return ordered.mapInArrow(quiet(fold), _PACKED_DDL), runs
-
-
-def unpacked_facts(packed: DataFrame, table: str) -> DataFrame:
-    """The rows of one table."""
-
-    def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for rows in batch.column("rows").to_pylist():
-                yield from pa.ipc.open_stream(rows)
-
-    rows = packed.filter(f.col("table") == table).select("rows")
-    return rows.mapInArrow(quiet(unpack), spark_schema(TABLES[table].ddl()))
+    return ordered.mapInArrow(quiet(fold), PACKED_DDL), runs
 
 
 def _ledgers(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -60,11 +45,3 @@ def _ledgers(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     for start, stop in zip([0, *changes.tolist()], [*changes.tolist(), batch.num_rows], strict=True):
         if stop > start:
             yield batch.slice(start, stop - start)
-
-
-def _packed(rows: Iterable[tuple[str, pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    for table, batch in rows:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_batch(batch)
-        yield pa.RecordBatch.from_pylist([{"table": table, "rows": sink.getvalue().to_pybytes()}])

@@ -1,0 +1,121 @@
+"""Objects of a listing that are too many to be held: rows of Parquet files, in the order in which they were met.
+
+A row has what its name says (`Attempt`), its part in the attempt, and what the store says of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.ledgers.values import Kind
+
+MAX_HELD_OBJECTS = 50_000
+"""Objects of ledgers that a listing holds; a listing of more is spilled. With what is found of their copies they take
+about 100 MB."""
+FILE_ROWS = 50_000
+"""Rows of a file: what waits in memory to be written."""
+CHECKSUMS = ".data.crc"
+"""The part of an attempt that has the checksums of its data."""
+
+Attempt = tuple[int, str, str, Kind]
+"""Ledger, UUID and folder of an offload attempt, and how it is stored."""
+Attempts = dict[Attempt, dict[str, StoredObject]]
+"""Objects of attempts, by their part in it."""
+
+SPILL_DDL = (
+    "ledger_id bigint, uuid string, folder string, kind string, part string, "
+    "path string, size bigint, etag string, modified_ms bigint"
+)
+_SCHEMA = pa.schema([
+    (name, pa.int64() if kind == "bigint" else pa.string())
+    for name, kind in (column.split() for column in SPILL_DDL.split(", "))
+])  # fmt: skip
+
+
+@dataclass
+class Gathered:
+    """Objects of attempts as they are listed: held, or in files once they are too many.
+
+    Attributes:
+        folder: where files may be written; None holds all.
+        held: those that no file has.
+        objects: of all attempts.
+        files: that were written.
+    """
+
+    folder: Path | None = None
+    held: Attempts = field(default_factory=dict)
+    objects: int = 0
+    files: int = 0
+    _waiting: int = 0
+
+    def add(self, attempt: Attempt, part: str, stored: StoredObject) -> None:
+        """Take one more."""
+        self.held.setdefault(attempt, {})[part] = stored
+        self.objects += 1
+        self._waiting += 1
+        if self.folder is not None and self._waiting >= (FILE_ROWS if self.files else MAX_HELD_OBJECTS):
+            self._spill(self.folder)
+
+    def close(self) -> None:
+        """Write what waits, if anything was written before."""
+        if self.files and self.held and self.folder is not None:
+            self._spill(self.folder)
+
+    def _spill(self, folder: Path) -> None:
+        rows = [
+            (*attempt, part, one.path, one.size, one.etag, one.modified_ms)
+            for attempt, objects in self.held.items()
+            for part, one in objects.items()
+        ]
+        columns = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
+        pq.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), folder / f"{self.files:06d}.parquet")
+        self.held, self._waiting = {}, 0
+        self.files += 1
+
+
+def read_spilled(folder: Path) -> pa.Table:
+    """All rows of a folder of spilled files."""
+    return pq.read_table(folder, schema=_SCHEMA)
+
+
+def spilled_ledgers(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Attempts]]:
+    """Attempts ledger by ledger, of rows in the order of ledgers."""
+    for ledger_id, group in groupby(rows, key=itemgetter("ledger_id")):
+        attempts: Attempts = {}
+        for row in group:
+            stored = StoredObject(row["path"], row["size"], row["etag"], row["modified_ms"])
+            attempts.setdefault((ledger_id, row["uuid"], row["folder"], row["kind"]), {})[row["part"]] = stored
+        yield ledger_id, attempts
+
+
+def numbered(found: Attempts) -> list[Pair]:
+    """Pairs by ledger and UUID; the same attempt in a second folder gets a number behind its UUID."""
+    times: dict[tuple[int, str], int] = {}
+    pairs = []
+    for ledger_id, uuid, folder, kind in sorted(found):
+        objects = found[ledger_id, uuid, folder, kind]
+        data, index = objects.get("data"), objects.get("index")
+        if data is None and index is None:
+            continue
+        times[ledger_id, uuid] = number = times.get((ledger_id, uuid), 0) + 1
+        copy = uuid if number == 1 else f"{uuid}#{number}"
+        pairs.append(Pair(ledger_id, copy, data, index, kind, objects.get(CHECKSUMS)))
+    return pairs
+
+
+def strays(found: Attempts) -> Iterator[StoredObject]:
+    """Checksums of nothing."""
+    for objects in found.values():
+        if not objects.keys() & {"data", "index"}:
+            yield from objects.values()

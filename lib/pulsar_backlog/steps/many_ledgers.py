@@ -1,0 +1,150 @@
+"""The inventory of a place with more objects than one process should hold: tasks read indexes and compare.
+
+What was listed lies in files, and what tasks found of it in Spark's cache. The driver holds what the saved metadata
+say, and of each stored ledger its id and topic.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.arguments import scope_of
+from pulsar_backlog.cluster.absent import findings_of_absent
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.inventory.compared import (
+    Comparison,
+    besides_frame,
+    claims_frame,
+    compared_ledgers,
+    owned_rows,
+    tallies_of,
+    whose_of,
+)
+from pulsar_backlog.frames.inventory.found import OBJECTS_OF_TASK, found_ledgers, listed_objects
+from pulsar_backlog.frames.packed import unpacked
+from pulsar_backlog.ledgers.listing import Listing
+from pulsar_backlog.ledgers.sorted_ids import LedgerIds, LedgerTopics
+from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.stored_objects import Upload
+from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.reconciliation.compare import stored_besides
+from pulsar_backlog.reconciliation.findings import findings_of_inventory
+from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
+from pulsar_backlog.storage.delta import read_table, replace_slice
+from pulsar_backlog.storage.findings import findings_frame
+from pulsar_backlog.storage.runs import JobContext
+from pulsar_backlog.storage.session import prepare_for_many, tasks_share_disk
+from pulsar_backlog.tables import TABLES
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What was listed.
+
+    Attributes:
+        source: of what.
+        listing: all but the objects that were spilled.
+        spill: where those are.
+        uploads: that were never finished.
+        findings: of the listing of uploads.
+    """
+
+    source: Source
+    listing: Listing
+    spill: Path
+    uploads: Sequence[Upload]
+    findings: Sequence[Finding]
+
+
+def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
+    """Examine, compare, write; rows by table."""
+    listing, source = listed.listing, listed.source
+    prepare_for_many(context.spark, -(-listing.spilled // OBJECTS_OF_TASK))
+    objects = listed_objects(context.spark, listed.spill, tasks_share_disk())
+    found = context.keep(found_ledgers(objects, source, listing.spilled))
+    is_stored = f.col("copies").isNotNull().alias("is_stored")
+    ledgers = found.select("ledger_id", "topic", "strays", is_stored).toArrow()
+    for path in pc.list_flatten(ledgers["strays"]).to_pylist():
+        listing.foreign.add(path)
+    surveyed = survey(source, listing)
+    topics = ChainMap(surveyed.topics(), cast(dict[int, str], LedgerTopics(ledgers)))
+    state = read_cluster_state(Path(context.options.admin), topics) if context.options.admin else None
+    by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
+    besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
+    claims = claims_frame(context.spark, claims_of(state) if state else (), by.known.compacted if by.known else ())
+    compared = context.keep(compared_ledgers(found, claims, besides, by))
+    in_files = pa.array([one.pair.ledger_id for one in surveyed.attempts], pa.int64())
+    in_objects = ledgers.filter(ledgers["is_stored"])["ledger_id"]
+    stored = LedgerIds(pa.chunked_array([*in_objects.chunks, in_files]))
+    del ledgers, topics
+    return _write(context, compared, by, [*surveyed.findings, *listed.findings], state, stored, not listing.unreadable)
+
+
+def _write(
+    context: JobContext,
+    compared: DataFrame,
+    by: Comparison,
+    told: list[Finding],
+    state: ClusterState | None,
+    stored: LedgerIds,
+    listed_whole: bool,
+) -> dict[str, int]:
+    """Replace what the tables say of the ledgers within the scope."""
+    rows = unpacked(compared, "ledgers")
+    inside = None if by.scope.is_everything else context.keep(rows.select("ledger_id").distinct())
+    _replace(context, "ledgers", rows, inside)
+    owned = context.keep(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
+    rows = unpacked(owned, "inventory")
+    _replace(context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct())
+    if state is not None:
+        told += [
+            *state.findings,
+            *findings_of_absent(state, stored),
+            *findings_of_inventory(tallies_of(owned), listed_whole),
+        ]
+    _replace_findings(context, unpacked(compared, "findings"), told, stored, inside)
+    return {name: context.written(name) for name in ("ledgers", "inventory", "findings")}
+
+
+def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None) -> None:
+    """Replace the cluster's rows of a table; where not all was asked for, those of the ledgers in `inside`."""
+    if inside is not None:
+        old = read_table(context.spark, context.out, TABLES[name]).filter(context.mine)
+        rows = rows.unionByName(old.join(inside, on="ledger_id", how="left_anti"))
+    replace_slice(rows, context.out, TABLES[name], context.mine)
+
+
+def _replace_findings(
+    context: JobContext, found: DataFrame, told: list[Finding], stored: LedgerIds, inside: DataFrame | None
+) -> None:
+    """Replace what this job found; what it found of ledgers that were not asked for now stays."""
+    mine = context.mine & (f.col("job") == context.job)
+    if inside is None:
+        return replace_slice(found.unionByName(findings_frame(context, told)), context.out, TABLES["findings"], mine)
+    asked = LedgerIds(inside.toArrow()["ledger_id"])
+    told = [one for one in told if one.ledger_id is None or one.ledger_id in asked or one.ledger_id not in stored]
+    if not len(asked.ids):
+        told.append(nothing_in_scope())
+    left_out = context.spark.createDataFrame(pa.table({"ledger_id": np.setdiff1d(stored.ids, asked.ids)}))
+    old = read_table(context.spark, context.out, TABLES["findings"]).filter(mine)
+    kept = old.join(left_out, on="ledger_id", how="left_semi")
+    rows = found.unionByName(findings_frame(context, told)).unionByName(kept)
+    return replace_slice(rows, context.out, TABLES["findings"], mine)
+
+
+def nothing_in_scope() -> Finding:
+    """That no ledger is what was asked for."""
+    words = "No ledger in the source is within --topic, --ledger, --since and --until."
+    return Finding("S01", "options", words)
