@@ -40,7 +40,7 @@ _NOT_SENT = frozenset(code for code in REJECT_CODES if code.startswith("live_"))
 """Why a live broker does not show an entry."""
 
 _CHECKSUMS = {
-    "valid": "its checksum matches: metadata and payload are what the producer sent",
+    "valid": "its checksum matches: metadata and payload are as sent",
     "mismatch": "ITS CHECKSUM DOES NOT MATCH: the stored bytes are not what the producer sent; trust no field",
     "absent": "it was stored without a checksum: nobody could notice damage",
 }
