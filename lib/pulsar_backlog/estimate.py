@@ -25,7 +25,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import THREADS, survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
-from pulsar_backlog.output.data_files import Place, write_data_files
+from pulsar_backlog.output.data_files import FolderPlace, write_data_files
 from pulsar_backlog.report.terminal.estimated import Estimate, Measured
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, with_facts
 from pulsar_backlog.scanning.unit import scan_unit
@@ -128,7 +128,7 @@ def _scan(source: Source, units: Sequence[ScanUnit]) -> int:
 
     with tempfile.TemporaryDirectory(prefix="pulsar-backlog-estimate-") as folder:
         tables = {
-            name: (Place(Path(folder), name), arrow_schema(TABLES[name]), TABLES[name])
+            name: (FolderPlace(Path(folder), name), arrow_schema(TABLES[name]), TABLES[name])
             for name in ("entries", *ROW_TABLES)
         }
         for _ in write_data_files(with_facts(batches(), "estimate", lambda _: None), tables):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pulsar_backlog.output import data_files
-from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter
+from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter, FolderPlace
 from pulsar_backlog.tables.contract import Column, Table, required
 from tests.processes import fresh_python
 
@@ -32,12 +32,18 @@ SCHEMA = pa.schema([
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
-def write(path: Path, *batches: list[dict[str, Any]]) -> dict[str, Any]:
-    writer = DataFileWriter(path, SCHEMA, TABLE)
+def the_file(folder: Path) -> Path:
+    (found,) = folder.glob("part-*.zstd.parquet")
+    return found
+
+
+def write(folder: Path, *batches: list[dict[str, Any]]) -> dict[str, Any]:
+    writer = DataFileWriter(FolderPlace(folder, "part-"), SCHEMA, TABLE)
     for rows in batches:
         writer.add(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
     file = writer.close()
     assert file is not None
+    path = the_file(folder)
     assert (file.name, file.size_bytes) == (path.name, path.stat().st_size)
     return dict(json.loads(file.stats))
 
@@ -50,19 +56,19 @@ def test_bounds_hold_over_all_row_groups(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(data_files, "ROW_GROUP_ROWS", 2)
     first = [row(5, "m", NOON), row(-3, None, None)]
     second = [row(9, "a", NOON - timedelta(days=1)), row(7, "\U0001f600", NOON + timedelta(milliseconds=5))]
-    stats = write(tmp_path / "f.parquet", first, second, [row(8, "m", None)])
+    stats = write(tmp_path, first, second, [row(8, "m", None)])
     assert stats == {
         "numRecords": 5,
         "minValues": {"n": -3, "text": "a", "at": "2026-11-20T12:00:00.000Z"},
         "maxValues": {"n": 9, "text": "\U0001f600", "at": "2026-11-21T12:00:00.005Z"},
         "nullCount": {"n": 0, "text": 1, "at": 2},
     }
-    assert pq.read_metadata(tmp_path / "f.parquet").num_row_groups == 3
-    assert pq.read_table(tmp_path / "f.parquet").to_pylist() == [*first, *second, row(8, "m", None)]
+    assert pq.read_metadata(the_file(tmp_path)).num_row_groups == 3
+    assert pq.read_table(the_file(tmp_path)).to_pylist() == [*first, *second, row(8, "m", None)]
 
 
 def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, fsync = tmp_path / "f.parquet", os.fsync
+    fsync = os.fsync
     synced: list[tuple[str, int]] = []
 
     def note(descriptor: int) -> None:
@@ -70,31 +76,32 @@ def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
-    write(path, [row(1, "a", NOON)])
+    write(tmp_path, [row(1, "a", NOON)])
+    path = the_file(tmp_path)
     assert synced == [(str(path), path.stat().st_size)]  # its footer included
 
 
 def test_a_column_of_nulls_has_no_bounds(tmp_path: Path) -> None:
-    stats = write(tmp_path / "f.parquet", [row(1, None, None)])
+    stats = write(tmp_path, [row(1, None, None)])
     assert stats["minValues"] == stats["maxValues"] == {"n": 1}
     assert stats["nullCount"] == {"n": 0, "text": 1, "at": 1}
 
 
 @pytest.mark.parametrize(("characters", "bounded"), [(MAX_BOUND_CHARACTERS, True), (MAX_BOUND_CHARACTERS + 1, False)])
 def test_long_text_has_no_bounds(tmp_path: Path, characters: int, bounded: bool) -> None:
-    stats = write(tmp_path / "f.parquet", [row(1, "a", None), row(2, "z" * characters, None)])
+    stats = write(tmp_path, [row(1, "a", None), row(2, "z" * characters, None)])
     assert ("text" in stats["minValues"], "text" in stats["maxValues"]) == (bounded, bounded)
 
 
 def test_without_rows_there_is_no_file(tmp_path: Path) -> None:
-    writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), SCHEMA, TABLE)
     assert writer.close() is None
     assert not list(tmp_path.iterdir())
 
 
 def test_a_null_where_none_may_be_stops_the_file(tmp_path: Path) -> None:
     loose = pa.schema([field.with_nullable(True) for field in SCHEMA])
-    writer = DataFileWriter(tmp_path / "f.parquet", SCHEMA, TABLE)
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), SCHEMA, TABLE)
     writer.add(pa.RecordBatch.from_pylist([{"n": None, "text": None, "at": None}], schema=loose))
     with pytest.raises((pa.ArrowInvalid, ValueError), match="n"):
         writer.close()
@@ -104,7 +111,7 @@ EMPTY_LISTS = """
 import sys
 from pathlib import Path
 import pyarrow as pa
-from pulsar_backlog.output.data_files import DataFileWriter
+from pulsar_backlog.output.data_files import DataFileWriter, FolderPlace
 from pulsar_backlog.tables.contract import Table, required
 inner = pa.list_(pa.field("element", pa.int32()))
 outer = pa.list_(pa.field("element", inner))
@@ -113,11 +120,11 @@ lists = pa.Array.from_buffers(inner, 0, [None, nowhere], children=[pa.array([], 
 offsets = pa.array([0, 0], pa.int32()).buffers()[1]
 rows = pa.RecordBatch.from_arrays([pa.Array.from_buffers(outer, 1, [None, offsets], children=[lists])], ["a"])
 table = Table("t", "", (required("a", "array<array<int>>", ""),), ("a",), ())
-DataFileWriter(Path(sys.argv[1]), rows.schema, table).add(rows)
+DataFileWriter(FolderPlace(Path(sys.argv[1]), "part-"), rows.schema, table).add(rows)
 """
 
 
 def test_lists_that_spark_leaves_without_offsets_are_not_looked_into(tmp_path: Path) -> None:
     """Java's Arrow gives lists of no items an offsets buffer of no bytes; who reads its first offset crashes."""
-    done = fresh_python("-c", EMPTY_LISTS, str(tmp_path / "f.parquet"))
+    done = fresh_python("-c", EMPTY_LISTS, str(tmp_path))
     assert done.returncode == 0, done.stderr

@@ -6,21 +6,23 @@ What a job was sent as is what docs/cluster.md says: the zip of `make dist`, jar
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
-from tests.spark_cluster.running import ROOT, Bucket, run
+from tests.spark_cluster.running import ROOT, Bucket, environment_of, run
 from tests.stores.servers import free_port, running
 
 SPARK_HOME = Path(pyspark.__file__).parent
-WORKERS = 2
+HOSTS = ("127.0.0.1", "127.0.0.2")
+"""Of the workers: a task that is slow is tried once more on another host only."""
 EXECUTOR_MEMORY = "768m"
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For JVMs that live for a minute: compiled once and quickly."""
@@ -48,31 +50,52 @@ class Cluster:
         folder: where the zip, event logs and worker's folders lie.
         bucket: the server of objects, whose credentials workers have in their environment.
         jars: as `--jars` takes them.
+        workers: host and port of each.
     """
 
     master: str
     folder: Path
     bucket: Bucket
     jars: str
+    workers: tuple[str, ...]
 
-    def submit(self, job: str, *argv: object, conf: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def submit(self, job: str, *argv: object) -> subprocess.CompletedProcess[str]:
         """spark-submit of a job's file, as docs/cluster.md says."""
+        return run(self._command(_file_of(job), *argv), self._environment)
+
+    def submit_whole(self, *argv: object) -> subprocess.CompletedProcess[str]:
+        """spark-submit of the program with a command of its own."""
+        application = ROOT / "conf" / "deploy" / "application.py"
+        return run(self._command(application, *argv), self._environment | {"PULSAR_BACKLOG_HOME": str(ROOT)})
+
+    def start(self, job: str, *argv: object, endpoint: str, conf: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        """The same, not waited for; the bucket is reached through another endpoint."""
+        environment = environment_of(self._environment | {"AWS_ENDPOINT_URL": endpoint})
+        return subprocess.Popen(
+            self._command(_file_of(job), *argv, conf=conf), env=environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        # No PYTHONPATH: what is not in the zip is not there.
+        own = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
+        return self.bucket.environment | own
+
+    def _command(self, program: Path, *argv: object, conf: tuple[str, ...] = ()) -> list[str]:
         events = self.folder / "events"
         events.mkdir(exist_ok=True)
         settings = (f"spark.eventLog.dir={events.as_uri()}", "spark.eventLog.enabled=true", "spark.ui.enabled=false",
                     "spark.eventLog.rolling.enabled=false", "spark.eventLog.compress=false",
                     f"spark.pyspark.python={sys.executable}", f"spark.driver.extraJavaOptions={SHORT_LIVED}",
                     f"spark.executor.extraJavaOptions={SHORT_LIVED}", *conf)  # fmt: skip
-        command = [
-            *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", job),
+        return [
+            *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", program.stem),
             *("--properties-file", str(ROOT / "conf" / "spark" / "submit.conf"), *MEMORY),
             *("--jars", self.jars, "--py-files", str(self.folder / "pulsar_backlog.zip")),
             *(part for setting in settings for part in ("--conf", setting)),
-            *(str(ROOT / "jobs" / f"{job}.py"), *map(str, argv)),
+            *(str(program), *map(str, argv)),
         ]
-        # No PYTHONPATH: what is not in the zip is not there.
-        own = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
-        return run(command, self.bucket.environment | own)
 
     def work(self, job: str) -> Work:
         """What the last application of a job did."""
@@ -84,6 +107,34 @@ class Cluster:
                 return Work(names.count("SparkListenerJobStart"), names.count("SparkListenerTaskEnd"))
         raise LookupError(job)
 
+    def busy_executors(self) -> list[int]:
+        """Process ids of those executors of the newest application that run Python, and so tasks of ours."""
+        parents = {_parent_of(pid) for pid, argv in _processes() if "pyspark.daemon" in argv}
+        mine = [f"--worker-url spark://Worker@{worker}" for worker in self.workers]
+        busy = [
+            (found[1], pid)
+            for pid, argv in _processes()
+            if pid in parents and any(one in argv for one in mine) and (found := re.search(r"--app-id (\S+)", argv))
+        ]
+        newest = max((app for app, _ in busy), default="")
+        return [pid for app, pid in busy if app == newest]
+
+
+def _file_of(job: str) -> Path:
+    return ROOT / "jobs" / f"{job}.py"
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            yield int(path.name), (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+
+
+def _parent_of(pid: int) -> int:
+    with suppress(OSError):
+        return int((Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
 
 @contextmanager
 def running_cluster(folder: Path, bucket: Bucket) -> Iterator[Cluster]:
@@ -94,18 +145,21 @@ def running_cluster(folder: Path, bucket: Bucket) -> Iterator[Cluster]:
                   "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED}  # fmt: skip
     of_workers = of_daemons | bucket.environment | {"AWS_EC2_METADATA_DISABLED": "true"}
     with ExitStack() as stack:
-        of_master = _daemon("master.Master", port)
+        of_master = _daemon("master.Master", HOSTS[0], port)
         stack.enter_context(running(of_master, port, folder / "master.log", of_daemons))
-        for number in range(WORKERS):
-            work, own = folder / f"worker-{number}", free_port()
+        workers = []
+        for host in HOSTS:
+            work, own = folder / f"worker-{host}", free_port()
             work.mkdir()
-            start = [*_daemon("worker.Worker", own), "--cores", "1", "--memory", "1g", "--work-dir", str(work), master]
-            stack.enter_context(running(start, own, work / "worker.log", of_workers))
-        yield Cluster(master, folder, bucket, _jars())
+            start = [*_daemon("worker.Worker", host, own), "--cores", "1", "--memory", "1g", "--work-dir", str(work)]
+            environment = of_workers | {"SPARK_LOCAL_IP": host}
+            stack.enter_context(running([*start, master], own, work / "worker.log", environment, host))
+            workers.append(f"{host}:{own}")
+        yield Cluster(master, folder, bucket, _jars(), tuple(workers))
 
 
-def _daemon(name: str, port: int) -> list[str]:
-    at = ("--host", "127.0.0.1", "--port", str(port), "--webui-port", str(free_port()))
+def _daemon(name: str, host: str, port: int) -> list[str]:
+    at = ("--host", host, "--port", str(port), "--webui-port", str(free_port()))
     return [str(SPARK_HOME / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *at]
 
 

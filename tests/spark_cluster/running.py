@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,10 +59,10 @@ class Bucket:
             region_name="us-east-1", config=Config(s3={"addressing_style": "path"}),
         )  # fmt: skip
 
-    def rows(self, prefix: str, table: str) -> Counter[str]:
-        """Rows of a table as texts, read by delta-rs."""
+    def table(self, prefix: str, table: str) -> DeltaTable:
+        """A table, read by delta-rs."""
         options = self.environment | {"AWS_ALLOW_HTTP": "true"}
-        return rows_of(DeltaTable(f"s3://{BUCKET}/{prefix}/tables/{table}", storage_options=options))
+        return DeltaTable(f"s3://{BUCKET}/{prefix}/tables/{table}", storage_options=options)
 
 
 def filled(bucket: Bucket, name: str, folder: Path) -> str:
@@ -78,12 +77,17 @@ def command(bucket: Bucket, *argv: object) -> subprocess.CompletedProcess[str]:
 
 
 def run(argv: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """A program with this repository on its path, and these variables for all that it has of any cloud."""
+    """A program, run to its end in `environment_of` these variables."""
+    return subprocess.run(
+        argv, env=environment_of(environment), capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
+    )
+
+
+def environment_of(own: dict[str, str]) -> dict[str, str]:
+    """This repository on the path, and these variables for all that there is of any cloud."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SPARK_"))}
     path = {"PYTHONPATH": f"{ROOT / 'lib'}{os.pathsep}{ROOT}", "AWS_EC2_METADATA_DISABLED": "true"}
-    return subprocess.run(
-        argv, env=clean | path | environment, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
-    )
+    return clean | path | own
 
 
 def differing(bucket: Bucket, prefix: str, local: Path) -> dict[str, tuple[int, int]]:
@@ -91,7 +95,7 @@ def differing(bucket: Bucket, prefix: str, local: Path) -> dict[str, tuple[int, 
     found = {}
     for name in sorted(TABLES.keys() - NOT_COMPARED):
         if (local / "tables" / name).is_dir():
-            here, there = rows_of(DeltaTable(local / "tables" / name)), bucket.rows(prefix, name)
+            here, there = rows_of(DeltaTable(local / "tables" / name)), rows_of(bucket.table(prefix, name))
             if here != there:
                 found[name] = ((here - there).total(), (there - here).total())
     return found

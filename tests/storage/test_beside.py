@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.ledgers.buckets.addresses import output_bucket
+from pulsar_backlog.ledgers.buckets.addresses import forget_output_buckets, output_bucket
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.storage.beside import Beside, beside
 from tests.ledgers.conftest import S3Server, aws, s3_server
@@ -25,7 +25,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def bucket(s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path) -> str:
     """An empty bucket."""
     aws.setenv("AWS_ENDPOINT_URL", s3_server.endpoint)
-    output_bucket.cache_clear()
+    forget_output_buckets()
     name = f"out-{abs(hash(tmp_path))}"
     s3_server.fill(name, {})
     return f"s3a://{name}/eu 1"

@@ -21,16 +21,16 @@ from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
-from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.output.data_files import FolderPlace
 from pulsar_backlog.storage.commits import DirectWrite
 from pulsar_backlog.storage.delta import (
-    direct_write,
     make_table,
     read_table,
     replace_slice,
     schema_of,
     table_version,
 )
+from pulsar_backlog.storage.direct import direct_write
 from pulsar_backlog.storage.local_log import LocalLog
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
@@ -56,7 +56,7 @@ def everything() -> Column:
 
 def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], direct: DirectWrite, out: Path) -> list[Row]:
     """The files of a scan; those of other tables than `entries` belong to none."""
-    places = {name: Place(out / name, "part-") for name in SCAN_TABLES} | {"entries": direct.place}
+    places = {name: FolderPlace(out / name, "part-") for name in SCAN_TABLES} | {"entries": direct.place}
     files, _accounts, _runs = scan_files(spark, source, units, "demo", places)
     return files.collect()
 
@@ -103,14 +103,38 @@ def test_statistics_are_those_of_sparks_writer(
     assert ours == {name: theirs[name] for name in ours}
 
 
-def test_a_slice_that_holds_rows_is_left_to_sparks_writer(
+def test_a_slice_that_holds_rows_is_replaced_in_the_same_commit(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
 ) -> None:
     write_directly(spark, source, units, tmp_path)
+    before = sorted_rows(read_table(spark, str(tmp_path), ENTRIES))
+    again = [unit for unit in units if unit.ledger_id == LEDGERS[0]]
     with direct_write(spark, str(tmp_path), ENTRIES, f.col("ledger_id") == LEDGERS[0]) as direct:
-        assert direct is None
-    with direct_write(spark, str(tmp_path), ENTRIES, f.col("ledger_id") == 1) as direct:
         assert direct is not None
+        direct.commit(scanned(spark, source, again, direct, tmp_path / "facts"))
+    assert table_version(spark, str(tmp_path), ENTRIES) == 1
+    assert sorted_rows(read_table(spark, str(tmp_path), ENTRIES)) == before
+    with direct_write(spark, str(tmp_path), ENTRIES, f.col("ledger_id").isin(*LEDGERS[:2])) as direct:
+        assert direct is not None
+        direct.commit([])
+    left = [row for row in before if row["ledger_id"] not in LEDGERS[:2]]
+    assert left
+    assert sorted_rows(read_table(spark, str(tmp_path), ENTRIES)) == left
+
+
+def test_files_that_no_row_names_count_for_nothing_and_go(
+    spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
+) -> None:
+    """As tasks leave them that are lost on the way, or overtaken by another attempt."""
+    write_directly(spark, source, units, tmp_path / "once")
+    with direct_write(spark, str(tmp_path / "twice"), ENTRIES, everything()) as direct:
+        assert direct is not None
+        scanned(spark, source, units, direct, tmp_path)
+        direct.commit(scanned(spark, source, units, direct, tmp_path))
+        written = len(list((tmp_path / "twice/tables/entries").glob("*.parquet")))
+    once, twice = (read_table(spark, str(tmp_path / way), ENTRIES) for way in ("once", "twice"))
+    assert sorted_rows(once) == sorted_rows(twice)
+    assert len(list((tmp_path / "twice/tables/entries").glob("*.parquet"))) == written // 2
 
 
 def test_a_failure_leaves_neither_rows_nor_files(

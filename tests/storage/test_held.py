@@ -16,8 +16,9 @@ from pyspark.sql import functions as f
 from pulsar_backlog.errors import CommitConflictError, SourceError
 from pulsar_backlog.storage import delta, held
 from pulsar_backlog.storage.delta import make_table, read_table, replace_rows, replace_slice, schema_of
+from pulsar_backlog.storage.delta_log import CHECKPOINT_COMMITS
 from pulsar_backlog.storage.held import held_rows
-from pulsar_backlog.storage.local_log import CHECKPOINT_COMMITS, LocalLog
+from pulsar_backlog.storage.local_log import LocalLog
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import delta_schema

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.commands import audit
 from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage import s3a
+from pulsar_backlog.storage import s3a, table_logs
 from pulsar_backlog.storage import session as sessions
 from pulsar_backlog.storage.commits import TableLog
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.session import SMALL_WORK_BYTES, is_small_work, start_session
+from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import entry, table_frame
 
@@ -51,18 +51,6 @@ def test_deltas_log_tells_it_of_a_bucket(spark: SparkSession, tmp_path: Path, en
     )
     assert TableLog(spark, table_path(str(tmp_path), table)).size_bytes == sum(added)
     assert any(added) is bool(entries)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "small"),
-    [((), True), ((100, SMALL_WORK_BYTES - 100), True), ((100, SMALL_WORK_BYTES - 99), False)],
-)
-def test_small_work_is_that_of_few_entries(tmp_path: Path, sizes: tuple[int, ...], small: bool) -> None:
-    assert is_small_work(entries_of(tmp_path, *sizes), SMALL_WORK_BYTES) is small
-
-
-def test_nobody_knows_how_much_lies_in_a_bucket() -> None:
-    assert not is_small_work("s3a://bucket/audit", SMALL_WORK_BYTES)
 
 
 def test_the_running_session_suits_itself_to_each_job(
@@ -117,7 +105,7 @@ def test_s3_is_another_file_system_to_spark() -> None:
 def test_the_first_entries_that_spark_writes_are_compiled(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "tasks_share_disk", lambda: False)
+    monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
     start_session("any", str(tmp_path / "new"))
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     start_session("any", entries_of(tmp_path / "small", 10))

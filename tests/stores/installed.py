@@ -20,8 +20,8 @@ from tests.maven import Artifact, fetch
 CACHE = Path(__file__).parents[2] / ".cache" / "stores"
 HERE = Path(__file__).parent
 S3PROXY = Artifact(
-    "org.gaul", "s3proxy", "2.6.0", "jar-with-dependencies", "jar",
-    "12e5e88d805cfed07f7d88b4a44a0d8ecb9f9d3cebeb544bb34fbc4ded1049d8",
+    "org.gaul", "s3proxy", "4.1.0", "jar-with-dependencies", "jar",
+    "a4d025969aaf796616ed4b1e2491d87d455ce84bb28cb9db086b2e6aaa68b48d",
 )  # fmt: skip
 FAKE_GCS_SERVER = "github.com/fsouza/fake-gcs-server"
 LEAST_NODE, LEAST_GO = (18, 0), (1, 26)
@@ -29,7 +29,7 @@ _TIMEOUT_SECONDS = 1200
 
 
 def s3proxy() -> Path:
-    """The jar of s3proxy, an S3 server that checks signatures."""
+    """The jar of s3proxy, an S3 server that checks signatures, and knows conditions of writes since its release 4."""
     jar = CACHE / f"s3proxy-{S3PROXY.version}.jar"
     if not jar.is_file():
         CACHE.mkdir(parents=True, exist_ok=True)

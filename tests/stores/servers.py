@@ -118,7 +118,7 @@ RUNNING: Mapping[str, Callable[[Path], AbstractContextManager[Store]]] = {
 
 @contextmanager
 def running(
-    command: list[str], port: int, log: Path, environment: Mapping[str, str] | None = None
+    command: list[str], port: int, log: Path, environment: Mapping[str, str] | None = None, host: str = "127.0.0.1"
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server that listens on a port of loopback, ended with the block.
 
@@ -127,6 +127,7 @@ def running(
         port: where it listens.
         log: where its words go; it works beside it.
         environment: all that it has of one, besides its path and home.
+        host: its own address of loopback.
     """
     basis = {"PATH": os.environ["PATH"], "HOME": str(log.parent), "LANG": "C.UTF-8"}
     with log.open("wb") as out:
@@ -137,7 +138,7 @@ def running(
         )  # fmt: skip
     try:
         deadline = time.monotonic() + START_SECONDS
-        while not _listens(port):
+        while not _listens(host, port):
             if process.poll() is not None or time.monotonic() > deadline:
                 tail = log.read_text(errors="replace")[-2000:]
                 raise RuntimeError(f"{Path(command[0]).name} did not start; the end of its log:\n{tail}")
@@ -158,9 +159,9 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def _listens(port: int) -> bool:
+def _listens(host: str, port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        socket.create_connection((host, port), timeout=1).close()
     except OSError:
         return False
     return True

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -198,3 +200,23 @@ def test_results_are_written_and_removed(store: Store, name: str, tmp_path: Path
     for _ in range(2):  # it may be gone already
         results.remove("report.html")
     assert [found.path for found in results.list(print)] == ["payloads/ab/abc"]
+
+
+def test_of_those_who_take_a_name_at_once_one_has_it(store: Store, name: str) -> None:
+    """So are tables committed to."""
+    if store.kind == "gcs":
+        pytest.skip("fake-gcs-server does not know the XML API's PUT, which is how obstore writes to Google")
+    store.fill(name, {"other": (BODY, {})})
+    log = bucket_of(store.source(name, "eu 1"), store.endpoint, DEFAULT_ACCESS, writes=True)
+    for number in range(10):
+        together = Barrier(4)
+
+        def take(writer: int, path: str = f"{number:020}.json", start: Barrier = together) -> bytes | None:
+            start.wait(30)
+            return str(writer).encode() if log.put_new(path, str(writer).encode()) else None
+
+        with ThreadPoolExecutor(4) as pool:
+            won = [body for body in pool.map(take, range(4)) if body]
+        assert won == [log.fetch(f"{number:020}.json", 9).data]
+        assert not log.put_new(f"{number:020}.json", b"later")
+        assert log.put_new(f"{number:020}.json", won[0])  # asked again after an answer that was lost

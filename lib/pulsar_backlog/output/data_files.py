@@ -1,7 +1,7 @@
 """Parquet files of a Delta table, written where the rows are made: no row passes through the JVM.
 
-Tasks that share a disk with the driver write the file of their rows themselves, and the driver commits all files at
-once (`storage/commits.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
+Tasks write the file of their rows themselves, to where the table lies, and the driver commits all files at once
+(`storage/commits.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
 Statistics"): what a query filters by decides which files it opens.
 """
 
@@ -10,17 +10,19 @@ from __future__ import annotations
 import errno
 import json
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.tables.contract import Table
 
 FILES_DDL = "table string not null, name string not null, size_bytes bigint not null, stats string not null"
@@ -53,8 +55,10 @@ class DataFile:
 class DataFileWriter:
     """Collects batches into one Parquet file with its statistics; nothing is made before the first row."""
 
-    def __init__(self, path: Path, schema: pa.Schema, table: Table) -> None:
-        self._path, self._schema, self._table = path, schema, table
+    def __init__(self, place: Place, schema: pa.Schema, table: Table) -> None:
+        self._place, self._schema, self._table = place, schema, table
+        self._name = f"{place.prefix}{uuid4()}.zstd.parquet"
+        self._file: NewFile | None = None
         self._writer: pq.ParquetWriter | None = None
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_rows = self._waiting_bytes = 0
@@ -71,23 +75,22 @@ class DataFileWriter:
             self._flush()
 
     def close(self) -> DataFile | None:
-        """Write what waits and end the file, which is on the disk then; None when there was no row."""
+        """Write what waits and end the file, which lies there to stay then; None when there was no row."""
         if self._waiting_rows:
             self._flush()
-        if self._writer is None:
+        if self._writer is None or self._file is None:
             return None
         self._writer.close()
-        sync(self._path)
-        return DataFile(self._table.name, self._path.name, self._path.stat().st_size, self._stats())
+        return DataFile(self._table.name, self._name, self._file.keep(), self._stats())
 
     def _flush(self) -> None:
         # A null in a column that must not be null stops here.
         rows = pa.Table.from_batches(self._waiting).cast(self._schema)
         if self._writer is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._place.new_file(self._name)
             repeating = [column.name for column in self._table.columns if column.name not in self._table.unique]
             self._writer = pq.ParquetWriter(
-                self._path, self._schema, compression="zstd", compression_level=1, use_dictionary=repeating
+                self._file.sink, self._schema, compression="zstd", compression_level=1, use_dictionary=repeating
             )
         self._writer.write_table(rows, row_group_size=rows.num_rows)
         for name, bounds in self._bounds.items():
@@ -121,12 +124,80 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+class NewFile(Protocol):
+    """A file that is being written."""
+
+    @property
+    def sink(self) -> Path | BinaryIO:
+        """What Parquet's writer takes."""
+
+    def keep(self) -> int:
+        """Let it lie in its place, whole and to stay: its bytes."""
+
+
+class Place(Protocol):
+    """Where files of a table's new rows go; it is sent to tasks."""
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its files begin with."""
+
+    def new_file(self, name: str) -> NewFile:
+        """Begin a file."""
+
+
 @dataclass(frozen=True)
-class Place:
-    """Where files of a table's new rows go: into this folder, under names that begin so."""
+class FolderPlace:
+    """A folder that tasks and driver share."""
 
     folder: Path
     prefix: str
+
+    def new_file(self, name: str) -> NewFile:
+        """Begin a file."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return _InFolder(self.folder / name)
+
+
+@dataclass(frozen=True)
+class _InFolder:
+    sink: Path
+
+    def keep(self) -> int:
+        sync(self.sink)
+        return self.sink.stat().st_size
+
+
+@dataclass(frozen=True)
+class BucketPlace:
+    """A prefix of a bucket, as Spark calls it. An object is whole or not there.
+
+    Attributes:
+        address: of the table.
+        endpoint: of its service, where it is not the cloud's own; credentials are those of the machine that writes.
+        prefix: what names of files begin with.
+    """
+
+    address: str
+    endpoint: str | None
+    prefix: str
+
+    def new_file(self, name: str) -> NewFile:
+        """Begin a file."""
+        return _InBucket(self, name)
+
+
+class _InBucket:
+    def __init__(self, place: BucketPlace, name: str) -> None:
+        # Without a name on the disk: a task that is killed leaves nothing behind. Payloads may be in it.
+        self.sink: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it lies in the bucket
+        self._place, self._name = place, name
+
+    def keep(self) -> int:
+        with self.sink:
+            size = self.sink.seek(0, os.SEEK_END)
+            output_bucket(self._place.address, self._place.endpoint).put(self._name, self.sink)
+        return size
 
 
 def write_data_file(
@@ -140,10 +211,7 @@ def write_data_files(
     rows: Iterable[tuple[str, pa.RecordBatch]], tables: Mapping[str, tuple[Place, pa.Schema, Table]]
 ) -> Iterator[pa.RecordBatch]:
     """Write rows of several tables, each named, into a file for each; a row of `FILES_DDL` for each that has any."""
-    writers = {
-        name: DataFileWriter(place.folder / f"{place.prefix}{uuid4()}.zstd.parquet", schema, table)
-        for name, (place, schema, table) in tables.items()
-    }
+    writers = {name: DataFileWriter(place, schema, table) for name, (place, schema, table) in tables.items()}
     for name, batch in rows:
         writers[name].add(batch)
     files = [file for writer in writers.values() if (file := writer.close()) is not None]

@@ -1,8 +1,8 @@
 """Delta's own log: what a table is, and commits of files that tasks wrote themselves.
 
 Spark's Delta writer plans a query, writes row by row and asks for statistics; for the small tables of an audit that is
-most of its time, and for `entries` three times the scan (docs/decisions/0011). Where all tasks share the driver's disk
-they write Parquet themselves (`output/data_files.py`), and one commit adds the files (`storage/local_log.py`).
+most of its time, and for `entries` three times the scan (docs/decisions/0011). Tasks write Parquet themselves
+(`output/data_files.py`), and one commit adds the files (`storage/delta_log.py`).
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
-from uuid import uuid4
 
 import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from pulsar_backlog.output.data_files import Place, sync
-from pulsar_backlog.storage.local_log import LocalLog, add_action, metadata_action
+from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.storage.delta_log import DeltaLog, add_action, metadata_action
 from pulsar_backlog.tables import Table
 
 
 class TableLog:
-    """Delta's log of a table that Spark alone reaches; in a local folder it is a `LocalLog`."""
+    """Delta's log of a table that Spark alone reaches; of all others see `table_logs.own_log`."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm = cast(Any, spark._jvm)
@@ -69,65 +67,51 @@ class TableLog:
 
 @dataclass
 class DirectWrite:
-    """A table's folder, open for files of new rows.
+    """A table, open for files of new rows.
 
     Attributes:
         place: where the files go.
-        offered: whether the files are part of the table or may yet become it, so that they must stay.
+        log: of the table, as it was when it was opened.
+        table: its contract.
+        replaced: its files that go with the commit.
+        kept: files that tasks wrote of those rows of replaced files that stay.
+        offered: names of files that are part of the table or may yet become it, so that they must stay.
     """
 
     place: Place
-    log: LocalLog
+    log: DeltaLog
     table: Table
-    offered: bool = False
+    replaced: Sequence[str] = ()
+    kept: Sequence[Any] = ()
+    offered: frozenset[str] = frozenset()
 
-    def commit(self, files: Sequence[Any], removed: Sequence[str] = ()) -> None:
-        """Add those of `files` that are this table's (rows of `FILES_DDL`), all or none; on the disk when this returns.
+    def commit(self, files: Sequence[Any]) -> None:
+        """Add those of `files` that are this table's (rows of `FILES_DDL`), all or none; to stay when this returns.
 
-        Args:
-            files: what tasks wrote.
-            removed: paths of files that are no longer part of the table.
+        A file that no row names, of a task that was lost or that another one overtook, is no part of the table.
 
         Raises:
             CommitConflictError: another writer changed the table since it was opened.
         """
-        mine = [file for file in files if file["table"] == self.table.name]
-        if not mine and not removed and self.log.version >= 0:
+        mine = [file for file in (*files, *self.kept) if file["table"] == self.table.name]
+        if not mine and not self.replaced and self.log.version >= 0:
             return
-        adds = [add_action(self.place.folder, file) for file in mine]
-        table_folder = self.place.folder
         if mine:
-            for folder in (table_folder, *table_folder.parents[:2]):  # the table, all tables, `--out`
-                sync(folder)
-        self.offered = True
+            self.log.settle()
+        self.offered = frozenset(file["name"] for file in mine)
         try:
-            self.log.commit(self.table, adds, removed)
+            self.log.commit(self.table, [add_action(file) for file in mine], self.replaced)
         except Exception:
-            self.offered = self._is_in_log()
+            if not self.log.mentions(self.place.prefix):
+                self.offered = frozenset()
             raise
-
-    def _is_in_log(self) -> bool:
-        """Whether a commit names a file of ours, or may: what cannot be read may name any."""
-        commits = (self.place.folder / "_delta_log").glob("*.json")
-        try:
-            newer = [path for path in commits if path.stem.isdecimal() and int(path.stem) > self.log.version]
-            return any(_mentions(path, self.place.prefix) for path in newer)
-        except OSError:
-            return True
-
-
-def _mentions(path: Path, text: str) -> bool:
-    with path.open(encoding="utf-8") as lines:
-        return any(text in line for line in lines)
 
 
 @contextmanager
-def open_direct(log: LocalLog, table: Table) -> Iterator[DirectWrite]:
-    """The table open for new files. Files that were not committed when the block ends are removed."""
-    direct = DirectWrite(Place(log.folder, f"part-{uuid4()}-"), log, table)
+def open_direct(log: DeltaLog, table: Table, replaced: Sequence[str] = ()) -> Iterator[DirectWrite]:
+    """The table open for new files. Files that are not part of it when the block ends are removed."""
+    direct = DirectWrite(log.place(), log, table, replaced)
     try:
         yield direct
     finally:
-        if not direct.offered:
-            for path in log.folder.glob(f"{direct.place.prefix}*"):
-                path.unlink()
+        log.remove(direct.place.prefix, direct.offered)

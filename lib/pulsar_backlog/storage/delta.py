@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import pyarrow as pa
@@ -13,17 +11,17 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, LongType, MapType, StructField, StructType
 
-from pulsar_backlog.errors import UsageError
-from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
-from pulsar_backlog.storage.commits import DirectWrite, TableLog, open_direct
-from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in, table_folder
-from pulsar_backlog.storage.local_log import LocalLog
+from pulsar_backlog.output.data_files import write_data_file
+from pulsar_backlog.storage.commits import TableLog, open_direct
+from pulsar_backlog.storage.delta_log import other_contract
+from pulsar_backlog.storage.direct import direct_write, written
+from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.session import holds_results, tasks_share_disk
+from pulsar_backlog.storage.session import holds_results
+from pulsar_backlog.storage.table_logs import has_own_log, own_log
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import column_types, delta_schema
-from pulsar_backlog.workers import quiet
 
 Kind = TypeVar("Kind", bound=DataType)
 
@@ -57,25 +55,25 @@ def table_version(spark: SparkSession, out: str, table: Table) -> int:
 
     Asked of the log itself: its history is a Spark job, and an audit asks this dozens of times.
     """
-    known = local_version(out, table)
+    known = logged_version(out, table)
     return TableLog(spark, table_path(out, table)).version if known is None else known
 
 
-def local_version(out: str, table: Table) -> int | None:
-    """The same for tables on this machine's disk, without a session; None where they lie elsewhere."""
-    folder = _folder(out, table)
-    return None if folder is None else LocalLog(folder).version
+def logged_version(out: str, table: Table) -> int | None:
+    """The same without a session; None where only Spark tells it."""
+    log = own_log(out, table)
+    return None if log is None else log.version
 
 
 def small_rows(out: str, table: Table) -> pa.Table | None:
-    """All rows of a small table on this machine's disk, without a session; None where it is large or elsewhere."""
-    return held_rows(out, table) if tasks_share_disk() else None
+    """All rows of a small table, without a session; None where it is large or left to Spark."""
+    return held_rows(out, table)
 
 
 def logged_rows(out: str, table: Table) -> int | None:
-    """How many rows a table on this machine's disk has, as its log tells; None where it does not."""
-    folder = _folder(out, table)
-    rows = None if folder is None else [rows for _path, _size, rows in LocalLog(folder).files()]
+    """How many rows a table has, as its log tells; None where it does not, or only Spark reads it."""
+    log = own_log(out, table)
+    rows = None if log is None else [rows for _path, _size, rows in log.files()]
     return None if rows is None or None in rows else sum(filter(None, rows))
 
 
@@ -130,7 +128,7 @@ def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
     """
     spark = df.sparkSession
     rows = conform(df, table)
-    few = gathered(rows) if table.name not in NEVER and _folder(out, table) is not None else None
+    few = gathered(rows) if table.name not in NEVER and has_own_log(out) else None
     if few is not None and _replace_held(spark, few, out, table, part):
         return
     with direct_write(spark, out, table, part) as direct:
@@ -138,7 +136,7 @@ def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
             make_table(spark, out, table)
             rows.writeTo(f"delta.`{_quoted(table_path(out, table))}`").overwrite(part)
         else:
-            direct.commit(_written(rows.filter(_only(part)), direct).collect())
+            direct.commit(written(rows.filter(_only(part)), direct).collect())
 
 
 def replace_rows(spark: SparkSession, rows: Sequence[Mapping[str, Any]], out: str, table: Table, part: Column) -> None:
@@ -156,11 +154,10 @@ def replace_rows(spark: SparkSession, rows: Sequence[Mapping[str, Any]], out: st
 
 def _replace_held(spark: SparkSession, new: pa.Table, out: str, table: Table, part: Column) -> bool:
     """Replace a slice of a small table by rows that the driver holds: one file, one commit. False where it is large."""
-    folder = _folder(out, table)
-    if folder is None or table.name in NEVER:
+    log = None if table.name in NEVER else own_log(out, table)
+    if log is None:
         return False
-    log = LocalLog(folder)
-    _check_contract(log, table)
+    log.check(table)
     old = rows_in(log, table)
     if old is None:
         return False
@@ -171,10 +168,12 @@ def _replace_held(spark: SparkSession, new: pa.Table, out: str, table: Table, pa
     if log.version >= 0 and new.num_rows == 0 and kept.num_rows == old.num_rows:
         return True
     rows = pa.concat_tables([kept, new.cast(arrow_schema(table))])
-    with open_direct(log, table) as direct:
+    with open_direct(log, table, [path for path, *_ in log.files()]) as direct:
         files = write_data_file(rows.to_batches(), direct.place, arrow_schema(table), table)
-        direct.commit([file for batch in files for file in batch.to_pylist()], [path for path, *_ in log.files()])
-    hold(folder, LocalLog(folder).identity, rows)
+        direct.commit([file for batch in files for file in batch.to_pylist()])
+    now = own_log(out, table)
+    if now is not None and now.version == log.version + 1:  # else another writer has been here meanwhile
+        hold(now.path, now.identity, rows)
     return True
 
 
@@ -200,49 +199,15 @@ def _inside(spark: SparkSession, rows: pa.Table, table: Table, part: Column) -> 
     return [number in found for number in range(rows.num_rows)]
 
 
-@contextmanager
-def direct_writes(
-    spark: SparkSession, out: str, tables: Iterable[Table], part: Column
-) -> Iterator[dict[str, DirectWrite] | None]:
-    """Several tables open as by `direct_write`, by name; None where it is None for any of them."""
-    with ExitStack() as stack:
-        opened = {table.name: stack.enter_context(direct_write(spark, out, table, part)) for table in tables}
-        found = {name: direct for name, direct in opened.items() if direct is not None}
-        yield found if len(found) == len(opened) else None
-
-
-@contextmanager
-def direct_write(spark: SparkSession, out: str, table: Table, part: Column) -> Iterator[DirectWrite | None]:
-    """The table open for files that tasks write, or None where Spark's writer must do it.
-
-    That is where tasks may run on another host than the driver, where the table is not on the local disk, and where
-    rows of the slice `part` exist and must go in the same commit.
-    """
-    folder = _folder(out, table)
-    if folder is None:
-        yield None
-        return
-    log = LocalLog(folder)
-    _check_contract(log, table)
-    if not log.is_plain or (log.files() and not read_table(spark, out, table).filter(part).isEmpty()):
-        yield None
-        return
-    with open_direct(log, table) as direct:
-        yield direct
-    # As Spark's writer does: what is cached of the table is old now.
-    spark.catalog.refreshByPath(table_path(out, table))
-
-
 def make_table(spark: SparkSession, out: str, table: Table) -> None:
     """Create the table from its contract when it is not there: comments, nullability, statistics.
 
     Raises:
         UsageError: a table of another contract is there.
     """
-    folder, path = _folder(out, table), table_path(out, table)
-    if folder is not None:
-        here = LocalLog(folder)
-        _check_contract(here, table)
+    path, here = table_path(out, table), own_log(out, table)
+    if here is not None:
+        here.check(table)
         if here.version < 0:
             here.commit(table, [])
         return
@@ -250,7 +215,7 @@ def make_table(spark: SparkSession, out: str, table: Table) -> None:
     if log.version < 0:
         log.make(table)
     elif column_types(log.schema.jsonValue()) != column_types(delta_schema(table)):
-        raise _other_contract(path)
+        raise other_contract(path)
 
 
 def register_tables(spark: SparkSession, out: str) -> None:
@@ -259,36 +224,9 @@ def register_tables(spark: SparkSession, out: str) -> None:
         read_table(spark, out, table).createOrReplaceTempView(table.name)
 
 
-def _check_contract(log: LocalLog, table: Table) -> None:
-    if not log.has_columns_of(table):
-        raise _other_contract(str(log.folder))
-
-
-def _other_contract(path: str) -> UsageError:
-    return UsageError(
-        f"{path} was written by another version of pulsar-backlog (its columns differ): give --out a new folder, "
-        "or delete that one and audit again"
-    )
-
-
-def _folder(out: str, table: Table) -> Path | None:
-    """The table's folder where tasks share a disk with this process and it lies there."""
-    return table_folder(out, table) if tasks_share_disk() else None
-
-
 def _only(part: Column) -> Column:
     """True for rows of the slice; any other row stops the write."""
     return f.when(part, f.lit(True)).otherwise(f.raise_error(f.lit("a row lies outside its slice")).cast("boolean"))
-
-
-def _written(rows: DataFrame, direct: DirectWrite) -> DataFrame:
-    """The files into which the tasks of `rows` wrote them."""
-    place, table = direct.place, direct.table
-
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from write_data_file(batches, place, arrow_schema(table), table)
-
-    return rows.mapInArrow(quiet(write), FILES_DDL)
 
 
 def _quoted(path: str) -> str:

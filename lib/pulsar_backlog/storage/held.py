@@ -1,4 +1,4 @@
-"""Small tables in a local folder: their rows are held by this process, and handed from job to job.
+"""Small tables, on this machine's disk or in a bucket: their rows are held by this process, and handed from job to job.
 
 An audit asks hundreds of small questions of tables of a few hundred rows. Delta's Spark reader and writer plan several
 queries for each; here a table is read once from its files and written as one file and one commit. What is larger than
@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from pulsar_backlog.storage.local_log import LocalLog
-from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.storage.delta_log import DeltaLog
+from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 
@@ -35,50 +33,41 @@ class _Held:
     rows: pa.Table
 
 
-_held: OrderedDict[Path, _Held] = OrderedDict()
-
-
-def table_folder(out: str, table: Table) -> Path | None:
-    """The local folder of a table; None where it lies elsewhere, and where delta-rs does not find it.
-
-    delta-rs takes `%` in a path for the beginning of an escape, behind links too; Spark does not.
-    """
-    folder = local_out(table_path(out, table))
-    return None if folder is None or "%" in str(folder.resolve()) else folder
+_held: OrderedDict[str, _Held] = OrderedDict()
 
 
 def held_rows(out: str, table: Table) -> pa.Table | None:
-    """All rows of a small table, in columns of the contract; None where the table is large or not in a local folder.
+    """All rows of a small table, in columns of the contract; None where the table is large or left to Spark.
 
     A table that was never written has no rows.
 
     Raises:
         SourceError: the table is there and its log or files cannot be read.
     """
-    folder = table_folder(out, table)
-    return None if folder is None else rows_in(LocalLog(folder), table)
+    log = None if table.name in NEVER else own_log(out, table)
+    return None if log is None else rows_in(log, table)
 
 
-def rows_in(log: LocalLog, table: Table) -> pa.Table | None:
+def rows_in(log: DeltaLog, table: Table) -> pa.Table | None:
     """The same of a table whose log is open."""
     identity = log.identity
-    known = _held.get(log.folder)
+    known = _held.get(log.path)
     if known is not None and known.identity == identity:
         return known.rows
     files = log.files()
     if table.name in NEVER or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
         return None
     schema = arrow_schema(table)
-    read = [pq.read_table(log.folder / path, partitioning=None) for path, _size, _rows in files]
+    read = [log.read(path) for path, _size, _rows in files]
     rows = pa.concat_tables([one.select(schema.names).cast(schema) for one in read] or [schema.empty_table()])
-    hold(log.folder, identity, rows)
+    hold(log.path, identity, rows)
     return rows
 
 
-def hold(folder: Path, identity: tuple[str, int], rows: pa.Table) -> None:
-    """Keep the rows of a table at hand for who asks next."""
-    _held[folder] = _Held(identity, rows)
-    _held.move_to_end(folder)
+def hold(path: str, identity: tuple[str, int], rows: pa.Table) -> None:
+    """Keep the rows of the table at a path at hand for who asks next."""
+    _held[path] = _Held(identity, rows)
+    _held.move_to_end(path)
     while len(_held) > MAX_TABLES:
         _held.popitem(last=False)
 

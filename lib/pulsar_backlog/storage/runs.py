@@ -35,7 +35,7 @@ from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.delta import (
     frame_of,
     gathered,
-    local_version,
+    logged_version,
     read_table,
     replace_rows,
     small_rows,
@@ -100,7 +100,7 @@ class JobContext:
 
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
-        known = local_version(self.out, TABLES[name])
+        known = logged_version(self.out, TABLES[name])
         return table_version(self.spark, self.out, TABLES[name]) if known is None else known
 
     def has(self, name: str) -> bool:
@@ -108,7 +108,7 @@ class JobContext:
         return self.version(name) >= 0
 
     def held(self, name: str) -> pa.Table | None:
-        """The cluster's rows of a table that is small and on this machine's disk, without a session; else None."""
+        """The cluster's rows of a small table, without a session; None where it is large or left to Spark."""
         rows = small_rows(self.out, TABLES[name])
         return None if rows is None else rows.filter(pc.equal(rows["cluster"], self.cluster))
 

@@ -64,7 +64,7 @@ def connect(session: SparkSession, places: Iterable[str | None], own_machine: bo
 def _service_of(bucket: str) -> dict[str, str]:
     """Hadoop's settings of a bucket whose service is not AWS, by what follows its name."""
     found = S3(bucket, None)
-    own = found.own_service()
+    own = found.own_service
     if own is None:
         return {}
     endpoint, region = own

@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,6 +25,7 @@ from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars, s3a_jars
 from pulsar_backlog.storage.java import check_java
 from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.storage.table_logs import has_own_log, own_log
 from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {
@@ -126,12 +126,12 @@ def start_session(app: str, out: str | None = None, others: Sequence[str | None]
         s3a.connect(session, places, own_machine=not _is_submitted())
     entries_bytes = 0 if out is None else entries_bytes_of(session, out)
     _suit(session, entries_bytes)
-    on_disk = out is not None and tasks_share_disk()
-    few = on_disk and is_small_work(out or "", HELD_WORK_BYTES)
+    known = out is not None and has_own_log(out)
+    few = known and entries_bytes <= HELD_WORK_BYTES
     session.conf.set(_HOLDS, str(few).lower())
     _set(session, HELD_WORK_SETTINGS, few)
-    # The first entries of a bucket or a cluster Spark's writer writes, however many they are.
-    small = (on_disk and is_small_work(out or "", SMALL_WORK_BYTES)) or 0 < entries_bytes <= SMALL_WORK_BYTES
+    # Where tables are left to Spark its writer writes the first entries, however many they are.
+    small = entries_bytes <= SMALL_WORK_BYTES and (known or entries_bytes > 0)
     _set(session, SMALL_WORK_SETTINGS, small)
     return session
 
@@ -158,27 +158,13 @@ def holds_results(session: SparkSession) -> bool:
     return session.conf.get(_HOLDS, "false") == "true"
 
 
-def tasks_share_disk() -> bool:
-    """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
-    running = SparkContext._active_spark_context
-    return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
-
-
-def is_small_work(out: str, limit_bytes: int) -> bool:
-    """Whether the entries below a local `out` take at most so many bytes, or are not yet there."""
-    folder = local_out(out)
-    if folder is None:
-        return False
-    sizes = (path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
-    return all(total <= limit_bytes for total in accumulate(sizes))
-
-
 def entries_bytes_of(session: SparkSession, out: str) -> int:
     """Bytes of the table `entries` in `out`, 0 where it is not there yet."""
-    folder = local_out(out)
-    if folder is None:
-        return TableLog(session, table_path(out, TABLES["entries"])).size_bytes
-    return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+    folder, table = local_out(out), TABLES["entries"]
+    if folder is not None:
+        return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
+    log = own_log(out, table)
+    return TableLog(session, table_path(out, table)).size_bytes if log is None else log.size_bytes
 
 
 def partitions_for(entries_bytes: int) -> int:

@@ -9,6 +9,7 @@ az://CONTAINER[/PREFIX]    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net[/PREFI
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -24,6 +25,7 @@ FORMS = "s3://BUCKET, gs://BUCKET, az://CONTAINER or abfss://CONTAINER@ACCOUNT.d
 """How a bucket is written; each may be followed by /PREFIX."""
 
 _SCHEMES = ("s3", "gs", "az", "abfss")
+_OUTPUT_SCHEMES = ("s3a", "gs", "abfss")
 _AZURE_HOST = re.compile(r"[a-z0-9]{3,24}\.dfs\.[a-z0-9.-]+")
 
 
@@ -66,9 +68,17 @@ def bucket_of(source: str, endpoint: str | None, access: Access, writes: bool = 
     return Bucket(cloud, f"{prefix}/" if prefix else "", access)
 
 
-@lru_cache(maxsize=16)
-def output_bucket(out: str) -> Bucket:
-    """The bucket to write results to, as Spark calls it; its service is the cloud's own or the environment's.
+def is_output_bucket(out: str) -> bool:
+    """Whether an output address is a bucket, as Spark calls it."""
+    return out.partition("://")[0] in _OUTPUT_SCHEMES
+
+
+def output_bucket(out: str, endpoint: str | None = None) -> Bucket:
+    """The bucket to write results to, as Spark calls it.
+
+    Args:
+        out: its address.
+        endpoint: of its service, where it is not the cloud's own or the environment's.
 
     Raises:
         UsageError: it is none that files can be written to.
@@ -76,7 +86,38 @@ def output_bucket(out: str) -> Bucket:
     address = f"s3://{out.removeprefix('s3a://')}" if out.startswith("s3a://") else out
     if not is_bucket(address):
         raise UsageError(f"{out}: reports, plans and files go to a folder, s3a://, gs:// or abfss://: choose another")
-    return bucket_of(address, None, DEFAULT_ACCESS, writes=True)
+    scheme, _, rest = address.partition("://")
+    name, _, prefix = rest.partition("/")
+    return _part(_whole(f"{scheme}://{name}", endpoint), prefix.strip("/"))
+
+
+@lru_cache(maxsize=16)
+def _whole(address: str, endpoint: str | None) -> Bucket:
+    """A bucket without a prefix: who works below several of them looks for credentials once."""
+    return bucket_of(address, endpoint, DEFAULT_ACCESS, writes=True)
+
+
+@lru_cache(maxsize=256)
+def _part(bucket: Bucket, prefix: str) -> Bucket:
+    return replace(bucket, prefix=f"{prefix}/" if prefix else "")
+
+
+def forget_output_buckets() -> None:
+    """Look for services and credentials anew."""
+    _whole.cache_clear()
+    _part.cache_clear()
+
+
+def own_endpoint(out: str) -> str | None:
+    """The service of an output bucket that this machine's environment or profile names, for machines with another one.
+
+    None where it is the cloud's own, and where an environment variable of the cloud names it everywhere.
+    """
+    from pulsar_backlog.ledgers.buckets.s3 import S3  # noqa: PLC0415
+
+    cloud = output_bucket(out).cloud
+    own = cloud.own_service if isinstance(cloud, S3) else None
+    return None if own is None else own[0]
 
 
 def _check_endpoint(endpoint: str | None) -> None:

@@ -6,7 +6,6 @@ bucket may hold any key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
@@ -15,17 +14,22 @@ from datetime import timedelta
 from functools import cached_property, partial
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 import obstore
 import urllib3
-from obstore.exceptions import BaseError, GenericError, PermissionDeniedError, UnauthenticatedError
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    GenericError,
+)
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, SILENCE_SECONDS, Access
 from pulsar_backlog.ledgers.buckets.cloud import Cloud, Marker, Page, Question, Uploads
-from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError, kind_of_status
+from pulsar_backlog.ledgers.buckets.obstore_errors import error_of, is_beyond_end
+from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
 from pulsar_backlog.ledgers.buckets.web import get, web_pool
@@ -50,8 +54,6 @@ _SENTENCES = {
     "cut": "the store's answers end early",
     "throttled": "the store asks for fewer requests, even after long waits",
 }
-_KINDS = {"Connect": "unconnected", "Timeout": "slow", "Interrupted": "cut", "Request": "cut"}
-"""By the word of obstore's own classification of HTTP errors."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Bucket:
         """User metadata of an object, without its bytes."""
         return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
 
-    def put(self, path: str, data: bytes | Path) -> None:
+    def put(self, path: str, data: bytes | Path | BinaryIO) -> None:
         """Write an object, whole or not at all; a file goes in parts. Its name tells what it is to a browser.
 
         Raises:
@@ -152,7 +154,36 @@ class Bucket:
         """
         kind, _ = guess_type(path)
         attributes: Any = {"Content-Type": kind or "application/octet-stream"}
-        self._ask(path, lambda: obstore.put(self._store, self.prefix + path, data, attributes=attributes))
+
+        def request() -> None:
+            if not isinstance(data, (bytes, Path)):
+                data.seek(0)  # it may be asked again
+            obstore.put(self._store, self.prefix + path, data, attributes=attributes)
+
+        self._ask(path, request)
+
+    def put_new(self, path: str, data: bytes) -> bool:
+        """Write an object under a name that nobody else has taken; whether that is so.
+
+        Of two who try at once one has it, where the store knows conditions (AWS, Google, Azure do); where it does not,
+        one who comes a moment later is refused all the same.
+
+        Raises:
+            SourceError: it cannot be written.
+        """
+
+        def request() -> bool:
+            try:
+                with suppress(FileNotFoundError):
+                    obstore.head(self._store, self.prefix + path)
+                    raise AlreadyExistsError
+                obstore.put(self._store, self.prefix + path, data, mode="create")
+            except AlreadyExistsError:
+                return False
+            return True
+
+        # Asked again after an answer that was lost, the name is taken: by us.
+        return self._ask(path, request) or self.read(path, 0, len(data) + 1).tobytes() == data
 
     def remove(self, path: str) -> None:
         """Remove an object that may be there.
@@ -255,29 +286,6 @@ class Bucket:
         detail = str(error).splitlines()[0][:300]
         sentence = _SENTENCES.get(error.kind, "the store failed" if path else "listing failed")
         return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
-
-
-def is_beyond_end(error: Exception) -> bool:
-    """Whether a range may lie behind the object's end: refused, or (Azurite) answered with the object's size."""
-    return any(sign in str(error).splitlines()[0] for sign in ("416 Range Not Satisfiable", "but object was only"))
-
-
-def error_of(error: Exception) -> StoreError:
-    """What an error of obstore says: its first line names the HTTP status, else the dump behind it names the kind."""
-    text = str(error).strip() or type(error).__name__
-    status = re.search(r"non-2xx status code: (\d{3})", text)
-    if isinstance(error, FileNotFoundError):
-        kind = "not_found"
-    elif isinstance(error, (PermissionDeniedError, UnauthenticatedError)):
-        kind = "denied"
-    elif status:
-        kind = kind_of_status(int(status[1])) or "failed"
-    elif "Content-Length Header missing" in text or "non-partial response" in text:
-        kind = "cut"  # a proxy's own page, or an answer that it changed
-    else:
-        words = re.findall(r"kind: (\w+)", text)
-        kind = next((_KINDS[word] for word in words if word in _KINDS), "failed")
-    return StoreError(kind, text)
 
 
 def _user_metadata(attributes: Mapping[Any, Any]) -> dict[str, str]:

@@ -105,6 +105,7 @@ class S3:
         }
         return {name: value for name, value in options.items() if value}
 
+    @cached_property
     def own_service(self) -> tuple[str, str] | None:
         """Endpoint and region where environment or profile name a service that is not AWS; nobody is asked."""
         region = str(self._session.get_config_variable("region") or DEFAULT_REGION)
@@ -197,7 +198,7 @@ class S3:
     def _place(self) -> tuple[str, str]:
         """Address of the service, and region: the bucket's own where AWS tells it, whatever is configured."""
         region = self._session.get_config_variable("region") or DEFAULT_REGION
-        if own := self.own_service():
+        if own := self.own_service:
             return own
         found = self._session.create_client("s3", region_name=region).meta.endpoint_url
         region = region_of(f"{found}/{quote(self.bucket)}") or region

@@ -1,0 +1,184 @@
+"""Delta's log of a table, read by delta-rs, appended to without a JVM; `LocalLog` and `BucketLog` know where it lies.
+
+A commit is one file with the next number, whole when it gets its name, which nobody else can have taken: of two writers
+that read the same version one fails. Actions are those of the Delta protocol (PROTOCOL.md of delta-io/delta,
+"Actions"), of its first reader and second writer version.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pulsar_backlog import __version__
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.tables import Table
+from pulsar_backlog.tables.delta_schema import column_types, delta_schema
+
+Action = Mapping[str, Any]
+
+READER_VERSION, WRITER_VERSION = 1, 2
+"""Of the protocol: what later ones ask of writers is left to Spark."""
+CHECKPOINT_COMMITS = 20
+"""Commits after which the log is summed up, so that opening a table stays quick however often it is written."""
+LOG_FOLDER = "_delta_log"
+
+
+class DeltaLog(ABC):
+    """The log of one table, as it was when this was made.
+
+    Attributes:
+        path: where the table lies, for people and for Spark.
+    """
+
+    def __init__(self, path: str, table: DeltaTable | None) -> None:
+        self.path = path
+        self._table = table
+
+    @property
+    def version(self) -> int:
+        """Version of the table, -1 when there is none."""
+        return -1 if self._table is None else int(self._table.version())
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What no other state of any table has: the table's id and version."""
+        return ("", -1) if self._table is None else (str(self._table.metadata().id), self.version)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its files hold its rows and no others, under the contract's names, and plain commits may follow."""
+        protocol = None if self._table is None else self._table.protocol()
+        return protocol is None or (
+            protocol.min_reader_version <= READER_VERSION and protocol.min_writer_version <= WRITER_VERSION
+        )
+
+    def has_columns_of(self, table: Table) -> bool:
+        """Whether the table has the contract's columns and types; true when there is none."""
+        if self._table is None:
+            return True
+        return column_types(json.loads(self._table.schema().to_json())) == column_types(delta_schema(table))
+
+    def check(self, table: Table) -> None:
+        """Look whether the table is of this contract.
+
+        Raises:
+            UsageError: it is of another one.
+        """
+        if not self.has_columns_of(table):
+            raise other_contract(self.path)
+
+    def files(self) -> list[tuple[str, int, int | None]]:
+        """Path within the table, bytes and rows of each file; rows are None where the log does not tell."""
+        if self._table is None:
+            return []
+        adds: Any = self._table.get_add_actions(flatten=True)
+        columns = [adds.column(name).to_pylist() for name in ("path", "size_bytes", "num_records")]
+        return [(unquote(path), size, rows) for path, size, rows in zip(*columns, strict=True)]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of its files."""
+        return sum(size for _path, size, _rows in self.files())
+
+    def commit(self, table: Table, adds: Sequence[Action], removed: Sequence[str] = ()) -> int:
+        """Add files, and remove some, in one commit that also makes the table when there was none; its version.
+
+        Raises:
+            CommitConflictError: another writer changed the table since this was made.
+        """
+        version = self.version + 1
+        text = "".join(json.dumps(one) + "\n" for one in self._actions(table, adds, removed))
+        self._append(f"{version:020}.json", text)
+        if version and version % CHECKPOINT_COMMITS == 0:
+            self._sum_up()
+        return version
+
+    def _actions(self, table: Table, adds: Sequence[Action], removed: Sequence[str]) -> Iterator[Action]:
+        now_ms = int(time.time() * 1000)
+        parameters = {"mode": "Overwrite" if removed else "Append"}
+        engine = f"pulsar-backlog/{__version__}"
+        yield {
+            "commitInfo": {
+                "timestamp": now_ms, "operation": "WRITE", "operationParameters": parameters, "engineInfo": engine,
+                "txnId": str(uuid4()),
+            }
+        }  # fmt: skip
+        if self.version < 0:
+            yield {"protocol": {"minReaderVersion": READER_VERSION, "minWriterVersion": WRITER_VERSION}}
+            yield metadata_action(table)
+        for path in removed:
+            yield {"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}}
+        yield from adds
+
+    @abstractmethod
+    def place(self) -> Place:
+        """Where files of new rows go, under names that nobody else uses."""
+
+    @abstractmethod
+    def read(self, path: str) -> pa.Table:
+        """The rows of one of its small files."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Wait until the names of new files are there to stay."""
+
+    @abstractmethod
+    def mentions(self, text: str) -> bool:
+        """Whether a commit since this was made holds a text, or may: what cannot be read may hold any."""
+
+    @abstractmethod
+    def remove(self, prefix: str, but: Iterable[str]) -> None:
+        """Remove the table's files whose names begin so, but these."""
+
+    @abstractmethod
+    def _append(self, name: str, text: str) -> None:
+        """Write a commit under its name; it stays when this returns.
+
+        Raises:
+            CommitConflictError: the name is taken.
+        """
+
+    @abstractmethod
+    def _sum_up(self) -> None:
+        """Write a checkpoint of the newest version."""
+
+
+def other_contract(path: str) -> UsageError:
+    """A table of another contract is there."""
+    return UsageError(
+        f"{path} was written by another version of pulsar-backlog (its columns differ): give --out a new folder, "
+        "or delete that one and audit again"
+    )
+
+
+def metadata_action(table: Table) -> Action:
+    """The table as its contract says: comments, nullability, statistics; nothing that other readers lack."""
+    configuration = {"delta.enableDeletionVectors": "false"}
+    if table.statistics:
+        configuration["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
+    return {
+        "metaData": {
+            "id": str(uuid4()), "description": table.comment, "format": {"provider": "parquet", "options": {}},
+            "schemaString": json.dumps(delta_schema(table)), "partitionColumns": [], "configuration": configuration,
+        }
+    }  # fmt: skip
+
+
+def add_action(file: Mapping[str, Any]) -> Action:
+    """The action that adds a file; `file` is a row of `FILES_DDL`."""
+    return {
+        "add": {
+            "path": file["name"], "partitionValues": {}, "size": file["size_bytes"],
+            "modificationTime": int(time.time() * 1000), "dataChange": True, "stats": file["stats"],
+        }
+    }  # fmt: skip
