@@ -62,6 +62,12 @@ need-java:
 	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
 	touch $@
 
+.venv-deploy/.installed: requirements/deploy.txt | need-python
+	[ -x .venv-deploy/bin/python ] || $(PYTHON) -m venv .venv-deploy
+	.venv-deploy/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements/deploy.txt
+	touch $@
+
 .PHONY: lock
 lock: ## Lock the dependencies again (needs uv)
 	$(LOCK) pyproject.toml -o requirements/runtime.txt
@@ -69,6 +75,7 @@ lock: ## Lock the dependencies again (needs uv)
 	$(LOCK) requirements/build.in -c requirements/dev.txt -o requirements/build.txt
 	$(LOCK) requirements/airflow.in -o requirements/airflow.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
+	$(LOCK) requirements/deploy.in -o requirements/deploy.txt
 
 # --- use -----------------------------------------------------------------------------------------------
 
@@ -88,13 +95,15 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 .PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
 check: lint site test-airflow test-broker test-stores test-browser test ## Everything CI runs, in the same order
 
-lint: setup ## Style, types, import contracts, freshness of generated files
+lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	.venv/bin/lint-imports
 	$(PY) scripts/generate_docs.py --check
 	$(PY) scripts/generate_proto.py --check
+	.venv-deploy/bin/hadolint conf/deploy/Dockerfile
+	.venv-deploy/bin/kubernetes-validate --strict --quiet conf/deploy/*.yaml
 
 test: setup ## All tests but those of Airflow, in two processes; ARGS="..." goes to pytest, which then runs in one
 	$(PY) -m pytest $(or $(ARGS),-n 2 --dist loadfile --durations 25)
