@@ -25,8 +25,8 @@ from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, differing
 
 PREFIX = "cluster"
 MOST = Work(jobs=40, tasks=90)
-"""What a job may ask of Spark for these few ledgers: the report asks for 30 jobs, analyze_subscriptions for 65 tasks. Of
-200 partitions of a shuffle and 50 of a table's log, which are the defaults, the chunks alone made 1,800 tasks."""
+"""What a job may ask of Spark for these few ledgers: the report asks for 30 jobs, analyze_subscriptions for 65 tasks.
+Of 200 partitions of a shuffle and 50 of a table's log, which are the defaults, the chunks alone made 1,800 tasks."""
 WRITTEN = f"/{BUCKET}/{PREFIX}/tables/entries/part-"
 SPECULATION = ("spark.speculation=true", "spark.speculation.task.duration.threshold=1s")
 
