@@ -45,7 +45,8 @@ from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
 from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import findings_frame
 from pulsar_backlog.storage.runs import JobContext
-from pulsar_backlog.storage.session import prepare_for_many, tasks_share_disk
+from pulsar_backlog.storage.session import prepare_for_many
+from pulsar_backlog.storage.table_logs import tasks_share_disk
 from pulsar_backlog.tables import TABLES
 
 
