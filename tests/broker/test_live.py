@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,7 @@ from tests.auditing import rows_of
 from tests.broker.conftest import Admin
 from tests.broker.process import Broker
 from tests.broker.publishing import batch, chunks, message, publish
-from tests.broker.repairing import repair, said_by
+from tests.broker.repairing import ROOT, repair, said_by
 from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.scanning.scans import scanned
@@ -136,6 +139,48 @@ def test_the_same_over_tls_and_who_may_not(broker: Broker, topic: str) -> None:
         list(place_of(broker, token_file=str(keys.token("nobody"))).entries(path, 0, 4, 100))
     with pytest.raises(SourceError, match="no TLS"):
         place_of(broker, **{**with_tls, "ca_file": None}).knock(topic)
+    certified = {**with_tls, "token_file": None, "cert_file": str(keys.client_cert), "key_file": str(keys.client_key)}
+    assert list(place_of(broker, **certified).entries(path, 0, 4, 100)) == list(enumerate(bodies(entries)))
+    with pytest.raises(SourceError):
+        list(place_of(broker, **{**certified, "cert_file": None, "key_file": None}).entries(path, 0, 4, 100))
+
+
+def test_a_reader_that_is_killed_leaves_no_trace(
+    broker: Broker, admin: Admin, client: pulsar.Client, topic: str
+) -> None:
+    ledger = publish(broker, topic, [message(n, os.urandom(3000)) for n in range(300)])[0][0]
+    client.subscribe(topic, "s", initial_position=InitialPosition.Earliest).close()
+    before = admin.cursors(topic)
+    where = (broker.service_url, broker.admin_url, str(broker.token_file), f"{topic}/{ledger}")
+    reading = subprocess.Popen(
+        [sys.executable, "-c", _READ, *where], stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "lib")},
+    )  # fmt: skip
+    assert reading.stdout is not None
+    assert reading.stdout.readline() == "reading\n"
+    during = subscriptions(admin, topic)
+    assert len(during) == 2  # so it was there
+    reading.kill()
+    reading.wait()
+    reading.stdout.close()
+    deadline = time.monotonic() + 20
+    while subscriptions(admin, topic) != ["s"] and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (subscriptions(admin, topic), admin.cursors(topic)) == (["s"], before)
+    admin.request("PUT", f"/v2/{topic.replace('://', '/')}/unload")  # nor in what a broker reads from its store
+    assert (subscriptions(admin, topic), admin.cursors(topic)) == (["s"], before)
+
+
+_READ = """
+import sys, time
+from pulsar_backlog.ledgers.live.place import LivePlace
+from pulsar_backlog.ledgers.live.service import Live
+service, admin, token, path = sys.argv[1:]
+entries = LivePlace(Live(service, admin, None, 1 << 40, token)).entries(path, 0, 299, 100_000)
+next(entries)
+print("reading", flush=True)
+time.sleep(60)
+"""
 
 
 def test_a_ledger_that_is_gone_and_a_range_beyond_the_end(broker: Broker, admin: Admin, topic: str) -> None:
