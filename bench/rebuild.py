@@ -72,8 +72,8 @@ def audited(backlog: Backlog, out: Path) -> None:
 def rebuilt(spark: SparkSession, backlog: Backlog, out: Path, store: PayloadStore) -> DataFrame:
     """Our way, not run yet but for the sums of its bins."""
     tables = {name: read_table(spark, str(out), TABLES[name]) for name in ("entries", "chunked_messages", "ledgers")}
-    places = {row["ledger_id"]: (row["topic"], row["data_uri"]) for row in tables["ledgers"].toLocalIterator()}
-    context = ExportContext(CLUSTER, places, backlog.source, KeySource(), store)
+    topics = {row["ledger_id"]: row["topic"] for row in tables["ledgers"].toLocalIterator()}
+    context = ExportContext(CLUSTER, topics, backlog.source, KeySource(), store)
     filters = Filters()
     plan = plan_chunked(with_transactions(tables["entries"]), tables["chunked_messages"], filters)
     return exported_chunked(pack(plan, spark.sparkContext.defaultParallelism), context)
@@ -214,7 +214,7 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     noted, producers = (read_table(spark, str(out), TABLES[name]) for name in ("noted_entries", "producer_facts"))
     edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
     topics = [row["topic"] for row in noted.select("topic").distinct().collect()]
-    context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), {}, backlog.source)
+    context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), backlog.source)
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers_of(producers)))
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = backlog.entries / 1e6

@@ -30,7 +30,6 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.ledger_files import in_one_file
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
@@ -68,7 +67,7 @@ def assemble(context: JobContext) -> JobResult:
     grace_ms = (context.options.grace_seconds or 0) * 1000
     tables = LogTables(facts, of_producers, noted, rejects)
     edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
-    folded = context.keep(_folded(context, noted, producers, ledgers, edges))
+    folded = context.keep(_folded(context, noted, producers, edges))
     publications, mine = folded.drop("roles"), context.mine
     replace_slice(publications, out, TABLES["chunked_messages"], mine)
     replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
@@ -82,16 +81,11 @@ def assemble(context: JobContext) -> JobResult:
     return JobResult(digest, rows=rows)
 
 
-def _folded(
-    context: JobContext, noted: DataFrame, producers: DataFrame, ledgers: DataFrame, edges: Mapping[str, LogEdge]
-) -> DataFrame:
+def _folded(context: JobContext, noted: DataFrame, producers: DataFrame, edges: Mapping[str, LogEdge]) -> DataFrame:
     """The publications of the cluster, with their roles."""
-    with_data = ledgers.filter(f.col("selected") & f.col("data_uri").isNotNull())
-    paths = with_data.filter(in_one_file()).select("ledger_id", "data_uri")
     fold_context = FoldContext(
         cluster=context.cluster,
         edges=edges,
-        data_paths={row["ledger_id"]: row["data_uri"] for row in paths.toLocalIterator()},
         source=context.source(),
     )
     chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))

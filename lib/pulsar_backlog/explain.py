@@ -237,7 +237,7 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
                 continue
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
                 place = batch.place(copy.data_uri or "", at).after(layout.payload_offset)
-                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place.offset)
+                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place)
 
 
 def _last_of(source: Source, copy: LedgerCopy, producer: str) -> tuple[int, int] | None:
@@ -260,11 +260,11 @@ def _producer_of(data: bytes) -> str | None:
     return None if is_marker(metadata.marker_type) else metadata.producer_name
 
 
-def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload_offset: int) -> ChunkRow:
+def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload: Place) -> ChunkRow:
     m = entry.metadata
     return ChunkRow(
         ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
-        payload_offset, entry.layout.payload_length, entry.payload_crc32c, entry.checksum_state, m.producer_name,
-        m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None, m.num_messages_in_batch,
-        hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
+        payload.path, payload.offset, entry.layout.payload_length, entry.payload_crc32c, entry.checksum_state,
+        m.producer_name, m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None,
+        m.num_messages_in_batch, hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
     )  # fmt: skip

@@ -38,7 +38,7 @@ def folded(entries: Sequence[Raw], *, deduplicated: bool) -> dict[str, FamilyFol
         rows.setdefault(uuid, []).append(
             ChunkRow(
                 ledger_id, entry_id, uuid, said.publish_time, said.chunk_id, said.num_chunks_from_msg,
-                said.total_chunk_msg_size, 0, len(payload), google_crc32c.value(payload), "valid", "fixed",
+                said.total_chunk_msg_size, "object", 0, len(payload), google_crc32c.value(payload), "valid", "fixed",
                 said.sequence_id, None, said.uncompressed_size, False, None, 0, said.publish_time,
             )
         )  # fmt: skip

@@ -28,6 +28,7 @@ def row(chunk_id: int | None, entry_id: int, n: int | None = 4, **changes: Any) 
         chunk_id=chunk_id,
         num_chunks=n,
         total_bytes=((n or 1) - 1) * LENGTH + LENGTH // 2,
+        uri="object",
         payload_offset=entry_id * 10_000,
         payload_length=LENGTH // 2 if last else LENGTH,
         payload_crc32c=5_000 + (chunk_id or 0),

@@ -134,7 +134,7 @@ def test_what_is_rebuildable_has_a_manifest_of_sound_copies(made: list[ChunkRow]
             assert own.checksum_state != "mismatch"
             assert own.publish_time_ms == publication.publish_time_ms
             assert own.chunk_id == chunk_id
-            assert place == [own.payload_offset, own.payload_length, own.inner_offset, own.block_length]
+            assert place == [own.uri, own.payload_offset, own.payload_length, own.inner_offset, own.block_length]
 
 
 @given(families(wild=False), edges())

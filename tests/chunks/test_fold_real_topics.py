@@ -78,7 +78,7 @@ EXPECTED: dict[tuple[str, str], tuple[str, set[str]]] = {
 
 def load(name: str) -> dict[str, Any]:
     topic: dict[str, Any] = json.loads((DATA / f"{name}.json").read_text())
-    topic["rows"] = [ChunkRow(*values) for values in topic["rows"]]
+    topic["rows"] = [ChunkRow(*values[:7], "object", *values[7:]) for values in topic["rows"]]
     return topic
 
 

@@ -16,14 +16,14 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, fold_ro
 from pulsar_backlog.ledgers.store import Source
 
 EDGE = LogEdge(2_000_000, 1000, {}, frozenset(), None, True, (), False, True, True)
-CONTEXT = FoldContext("c", {"t": EDGE, "u": EDGE}, {}, Source("/nowhere", None))
+CONTEXT = FoldContext("c", {"t": EDGE, "u": EDGE}, Source("/nowhere", None))
 NUMBERS = (
     "ledger_id", "entry_id", "publish_time_ms", "payload_offset", "payload_crc32c", "sequence_id",
     "uncompressed_size", "metadata_digest", "broker_timestamp_ms", "producer_last_ledger_id", "producer_last_entry_id",
     "inner_offset", "block_length",
 )  # fmt: skip
 INTS = ("chunk_id", "num_chunks", "total_bytes", "payload_length", "num_messages_in_batch")
-TEXTS = ("topic", "chunk_uuid", "checksum_state", "producer_name", "compression")
+TEXTS = ("topic", "chunk_uuid", "uri", "checksum_state", "producer_name", "compression")
 SCHEMA = pa.schema(
     [
         *((name, pa.int64()) for name in NUMBERS),
@@ -61,7 +61,7 @@ def family(number: int, rng: random.Random) -> list[dict[str, Any]]:
         {
             "topic": rng.choice("tu") if i == 0 else "", "chunk_uuid": f"p-{number}", "ledger_id": 3,
             "entry_id": number * 100 + i, "publish_time_ms": 1_000_000 + number, "chunk_id": i, "num_chunks": n,
-            "total_bytes": size * (n - 1) + last, "payload_offset": i, "payload_crc32c": i,
+            "total_bytes": size * (n - 1) + last, "uri": f"object-{i % 3}", "payload_offset": i, "payload_crc32c": i,
             "payload_length": (size if i < n - 1 else last) + tag, "checksum_state": "valid", "producer_name": "p",
             "sequence_id": number, "compression": "ZSTD" if encrypted else None,
             "uncompressed_size": 99 if encrypted else stated,

@@ -166,7 +166,7 @@ def chunk_row(row: dict[str, Any]) -> ChunkRow:
     broker = row.get("broker_timestamp")
     return ChunkRow(
         row["ledger_id"], row["entry_id"], row.get("uuid") or "", row["publish_time_ms"], row.get("chunk_id"),
-        row.get("num_chunks_from_msg"), row.get("total_chunk_msg_size"), 0, row["payload_length"],
+        row.get("num_chunks_from_msg"), row.get("total_chunk_msg_size"), "object", 0, row["payload_length"],
         row.get("payload_crc32c"), row["checksum_state"], row["producer_name"], row["sequence_id"],
         row.get("compression"), row.get("uncompressed_size"), row.get("encryption_keys") is not None,
         row.get("num_messages_in_batch"), hash(str([row.get(name) for name in ("properties", "partition_key")])),

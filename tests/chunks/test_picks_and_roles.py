@@ -108,12 +108,12 @@ def test_rows_that_say_something_else_conflict() -> None:
 
 
 def test_the_manifest_says_where_to_read() -> None:
-    made = rows("0 1") + rows("2 3", ledger_id=8, start=3, inner_offset=70, block_length=900)
+    made = rows("0 1") + rows("2 3", ledger_id=8, start=3, uri="other", inner_offset=70, block_length=900)
     assert only(made).manifest == (
-        (0, 7, 0, 0, 1000, None, None),
-        (1, 7, 1, 10_000, 1000, None, None),
-        (2, 8, 3, 30_000, 1000, 70, 900),
-        (3, 8, 4, 40_000, 500, 70, 900),
+        (0, 7, 0, "object", 0, 1000, None, None),
+        (1, 7, 1, "object", 10_000, 1000, None, None),
+        (2, 8, 3, "other", 30_000, 1000, 70, 900),
+        (3, 8, 4, "other", 40_000, 500, 70, 900),
     )
 
 

@@ -104,6 +104,7 @@ def publication(rows: list[Row]) -> Publication:
                 row["chunk_id"],
                 row["num_chunks_from_msg"],
                 row["total_chunk_msg_size"],
+                payload.path,
                 payload.offset,
                 payload.length,
                 row["payload_crc32c"],
@@ -128,11 +129,10 @@ def test_the_payload_check_decompresses_twice(entries: dict[int, list[Row]]) -> 
     """The block, and in it the message."""
     found = publication(entries[186])
     assert found.decode_state == "not_checked"
-    paths = {186: entries[186][0]["uri"]}
-    checked = check_payload(found, FoldContext("c", {}, paths, open_source(str(SOURCE))))
+    checked = check_payload(found, FoldContext("c", {}, open_source(str(SOURCE))))
     assert (checked.decode_state, checked.decoded_bytes) == ("ok", 250_000)
     wrong = replace(found, manifest=tuple(one._replace(inner_offset=one.inner_offset + 1) for one in found.manifest))
-    assert check_payload(wrong, FoldContext("c", {}, paths, open_source(str(SOURCE)))).decode_state == "fault"
+    assert check_payload(wrong, FoldContext("c", {}, open_source(str(SOURCE)))).decode_state == "fault"
 
 
 PLAN = ("ledger_id", "entry_id", "offset", "length", "inner_offset", "block_length", "txn_state", "batched")
@@ -142,10 +142,11 @@ def exported(source: Source, rows: list[Row], folder: Path) -> list[Row]:
     """Messages of plan rows of entries that are no chunks."""
     plan = [row | {"txn_state": 0, "batched": int(row["num_messages_in_batch"] is not None)} for row in rows]
     table = pa.Table.from_pylist(
-        [{name: row[name] for name in PLAN} for row in plan], pa.schema([(n, pa.int64()) for n in PLAN])
+        [{name: row[name] for name in (*PLAN, "uri")} for row in plan],
+        pa.schema([*((n, pa.int64()) for n in PLAN), ("uri", pa.string())]),
     )
-    places = {row["ledger_id"]: ("t", row["uri"]) for row in rows}
-    context = ExportContext("c", places, source, KEYS, PayloadStore(str(folder), 1 << 20, 1 << 30))
+    topics: dict[int, str | None] = {row["ledger_id"]: "t" for row in rows}
+    context = ExportContext("c", topics, source, KEYS, PayloadStore(str(folder), 1 << 20, 1 << 30))
     schema = schema_of(TABLES["messages"])
     parts = (part for batch in table.combine_chunks().to_batches() for part in stretches(batch))
     found = [row for part in parts for batch in export_stretch(part, context, schema) for row in batch.to_pylist()]

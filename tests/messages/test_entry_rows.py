@@ -45,11 +45,11 @@ def exported(bodies: Sequence[bytes], folder: Path, schema: pa.Schema, bound: in
     (folder / "object").write_bytes(data)
     names = ["ledger_id", "entry_id", "offset", "length", "txn_state", "batched", "inner_offset", "block_length"]
     plan = pa.RecordBatch.from_pylist(
-        [dict(zip(names, (*row, None, None), strict=True)) for row in rows],
-        schema=pa.schema([(name, pa.int64()) for name in names]),
+        [dict(zip(names, (*row, None, None), strict=True)) | {"uri": "object"} for row in rows],
+        schema=pa.schema([*((name, pa.int64()) for name in names), ("uri", pa.string())]),
     )
     context = ExportContext(
-        "c", {5: ("t", "object")}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000, bound)
+        "c", {5: "t"}, Source(str(folder), None), KeySource(), PayloadStore(str(folder), 1000, bound)
     )
     batches = (batch for part in stretches(plan) for batch in export_stretch(part, context, schema))
     found = [row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict")]
@@ -219,3 +219,29 @@ def test_a_batch_that_opens_to_more_than_any_entry_is_not_taken_apart(
     head = HEAD + number(8, 2) + number(9, 60 << 20) + number(11, 2)
     (only,) = exported([entry(head, packed(60 << 20))], tmp_path, schema)
     assert (only["outcome"], only["batch_index"], only["batch_size"]) == ("too_large", -1, 2)
+
+
+def test_entries_of_one_ledger_are_read_from_the_file_each_lies_in(tmp_path: Path, schema: pa.Schema) -> None:
+    """As on two bookies: every other entry in the other's log, at offsets that both have."""
+    bodies = [entry(HEAD, b"payload %d" % n) for n in range(6)]
+    names = ("ledger_id", "entry_id", "offset", "length", "txn_state", "batched", "inner_offset", "block_length")
+    rows = []
+    for file in ("a", "b"):
+        data = b""
+        for entry_id in range("ab".index(file), 6, 2):
+            body = bodies[entry_id]
+            rows.append(
+                dict(zip(names, (5, entry_id, len(data), len(body), 0, 0, None, None), strict=True)) | {"uri": file}
+            )
+            data += body
+        (tmp_path / file).write_bytes(data)
+    plan = pa.RecordBatch.from_pylist(
+        rows, schema=pa.schema([*((name, pa.int64()) for name in names), ("uri", pa.string())])
+    )
+    store = PayloadStore(str(tmp_path), 1000, 1 << 30)
+    context = ExportContext("c", {5: "t"}, Source(str(tmp_path), None), KeySource(), store)
+    parts = list(stretches(plan))
+    assert [(part.path, part.entry_id.tolist()) for part in parts] == [("a", [0, 2, 4]), ("b", [1, 3, 5])]
+    found = [row for part in parts for batch in export_stretch(part, context, schema) for row in batch.to_pylist()]
+    assert {row["entry_id"]: row["payload"] for row in found} == {n: b"payload %d" % n for n in range(6)}
+    assert {row["positions"][0]["uri"] for row in found} == {"a", "b"}

@@ -35,6 +35,7 @@ def manifest_of(picks: Sequence[ChunkRow]) -> tuple[Picked, ...]:
             chunk_id,
             row.ledger_id,
             row.entry_id,
+            row.uri,
             row.payload_offset,
             row.payload_length,
             row.inner_offset,

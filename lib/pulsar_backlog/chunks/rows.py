@@ -47,8 +47,9 @@ class ChunkRow:
         chunk_id: place of the chunk, from 0; None when absent.
         num_chunks: `num_chunks_from_msg`; None when absent.
         total_bytes: `total_chunk_msg_size`, compressed and not encrypted; None when absent.
-        payload_offset: first byte of the payload in the data object; where that is compressed, of the block or record
-            that holds it.
+        uri: object that holds it, relative to the source.
+        payload_offset: first byte of the payload in that object; where it is compressed, of the block or record that
+            holds it.
         payload_length: payload bytes as stored (encrypted: with the tag).
         payload_crc32c: CRC-32C of the stored payload alone; None when not computed.
         checksum_state: `valid`, `mismatch` or `absent`.
@@ -72,6 +73,7 @@ class ChunkRow:
     chunk_id: int | None
     num_chunks: int | None
     total_bytes: int | None
+    uri: str
     payload_offset: int
     payload_length: int
     payload_crc32c: int | None
@@ -94,6 +96,7 @@ class Picked(NamedTuple):
     chunk_id: int
     ledger_id: int
     entry_id: int
+    uri: str
     offset: int
     length: int
     inner_offset: int | None = None

@@ -41,12 +41,15 @@ class Planned:
     txn_state: int
 
 
-def planned_messages(batch: pa.RecordBatch, places: dict[int, tuple[str | None, str]]) -> Iterator[Planned]:
+def planned_messages(batch: pa.RecordBatch) -> Iterator[Planned]:
     """The messages of a batch of plan rows, one at a time: their lists can be long."""
     scalars = {name: batch.column(name).to_pylist() for name in _SCALARS}
     copies = batch.column("copies")
     fields = [copies.values.field(name).fill_null(-1).to_numpy(zero_copy_only=False) for name in _COPY_FIELDS]
     picked = [batch.column(name) for name in ("picked_ledgers", "picked_entries")]
+    uris = copies.values.field("uri").dictionary_encode()
+    fields.append(uris.indices.to_numpy(zero_copy_only=False))
+    paths = uris.dictionary.to_pylist()
     ends = copies.offsets.to_numpy()
     for row in range(batch.num_rows):
         rows = zip(*(column[ends[row] : ends[row + 1]].tolist() for column in fields), strict=True)
@@ -59,20 +62,19 @@ def planned_messages(batch: pa.RecordBatch, places: dict[int, tuple[str | None, 
             uncompressed_size=value["uncompressed_bytes"],
             compression=value["compression"],
             encrypted=value["encrypted"],
-            copies=_by_chunk(rows, value["num_chunks"], picks, places),
+            copies=_by_chunk(rows, value["num_chunks"], picks, paths),
         )
         yield Planned(message, value["state"], bool(value["contested"]), value["txn_state"])
 
 
 def _by_chunk(
-    rows: Iterator[tuple[int, ...]], count: int, picks: set[tuple[int, int]], places: dict[int, tuple[str | None, str]]
+    rows: Iterator[tuple[int, ...]], count: int, picks: set[tuple[int, int]], paths: list[str]
 ) -> tuple[tuple[Copy, ...], ...]:
     """Copies by chunk id, those of the manifest first."""
     known: dict[int, list[Copy]] = {}
-    for chunk_id, ledger_id, entry_id, offset, length, payload_offset, *block in rows:
+    for chunk_id, ledger_id, entry_id, offset, length, payload_offset, *block, path in rows:
         inner_offset, block_length = (None if number < 0 else number for number in block)
-        path = places[ledger_id][1]
-        copy = Copy(ledger_id, entry_id, path, offset, length, payload_offset, inner_offset, block_length)
+        copy = Copy(ledger_id, entry_id, paths[path], offset, length, payload_offset, inner_offset, block_length)
         own = known.setdefault(chunk_id, [])
         own.insert(0, copy) if (ledger_id, entry_id) in picks else own.append(copy)
     return tuple(tuple(known.get(chunk_id, ())) for chunk_id in range(count))
@@ -126,7 +128,7 @@ def _row(item: Planned, rebuilt: Rebuilt, context: ExportContext) -> dict[str, A
     reason = "; ".join(filter(None, doubts))
     return row | {
         "cluster": context.cluster,
-        "topic": context.places[last.ledger_id][0],
+        "topic": context.topics[last.ledger_id],
         "ledger_id": last.ledger_id,
         "entry_id": last.entry_id,
         "batch_index": -1,

@@ -28,14 +28,14 @@ class ExportContext:
 
     Attributes:
         cluster: name of the cluster.
-        places: ledger id -> topic and data object.
+        topics: ledger id -> topic.
         source: where the objects lie.
         keys: where private keys are.
         store: where payloads go.
     """
 
     cluster: str
-    places: dict[int, tuple[str | None, str]]
+    topics: dict[int, str | None]
     source: Source
     keys: KeySource
     store: PayloadStore
@@ -43,13 +43,14 @@ class ExportContext:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Plan rows of one ledger that are read at once, ascending: arrays of equal length.
+    """Plan rows of one ledger, in one file, that are read at once, ascending: arrays of equal length.
 
     `batched` is 1 where the scan read a batch count, else 0: all that is known of what cannot be read any more. Places
     are as in `entries`; `inner_offset` and `block_length` are -1 where nothing is compressed.
     """
 
     ledger_id: int
+    path: str
     entry_id: Int64s
     offset: Int64s
     length: Int64s
@@ -60,7 +61,7 @@ class Stretch:
 
     def part(self, chosen: Any) -> Stretch:
         """Some of its rows."""
-        return Stretch(self.ledger_id, *(getattr(self, name)[chosen] for name in _COLUMNS))
+        return Stretch(self.ledger_id, self.path, *(getattr(self, name)[chosen] for name in _COLUMNS))
 
     @property
     def end(self) -> Int64s:
@@ -73,32 +74,35 @@ class Stretch:
         return bool(self.inner_offset[0] >= 0)
 
 
-_COLUMNS = tuple(field.name for field in fields(Stretch) if field.name != "ledger_id")
+_COLUMNS = tuple(field.name for field in fields(Stretch) if field.name not in ("ledger_id", "path"))
 
 
 def stretches(batch: pa.RecordBatch) -> Iterator[Stretch]:
-    """Plan rows cut where the ledger changes, a gap is not worth reading, or a read would become too large."""
+    """Plan rows cut where ledger or file change, a gap is not worth reading, or a read would become too large."""
     ledger, *columns = (
         batch.column(name).fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         for name in ("ledger_id", *_COLUMNS)
     )
-    every = Stretch(-1, *columns)
+    uris = batch.column("uri").dictionary_encode()
+    file = uris.indices.to_numpy(zero_copy_only=False)
+    every = Stretch(-1, "", *columns)
     offset, end = every.offset, every.end
-    breaks = np.flatnonzero((ledger[1:] != ledger[:-1]) | (offset[1:] - end[:-1] > GAP_BYTES)) + 1
+    elsewhere = (ledger[1:] != ledger[:-1]) | (file[1:] != file[:-1])
+    breaks = np.flatnonzero(elsewhere | (offset[1:] - end[:-1] > GAP_BYTES)) + 1
     for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(ledger)], strict=True):
         start = first
         while start < last:
             stop = start + max(1, int(np.searchsorted(end[start:last], offset[start] + WINDOW_BYTES, side="right")))
-            yield replace(every.part(slice(start, stop)), ledger_id=int(ledger[start]))
+            path = uris.dictionary[int(file[start])].as_py()
+            yield replace(every.part(slice(start, stop)), ledger_id=int(ledger[start]), path=path)
             start = stop
 
 
 def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Read a stretch and give out its messages; whatever cannot be read is a row that says so."""
-    path = context.places[stretch.ledger_id][1]
     base = int(stretch.offset[0])
     try:
-        buffer = context.source.read(path, base, int(stretch.end.max()))
+        buffer = context.source.read(stretch.path, base, int(stretch.end.max()))
         inside = stretch.end - base <= len(buffer)
         if not inside.all():
             cut_off = stretch.part(~inside)
@@ -109,18 +113,18 @@ def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) 
         if not stretch.is_compressed:
             yield from _decode(stretch, buffer, stretch.offset - base, context, schema)
             return
-        yield from _decompress(stretch, buffer, base, path, context, schema)
+        yield from _decompress(stretch, buffer, base, context, schema)
     except SourceError as error:
         fault = unexportable(error)
         yield from _unread(stretch, context, schema, fault.outcome, fault.reason)
 
 
 def _decompress(
-    stretch: Stretch, buffer: Bytes, base: int, path: str, context: ExportContext, schema: pa.Schema
+    stretch: Stretch, buffer: Bytes, base: int, context: ExportContext, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """The messages of blocks that lie in the buffer."""
     places = Entries(stretch.offset - base, stretch.block_length, stretch.inner_offset, stretch.length)
-    for chosen, inflated, at in inflated_entries(BlockOpener(context.source), path, buffer, places):
+    for chosen, inflated, at in inflated_entries(BlockOpener(context.source), stretch.path, buffer, places):
         part, there = stretch.part(chosen), at >= 0
         if not there.all():
             damaged = part.part(~there)
@@ -193,11 +197,11 @@ def _messages(
 
 def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.Schema) -> dict[str, pa.Array]:
     """Identity columns, and the location of each entry without its first `skip` bytes."""
-    topic, path = context.places[stretch.ledger_id]
+    topic = context.topics[stretch.ledger_id]
     count = len(stretch.entry_id)
     ledger_id = pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), count)
     entry_id = pa.array(stretch.entry_id)
-    uri = pa.repeat(pa.scalar(path, pa.string()), count)
+    uri = pa.repeat(pa.scalar(stretch.path, pa.string()), count)
     kind = schema.field("positions").type
     stored = stretch.block_length < 0
     places = (

@@ -15,7 +15,6 @@ from pulsar_backlog.frames.export.plan import (
     plan_chunked,
     plan_entries,
 )
-from pulsar_backlog.frames.ledger_files import in_one_file
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.messages.entry_rows import ExportContext
@@ -51,7 +50,7 @@ def exported(
     """The frame of `messages`, not run yet."""
     shared = ExportContext(
         cluster=context.cluster,
-        places=places_of(context),
+        topics=topics_of(context),
         source=context.source(),
         keys=keys,
         store=store_of(context.options),
@@ -92,23 +91,11 @@ def store_of(options: Options) -> PayloadStore:
     )
 
 
-def places_of(context: JobContext) -> dict[int, tuple[str | None, str]]:
-    """Topic and data object of each ledger that was scanned.
-
-    Raises:
-        UsageError: the entries of one that is wanted lie in several files, as those of bookies may.
-    """
+def topics_of(context: JobContext) -> dict[int, str | None]:
+    """Topic of each ledger that was scanned."""
     chosen = f.col("selected") & f.col("data_uri").isNotNull()
-    columns = ("ledger_id", "topic", "data_uri", in_one_file().alias("in_one_file"))
-    rows = list(context.table("ledgers").filter(chosen).select(*columns).orderBy("ledger_id").toLocalIterator())
-    scope = Scope(topics=context.options.topic or ())
-    for row in rows:
-        if not row["in_one_file"] and scope.names(row["topic"]):
-            raise UsageError(
-                f"ledger {row['ledger_id']} of {row['topic'] or 'an unknown topic'} lies in several files of bookies, "
-                "which an export does not read yet: choose other topics with --topic"
-            )
-    return {row["ledger_id"]: (row["topic"], row["data_uri"]) for row in rows}
+    rows = context.table("ledgers").filter(chosen).select("ledger_id", "topic").toLocalIterator()
+    return {row["ledger_id"]: row["topic"] for row in rows}
 
 
 def wanted_topics(context: JobContext) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 from pulsar_backlog.tables.contract import CLUSTER, Column, Table, required
 
-MANIFEST_TYPE = "array<struct<chunk_id:int,ledger_id:bigint,entry_id:bigint,offset:bigint,length:int,inner_offset:bigint,block_length:bigint>>"
+MANIFEST_TYPE = "array<struct<chunk_id:int,ledger_id:bigint,entry_id:bigint,uri:string,offset:bigint,length:int,inner_offset:bigint,block_length:bigint>>"
 
 TABLE = Table(
     name="chunked_messages",

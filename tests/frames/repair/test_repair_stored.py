@@ -26,7 +26,7 @@ def sealed(entry_id: int, **other: Any) -> dict[str, Any]:
 def verdict(*entry_ids: int, **other: Any) -> dict[str, Any]:
     """A whole encrypted message of these entries, the first of them chunk 0."""
     manifest = [
-        {"chunk_id": number, "ledger_id": 1, "entry_id": entry_id, "offset": 0, "length": 90}
+        {"chunk_id": number, "ledger_id": 1, "entry_id": entry_id, "uri": "u", "offset": 0, "length": 90}
         for number, entry_id in enumerate(entry_ids)
     ]
     return {**OWN, "state": "whole", "encrypted": True, "rebuildable": True, "manifest": manifest, **other}

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.chunks.fold import fold_family
-from pulsar_backlog.chunks.rows import ChunkRow
+from pulsar_backlog.chunks.rows import ChunkRow, Picked
 from pulsar_backlog.cursors.acked import AckedSet, BitMap
 from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
@@ -60,7 +60,7 @@ class Log:
 
     def _in_table(self, made: dict[str, Any]) -> dict[str, Any]:
         lists = {
-            "manifest": ("chunk_id", "ledger_id", "entry_id", "offset", "length", "inner_offset", "block_length"),
+            "manifest": Picked._fields,
             "missing_bytes": ("start", "end"),
         }
         told = {

@@ -48,14 +48,11 @@ class FoldContext:
     Attributes:
         cluster: name of the cluster.
         edges: topic -> what is known about the ends of its log (`producer_last` is filled per family).
-        data_paths: ledger id -> data object that was scanned, for checking payloads; without ledgers whose entries lie
-            in several files.
         source: where the payloads lie.
     """
 
     cluster: str
     edges: Mapping[str, LogEdge]
-    data_paths: Mapping[int, str]
     source: Source
 
     @cached_property
@@ -150,11 +147,8 @@ def check_payload(publication: Publication, context: FoldContext) -> Publication
     """
     if publication.decode_state != "not_checked" or not publication.manifest:
         return publication
-    if any(one.ledger_id not in context.data_paths for one in publication.manifest):
-        return with_decode_result(publication, "not_checked", "its ledger lies in several files")
     places = (
-        Place(context.data_paths[one.ledger_id], one.offset, one.length, one.inner_offset, one.block_length)
-        for one in publication.manifest
+        Place(one.uri, one.offset, one.length, one.inner_offset, one.block_length) for one in publication.manifest
     )
     try:
         check = decoded_size_check(

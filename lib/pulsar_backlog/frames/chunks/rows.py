@@ -7,7 +7,7 @@ from pyspark.sql import functions as f
 
 CHUNK_COLUMNS = (
     "topic", "chunk_uuid", "ledger_id", "entry_id", "publish_time_ms", "chunk_id", "num_chunks", "total_bytes",
-    "payload_offset", "payload_length", "payload_crc32c", "checksum_state", "producer_name", "sequence_id",
+    "uri", "payload_offset", "payload_length", "payload_crc32c", "checksum_state", "producer_name", "sequence_id",
     "compression", "uncompressed_size", "encrypted", "num_messages_in_batch", "metadata_digest",
     "broker_timestamp_ms", "inner_offset", "block_length",
 )  # fmt: skip
@@ -18,8 +18,13 @@ PRODUCER_END_COLUMNS = ("producer_last_ledger_id", "producer_last_entry_id")
 
 def is_chunk() -> Column:
     """Whether a row of `entries` or `noted_entries` carries chunk fields and is a message of a known topic."""
+    return has_chunk_fields() & f.col("marker_type").isNull() & f.col("topic").isNotNull()
+
+
+def has_chunk_fields() -> Column:
+    """Whether a row of `entries` or `noted_entries` says that it is a part of a message."""
     fields = f.coalesce(f.col("uuid"), f.col("chunk_id").cast("string"), f.col("num_chunks_from_msg").cast("string"))
-    return fields.isNotNull() & f.col("marker_type").isNull() & f.col("topic").isNotNull()
+    return fields.isNotNull()
 
 
 def select_chunks(noted: DataFrame) -> DataFrame:

@@ -36,7 +36,7 @@ def exported_chunked(packed: DataFrame, context: ExportContext) -> DataFrame:
     schema = arrow_schema(TABLE)
 
     def export(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        planned = (item for batch in batches for item in planned_messages(batch, shared.value.places))
+        planned = (item for batch in batches for item in planned_messages(batch))
         yield from export_planned(planned, shared.value, schema)
 
     return packed.mapInArrow(quiet(export), spark_schema(TABLE.ddl()))

@@ -1,8 +1,8 @@
 """What to export, from metadata alone: which entries and chunk sets, where they lie, and which task reads them.
 
-A plan row of an entry is eight numbers, and its metadata is read again with its payload. Of a chunk, a row of ten
-numbers is shuffled (88 bytes as Spark lays it out; 96 where producers or keys are asked for), and its place in the
-manifest (16 bytes).
+A plan row of an entry is eight numbers and the name of its file, and its metadata is read again with its payload. Of a
+chunk, a row of ten numbers and the name is shuffled (96 bytes besides the name as Spark lays it out; 104 where
+producers or keys are asked for), and its place in the manifest (16 bytes).
 
 Nothing that might be wanted is left out without a word: an entry whose checksum does not agree is wanted whatever it
 says of itself, and whoever asks for keys gets the batches that stay shut as well.
@@ -18,7 +18,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.frames.chunks.rows import is_chunk
+from pulsar_backlog.frames.chunks.rows import has_chunk_fields, is_chunk
 from pulsar_backlog.frames.log.transactions import ends_transaction
 from pulsar_backlog.messages.kinds import ABORTED, COMMITTED, NO_TRANSACTION, OPEN, SINGLE_STATES
 from pulsar_backlog.messages.outcomes import OPENED
@@ -98,7 +98,10 @@ def wanted_entries(entries: DataFrame, filters: Filters) -> DataFrame:
 
 
 def plan_entries(messages: DataFrame, filters: Filters) -> DataFrame:
-    """Plan rows of single messages and batches. A batch has many keys: `of_keys` looks at them once it is open."""
+    """Plan rows of single messages and batches. A batch has many keys: `of_keys` looks at them once it is open.
+
+    Chunks of a ledger whose topic nothing names are in no plan: they are no messages, and not joined.
+    """
     batched = f.col("num_messages_in_batch").isNotNull()
     wanted = _of_times(filters) & _of_producers(filters)
     if filters.keys:
@@ -106,8 +109,8 @@ def plan_entries(messages: DataFrame, filters: Filters) -> DataFrame:
     if filters.states:
         wanted &= f.when(batched, "batch").otherwise("single").isin(*filters.states)
     asked = wanted | (f.col("checksum_state") == "mismatch") if filters.wants_entries() else f.lit(False)
-    return visible_messages(messages, filters).filter(~is_chunk() & asked).select(
-        "ledger_id", "entry_id", "offset", "length", "inner_offset", "block_length",
+    return visible_messages(messages, filters).filter(~has_chunk_fields() & asked).select(
+        "ledger_id", "entry_id", "uri", "offset", "length", "inner_offset", "block_length",
         f.col("txn_state").cast("int").alias("txn_state"),
         batched.cast("int").alias("batched"), _bin(f.col("offset")).alias("bin"),
         f.col("length").cast("bigint").alias("bytes"),
@@ -150,7 +153,7 @@ def plan_chunked(messages: DataFrame, publications: DataFrame, filters: Filters)
     return whole.join(copies, on="key", how="inner").select(
         "chunk_uuid", "publish_time_ms", "state", "num_chunks", "total_bytes", "uncompressed_bytes", "compression",
         "encrypted", "contested", "picked_ledgers", "picked_entries", "copies", "txn_state", "bytes",
-        first["ledger_id"].alias("ledger_id"), first["offset"].alias("offset"), _bin(first["offset"]).alias("bin"),
+        *(first[name].alias(name) for name in ("ledger_id", "uri", "offset")), _bin(first["offset"]).alias("bin"),
     )  # fmt: skip
 
 
@@ -158,11 +161,11 @@ def _copies(messages: DataFrame, filters: Filters) -> DataFrame:
     """All sound copies of each wanted publication's chunks, by its key, with `txn_state`: the one that hides most."""
     stored = messages.filter(is_chunk() & f.col("chunk_id").isNotNull() & (f.col("checksum_state") != "mismatch"))
     chunk = f.struct(
-        "chunk_id", "ledger_id", "entry_id", "offset", "length", "payload_offset", "inner_offset", "block_length"
+        "chunk_id", "ledger_id", "entry_id", "uri", "offset", "length", "payload_offset", "inner_offset", "block_length"
     )
     columns: list[Column | str] = [
         _publication_key(f.coalesce("uuid", f.lit(""))).alias("key"), "chunk_id", "ledger_id", "entry_id",
-        "offset", "length", "payload_offset", "inner_offset", "block_length",
+        "uri", "offset", "length", "payload_offset", "inner_offset", "block_length",
         f.col("txn_state").cast("int").alias("txn_state"),
     ]  # fmt: skip
     found = [f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state")]
@@ -209,7 +212,9 @@ def pack(plan: DataFrame, cores: int) -> DataFrame:
     count = 1 + max((task for _, _, task in tasks), default=0)
     joined = plan.join(f.broadcast(placed), on=["ledger_id", "bin"], how="inner")
     return (
-        joined.repartitionById(count, "task").sortWithinPartitions("ledger_id", "offset").drop("task", "bin", "bytes")
+        joined.repartitionById(count, "task")
+        .sortWithinPartitions("ledger_id", "uri", "offset")
+        .drop("task", "bin", "bytes")
     )
 
 
