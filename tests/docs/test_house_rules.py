@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,3 +18,10 @@ def test_a_file_is_no_longer_than_the_rule_says(folder: str) -> None:
     }
     assert lines
     assert {str(path.relative_to(ROOT)): count for path, count in lines.items() if count > MOST_LINES[folder]} == {}
+
+
+def test_no_two_test_modules_have_one_name() -> None:
+    # pytest takes the second for the first and refuses it; folders that are packages have names of their own
+    modules = [path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
+    times = Counter(path.name for path in modules)
+    assert [name for name, count in times.items() if count > 1] == []

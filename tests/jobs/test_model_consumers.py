@@ -126,4 +126,4 @@ def test_again_and_with_other_models(bundled: Audited, tmp_path: Path) -> None:
 def test_a_model_that_is_none_is_a_usage_error(bundled: Audited) -> None:
     wrong = run_one("model_consumers", OBJECTS, bundled.out, cluster="demo", model=("java:fast",))
     assert wrong.exit_code == 2
-    assert "--model java:fast: 'fast' is no setting" in wrong.stderr
+    assert "--model java:fast: 'fast' is not a setting" in wrong.stderr

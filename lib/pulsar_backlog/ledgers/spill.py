@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any
 
 from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.ledgers.values import Kind
+
+if TYPE_CHECKING:
+    import pyarrow as pa  # takes longer than a question about one entry; few listings are spilled
 
 MAX_HELD_OBJECTS = 50_000
 """Objects of ledgers that a listing holds; a listing of more is spilled. With what is found of their copies they take
@@ -36,10 +36,6 @@ SPILL_DDL = (
     "ledger_id bigint, uuid string, folder string, kind string, part string, "
     "path string, size bigint, etag string, modified_ms bigint"
 )
-_SCHEMA = pa.schema([
-    (name, pa.int64() if kind == "bigint" else pa.string())
-    for name, kind in (column.split() for column in SPILL_DDL.split(", "))
-])  # fmt: skip
 
 
 @dataclass
@@ -73,20 +69,33 @@ class Gathered:
             self._spill(self.folder)
 
     def _spill(self, folder: Path) -> None:
+        import pyarrow as pa  # noqa: PLC0415 - see above
+        import pyarrow.parquet as pq  # noqa: PLC0415
+
+        schema = _schema()
         rows = [
             (*attempt, part, one.path, one.size, one.etag, one.modified_ms)
             for attempt, objects in self.held.items()
             for part, one in objects.items()
         ]
-        columns = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), _SCHEMA, strict=True)]
-        pq.write_table(pa.Table.from_arrays(columns, schema=_SCHEMA), folder / f"{self.files:06d}.parquet")
+        columns = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), schema, strict=True)]
+        pq.write_table(pa.Table.from_arrays(columns, schema=schema), folder / f"{self.files:06d}.parquet")
         self.held, self._waiting = {}, 0
         self.files += 1
 
 
 def read_spilled(folder: Path) -> pa.Table:
     """All rows of a folder of spilled files."""
-    return pq.read_table(folder, schema=_SCHEMA)
+    import pyarrow.parquet as pq  # noqa: PLC0415 - see above
+
+    return pq.read_table(folder, schema=_schema())
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa  # noqa: PLC0415 - see above
+
+    columns = (column.split() for column in SPILL_DDL.split(", "))
+    return pa.schema([(name, pa.int64() if kind == "bigint" else pa.string()) for name, kind in columns])
 
 
 def spilled_ledgers(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Attempts]]:

@@ -113,14 +113,14 @@ def test_a_token_that_stays_on_this_machine_is_not_led_away() -> None:
         broker.target = b"pulsar://192.0.2.1:6650"
         with opened_client(broker.url, access) as client:
             door = Door(http, client, Service(broker.url, access), "who", lambda: 0)
-            with pytest.raises(ClientError, match=r"pulsar://192\.0\.2\.1:6650: .*say --token-without-tls"):
+            with pytest.raises(ClientError, match=r"pulsar://192\.0\.2\.1:6650: .*add --token-without-tls"):
                 door.client_for(TOPIC)
         assert broker.lookups == 1
 
 
 def test_a_token_is_not_given_to_a_client_without_tls_unasked() -> None:
     far = "pulsar://127.0.0.1:6650,192.0.2.1:6650"
-    with pytest.raises(UsageError, match=r"^--service-url pulsar://127.*say --token-without-tls") as raised:
+    with pytest.raises(UsageError, match=r"^--service-url pulsar://127.*add --token-without-tls") as raised:
         opened_client(far, Access("secret-token")).__enter__()
     assert "secret-token" not in str(raised.value)
     with opened_client(far, Access("secret-token", token_without_tls=True)):
