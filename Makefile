@@ -135,12 +135,17 @@ bench: setup ## Speed, as ratios measured in one run
 
 # --- making --------------------------------------------------------------------------------------------
 
-.PHONY: docs site proto dist clean
-docs: setup ## Write the generated pages of docs/ and conf/schemas/ again
+.PHONY: docs site screenshots proto dist clean
+docs: setup ## Write the generated pages of docs/ and conf/schemas/ again, and, where there is Chromium, the screenshots
 	$(PY) scripts/generate_docs.py
+	@if $(MAKE) --silent need-chromium 2>/dev/null; then $(MAKE) screenshots; else \
+	  echo 'There is no Chromium here: docs/images stays as it is (make screenshots).'; fi
 
 site: .venv-docs/.installed ## The docs as a site with search, in build/site; a link that leads nowhere ends it
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --strict --quiet
+
+screenshots: demo | need-chromium ## Take the pictures of docs/screenshots.md again, of the report in OUT (needs Chromium)
+	$(PY) scripts/screenshots.py $(OUT)
 
 proto: setup ## Generate the protobuf classes again
 	$(PY) scripts/generate_proto.py
