@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from pulsar_backlog.terms import LOCK_NAME
 from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, differing
 
 PREFIX = "one-machine/eu 1"
+WHEN = re.compile(r"\d{8}T[\d.]+Z")
+"""A part of the names of Data Docs."""
+NAMED = ("--cluster", "eu-1")
 OUT = f"s3a://{BUCKET}/{PREFIX}"
 
 
@@ -30,11 +34,9 @@ def test_its_tables_are_those_of_a_folder(audited: Bucket, local_audit: Path) ->
 
 def test_its_pages_lie_beside_them(audited: Bucket, local_audit: Path) -> None:
     keys = {key for key in audited.keys(PREFIX) if not key.startswith("tables/")}
-    assert keys == {
-        path.relative_to(local_audit).as_posix()
-        for path in local_audit.rglob("*")
-        if path.is_file() and path.relative_to(local_audit).parts[0] not in ("tables", LOCK_NAME)
-    }
+    files = {path.relative_to(local_audit).as_posix() for path in local_audit.rglob("*") if path.is_file()}
+    here = {name for name in files if name.partition("/")[0] not in ("tables", LOCK_NAME)}
+    assert {WHEN.sub("", key) for key in keys} == {WHEN.sub("", name) for name in here}
     result = json.loads(audited.body(f"{PREFIX}/result.json"))
     local = json.loads((local_audit / "result.json").read_text())
     assert result["counts"] == local["counts"]
@@ -60,11 +62,11 @@ def test_it_is_asked_like_a_folder(audited: Bucket, local_audit: Path) -> None:
 
 
 def test_exports_and_plans_lie_in_it(audited: Bucket, source_bucket: str, tmp_path: Path) -> None:
-    export = command(audited, "export", OUT, "--format", "delta", "--inline-limit-bytes", "0")
+    export = command(audited, "export", OUT, *NAMED, "--format", "delta", "--inline-limit-bytes", "0")
     assert export.returncode in (0, 1), export.stderr
     payloads = {key for key in audited.keys(PREFIX) if key.startswith("payloads/")}
     assert payloads
-    planned = command(audited, "repair", "plan", OUT, "--accept-unsure", "cannot_tell")
+    planned = command(audited, "repair", "plan", OUT, *NAMED, "--accept-unsure", "cannot_tell")
     assert planned.returncode == 0, planned.stderr
     (plan_key,) = {key for key in audited.keys(PREFIX) if key.endswith("/plan.jsonl")}
     name = plan_key.removesuffix("/plan.jsonl")
@@ -72,7 +74,7 @@ def test_exports_and_plans_lie_in_it(audited: Bucket, source_bucket: str, tmp_pa
     assert read_plan(folder).actions
     assert (folder / HELD_BACK_NAME).is_file()
     assert name.partition("/")[2].encode() in audited.body(f"{PREFIX}/repairs.html")
-    again = command(audited, "repair", "plan", OUT, "--accept-unsure", "cannot_tell")
+    again = command(audited, "repair", "plan", OUT, *NAMED, "--accept-unsure", "cannot_tell")
     assert again.returncode == 0, again.stderr
     shown = command(audited, "repair", "show", f"{OUT}/{name}")
     assert shown.returncode == 2

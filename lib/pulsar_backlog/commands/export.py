@@ -56,7 +56,8 @@ def run_export(place: str, out: str | None, given: Mapping[str, object], config:
 
     pipeline = configured(config).get(PIPELINE)
     here = absolute("out", place) or ""
-    if not is_audit(here):
+    # Whoever names a bucket and --out names a source: nothing asks the bucket for tables then.
+    if not is_audit(here) and not (out is None and is_audit_in_bucket(here)):
         if out is None:
             raise UsageError(f"{place} is not the folder of an audit: name a folder for the tables with --out")
         return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
@@ -69,8 +70,24 @@ def run_export(place: str, out: str | None, given: Mapping[str, object], config:
 
 
 def is_audit(place: str) -> bool:
-    """Whether a place holds tables rather than ledgers."""
+    """Whether a place is a folder that holds tables rather than ledgers."""
     return "://" not in place and (Path(place) / "tables" / "entries" / "_delta_log").is_dir()
+
+
+def is_audit_in_bucket(place: str) -> bool:
+    """Whether a place is a bucket that holds tables.
+
+    Raises:
+        SourceError: the bucket cannot be asked.
+    """
+    from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
+
+    if not is_output_bucket(place):
+        return False
+    from pulsar_backlog.storage.delta_rs import open_table
+    from pulsar_backlog.tables import TABLES
+
+    return open_table(place, TABLES["entries"]) is not None
 
 
 def source_of(out: str, cluster: str) -> str:
