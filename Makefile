@@ -51,21 +51,11 @@ need-java:
 	$(PY) -m pulsar_backlog.storage.class_archive
 	touch $@
 
-.venv-airflow/.installed: requirements/airflow.txt | need-python
-	[ -x .venv-airflow/bin/python ] || $(PYTHON) -m venv .venv-airflow
-	.venv-airflow/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-	  -r requirements/airflow.txt
-	touch $@
-
-.venv-docs/.installed: requirements/docs.txt | need-python
-	[ -x .venv-docs/bin/python ] || $(PYTHON) -m venv .venv-docs
-	.venv-docs/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/docs.txt
-	touch $@
-
-.venv-deploy/.installed: requirements/deploy.txt | need-python
-	[ -x .venv-deploy/bin/python ] || $(PYTHON) -m venv .venv-deploy
-	.venv-deploy/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-	  -r requirements/deploy.txt
+# Environments of their own: airflow, docs, deploy. They stay, though nobody names them as a target.
+.PRECIOUS: .venv-%/.installed
+.venv-%/.installed: requirements/%.txt | need-python
+	[ -x .venv-$*/bin/python ] || $(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	touch $@
 
 .PHONY: lock
