@@ -3,7 +3,7 @@ WITH faults AS (
   SELECT l.cluster, l.ledger_id, l.copy, r.scope, r.code, r.uri, r.offset
   FROM ledgers AS l
   INNER JOIN rejects AS r ON l.cluster = r.cluster AND l.ledger_id = r.ledger_id
-    AND (l.data_uri = r.uri OR l.checksum_uri = r.uri OR l.kind = 'bookies')
+    AND (l.data_uri = r.uri OR l.checksum_uri = r.uri OR l.kind IN ('bookies', 'streaming'))
   WHERE l.selected AND r.code <> 'entries_elsewhere'
   UNION ALL
   SELECT f.cluster, f.ledger_id, f.copy, 'structure' AS scope, f.fault.code, f.fault.uri, f.fault.offset
@@ -12,7 +12,7 @@ WITH faults AS (
 layered AS (
   SELECT f.*,
     CASE
-      WHEN f.uri = l.index_uri THEN 'index'
+      WHEN f.uri = l.index_uri OR (l.kind = 'streaming' AND f.uri LIKE '%-index') THEN 'index'
       WHEN f.scope = 'entry' OR f.code IN (
         'entry_id_out_of_order', 'block_entry_count', 'digest_mismatch', 'digest_unverified', 'copies_differ',
         'entries_absent'
@@ -57,14 +57,14 @@ counted AS (
     CASE WHEN scanned THEN unread ELSE coalesce(block_count, 0) END AS unchecked,
     0 AS missing,
     CASE
-      WHEN kind = 'jcloud' THEN 'block headers, unused bytes, entry headers, padding'
+      WHEN kind IN ('jcloud', 'streaming') THEN 'block headers, unused bytes, entry headers, padding'
       WHEN kind = 'bookies' THEN 'headers of entry logs and journals, sizes of records'
       WHEN checksum_uri IS NULL THEN 'header, sync markers, lengths, and the sums that the codec keeps'
       ELSE 'header, sync markers, lengths, the sums that the codec keeps, and the checksum file over every byte'
     END AS checked_by,
     CASE
       WHEN NOT scanned THEN 'this copy was not scanned'
-      WHEN kind = 'jcloud' THEN 'no checksum covers a block'
+      WHEN kind IN ('jcloud', 'streaming') THEN 'no checksum covers a block'
       WHEN kind = 'bookies' THEN 'no checksum covers what lies between records'
       WHEN checksum_uri IS NULL THEN 'no checksum file: keys and lengths of NONE and RECORD files, and what Snappy or LZ4 compressed'
     END AS not_checked

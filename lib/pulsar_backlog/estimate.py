@@ -75,7 +75,9 @@ def estimate(source: Source, scope: Scope, prices: Prices, sample_bytes: int, pr
     pairs = [pair for pair in listing.pairs if scope.holds_id(pair.ledger_id)]
     read = _one_of_each(pairs)
     if not read:
-        raise UsageError(f"{source.source} holds no offloaded ledger with data, or none within --ledger")
+        is_other = listing.logs or listing.streams
+        words = "; files of bookies and objects of streaming offload are not estimated" if is_other else ""
+        raise UsageError(f"{source.source} holds no offloaded ledger with data, or none within --ledger{words}")
     measured = measure(source, _spread(read), sample_bytes)
     is_remote = is_bucket(source.source)
     objects = _objects(listing)
@@ -91,7 +93,7 @@ def estimate(source: Source, scope: Scope, prices: Prices, sample_bytes: int, pr
         seconds = START_SECONDS + scan + len(pairs) * measured.look_seconds / THREADS
     return Estimate(
         objects=objects, ledgers=len(read), copies=len(pairs),
-        other_objects=listing.foreign.count + len(listing.others), unreadable=len(listing.unreadable),
+        other_objects=listing.foreign.count + len(listing.streams), unreadable=len(listing.unreadable),
         data_bytes=data_bytes, index_bytes=index_bytes, lists=lists, gets=gets, cost=cost if is_remote else None,
         processes=processes, seconds=seconds, measured=measured,
     )  # fmt: skip
@@ -164,7 +166,7 @@ def _spread(pairs: Sequence[Pair]) -> list[Pair]:
 
 def _objects(listing: Listing) -> int:
     of_pairs = sum(bool(part) for pair in listing.pairs for part in (pair.data, pair.index, pair.checksums))
-    return of_pairs + listing.foreign.count + len(listing.others)
+    return of_pairs + listing.foreign.count + len(listing.streams)
 
 
 def _gets(source: Source, pairs: Sequence[Pair], read: Sequence[Pair], block_bytes: int) -> int:

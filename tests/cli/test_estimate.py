@@ -24,7 +24,7 @@ from pulsar_backlog.report.terminal.estimated import Estimate
 from tests.auditing import OBJECTS, copy_ledgers, data_object
 from tests.cli.test_usage import run
 from tests.ledgers.conftest import S3Server, aws, s3_server
-from tests.ledgers.encoding import offload
+from tests.ledgers.encoding import UUID, offload
 
 __all__ = ["aws", "s3_server"]
 
@@ -110,7 +110,10 @@ def test_requests_are_those_that_are_made(s3_server: S3Server, aws: pytest.Monke
 def test_nothing_to_estimate(tmp_path: Path) -> None:
     from pulsar_backlog.errors import UsageError
 
-    with pytest.raises(UsageError, match="no offloaded ledger with data"):
+    with pytest.raises(UsageError, match=r"no offloaded ledger with data, or none within --ledger$"):
+        of(tmp_path)
+    (tmp_path / UUID).write_bytes(bytes.fromhex("26A66D32") + bytes(200))
+    with pytest.raises(UsageError, match="streaming offload are not estimated"):
         of(tmp_path)
 
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.ledgers import walk
 from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
+from tests.examples import examples
 from tests.ledgers.encoding import Offloaded, block_entry, header, offload, padding
 from tests.ledgers.sources import put, see, whole
 
@@ -260,7 +261,7 @@ def test_batches_are_bounded_and_share_no_python_objects(tmp_path: Path) -> None
         assert stored.data[batch.base : batch.base + len(batch.buffer)] == batch.buffer.tobytes()
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     at=st.integers(0, len(STORED.data) - 1),
     junk=st.binary(min_size=1, max_size=200),

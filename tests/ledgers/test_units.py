@@ -3,11 +3,15 @@
 import itertools
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulsar_backlog.ledgers.inventory import take_inventory
+from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy
+from pulsar_backlog.ledgers.values import UNIT_BYTES, Block, LedgerCopy, PlannedCopy
+from tests.auditing import DATA
 
 COPY = LedgerCopy(
     topic="persistent://t/n/x", ledger_id=7, copy="uuid", kind="jcloud", managed_ledger=None, data_uri="data",
@@ -46,3 +50,12 @@ def test_blocks_in_order_in_units_that_fit(lengths: list[int], unit_bytes: int) 
     assert all(len(unit.blocks) == 1 or sum(b.length for b in unit.blocks) <= unit_bytes for unit in units)
     for unit, following in itertools.pairwise(units):  # none could have taken the next block too
         assert sum(b.length for b in unit.blocks) + following.blocks[0].length > unit_bytes
+
+
+@pytest.mark.parametrize("folder", ["backlog/objects", "mapfiles/source"])
+def test_a_row_of_ledgers_gives_the_blocks_that_were_found(folder: str) -> None:
+    """Also which is the last one: entries behind its promised end are given only there."""
+    copies = [copy for copy in take_inventory(open_source(str(DATA / folder))).copies if copy.blocks]
+    assert len(copies) > 5
+    for copy in copies:
+        assert PlannedCopy.from_row(copy.row("lab")).blocks == copy.blocks

@@ -13,6 +13,7 @@ from pulsar_backlog.ledgers.store import open_source
 from tests.ledgers import encoding as jcloud
 from tests.ledgers.mapfile.encoding import CODECS, MapFile, Style, map_file, put_map_file
 from tests.ledgers.sources import put, see
+from tests.ledgers.streaming.encoding import closed, put_segment, segment
 from tests.scanning.scans import Row, scanned
 from tests.wire.encode import REQUIRED, entry
 
@@ -44,6 +45,29 @@ def test_what_a_broker_wrote_as_mapfiles_and_the_same_as_objects(tmp_path: Path)
     for ledger_id, rows in theirs.items():
         for row in rows:
             assert opener.read(place(row)).tobytes() == bodies[ledger_id][row["entry_id"]][1]
+
+
+def test_what_a_broker_wrote_as_mapfiles_and_the_same_as_streaming_offload(tmp_path: Path) -> None:
+    """Segments as they are cut anywhere: several ledgers in one, a ledger in several, and some entries in two."""
+    bodies = {ledger_id: [body for _, body in entries] for ledger_id, entries in see(SOURCE).entries.items()}
+    firsts = [closed(ledger_id, entries, 0, len(entries) // 2 + 1) for ledger_id, entries in bodies.items()]
+    stretches = [*firsts, *(closed(ledger_id, entries, len(entries) // 2) for ledger_id, entries in bodies.items())]
+    for number in range(0, len(stretches), 3):
+        put_segment(tmp_path, segment(stretches[number : number + 3], 20_000), f"{jcloud.UUID[:-2]}{number:02d}")
+    theirs, rejects, account = scanned(open_source(str(SOURCE)))
+    source = open_source(str(tmp_path))
+    ours, others, same = scanned(source)
+    assert ours.keys() == theirs.keys()
+    for ledger_id, rows in ours.items():
+        topic = theirs[ledger_id][0]["topic"]  # which no object names
+        assert without_location([row | {"topic": topic} for row in rows]) == without_location(theirs[ledger_id])
+        for row in rows:
+            assert (
+                source.read(row["uri"], row["offset"], row["offset"] + row["length"]).tobytes()
+                == (bodies[ledger_id][row["entry_id"]])
+            )
+    assert len({row["uri"] for rows in ours.values() for row in rows}) > 4
+    assert (rejects, account) == (others, same)
 
 
 BODIES = [*(entry(payload=bytes([n]) * (n * 40)) for n in range(30)), entry(REQUIRED[:-1] + b"\xff"), b"\0", b""]

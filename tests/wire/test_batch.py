@@ -1,13 +1,14 @@
 import hashlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.batch import SingleMessage, read_batch
 from pulsar_backlog.wire.codecs import decompress
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
+from tests.examples import examples
 from tests.wire import golden
 
 CODES = {"batch_bad_count", "batch_member_overruns", "batch_member_undecodable", "batch_trailing_bytes"}
@@ -218,7 +219,7 @@ def test_every_flipped_bit_of_a_batch_decodes_or_is_an_error():
     assert 0 < decoded < 8 * len(data)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.binary(max_size=120), st.integers(-5, 1 << 31))
 def test_any_bytes_decode_or_raise_a_decode_error(data, count):
     try:
@@ -245,7 +246,7 @@ metadata = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(metadata, min_size=1, max_size=5))
 def test_round_trip_through_generated_classes(messages):
     data = b""

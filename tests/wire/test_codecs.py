@@ -8,12 +8,13 @@ from pathlib import Path
 
 import cramjam
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.codecs import PIECE_BYTES, decompress
 from pulsar_backlog.wire.slices import WHOLE_BYTES, DecodeCheck, decoded_size_check
+from tests.examples import examples
 from tests.wire import golden
 
 LIMIT = 1 << 24
@@ -153,7 +154,7 @@ def test_a_stream_of_the_jdk_that_never_ends():
 
 
 @pytest.mark.parametrize("codec", ["NONE", *CODECS])
-@settings(max_examples=60)
+@examples(60)
 @given(st.binary(max_size=300), st.integers(1, 700), st.integers(1, 400))
 def test_round_trip_in_any_slices(codec, unit, times, size):
     data = unit * times
@@ -327,7 +328,7 @@ def test_a_failing_source_is_not_the_payloads_fault():
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=300)
+@examples(300)
 @given(st.binary(max_size=200), st.integers(0, 0xFFFFFFFF), st.integers(0, 5000))
 def test_any_bytes_decode_or_raise_a_decode_error(codec, stored, claimed, limit):
     try:
@@ -355,7 +356,7 @@ def test_every_prefix_and_flipped_bit_decodes_or_is_a_fault(codec):
         assert check.state in {"ok", "fault", "wrong_size"}
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(st.sampled_from([b"\x10a", b"\x11a\x01\x00", b"\x1fa\x01\x00\x05", b"\x50abcde"])))
 @example([b"\x1fa\x01\x00\xff\xff\x00", b"\x50abcde"])
 def test_lz4_agrees_with_the_format_description(parts):

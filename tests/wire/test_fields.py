@@ -1,12 +1,13 @@
 import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError as ProtobufError
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.fields import MAX_DEPTH, FieldSpan, walk_fields
 from pulsar_backlog.wire.proto import pulsar_messages_pb2 as pb
+from tests.examples import examples
 from tests.wire import golden
 
 METADATA = pb.MessageMetadata.DESCRIPTOR
@@ -260,7 +261,7 @@ def test_depth_is_bounded_as_in_protobuf(depth, readable):
                 walk_fields(data, AllKinds.DESCRIPTOR)
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(st.one_of(messages, damaged, st.binary(max_size=40)))
 @example(tag(90, 2) + b"\x00")
 @example(tag(61, 2) + b"\x07" + bytes(7))
@@ -283,7 +284,7 @@ def test_reads_what_protobuf_reads_and_refuses_what_it_refuses(data):
         check_values(spans, message)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.one_of(messages, st.binary(max_size=60)))
 def test_agrees_with_protobuf_on_metadata(data):
     message = by_protobuf(data, pb.MessageMetadata)

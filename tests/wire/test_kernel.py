@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from encode import REQUIRED, entry, number, pair, run, varint
 from golden import ENTRIES, FOLDER
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
@@ -19,6 +19,7 @@ from pulsar_backlog.wire.columns import EntryDecoder, decode_entries
 from pulsar_backlog.wire.entry import decode_entry
 from pulsar_backlog.wire.primitives import is_utf8
 from pulsar_backlog.wire.rows import wire_row
+from tests.examples import examples
 
 GUARD = b"\xa5" * 64
 
@@ -129,13 +130,13 @@ HALF_GOOD = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.lists(HALF_GOOD | st.binary(max_size=60), min_size=1, max_size=6))
 def test_any_bytes_give_the_same_columns(entries: list[bytes]) -> None:
     agree(entries)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(HALF_GOOD, st.data())
 def test_damaged_entries_give_the_same_columns(data: bytes, draw: st.DataObject) -> None:
     at = draw.draw(st.integers(0, len(data) - 1))
@@ -168,7 +169,7 @@ MIXED = [
     st.sampled_from([1, 60, 200, 4000]),
     st.sampled_from([0, 1, 64, None]),
 )
-@settings(max_examples=60)
+@examples(60)
 def test_entries_of_many_buffers_become_the_same_columns(
     numbers: list[int], per_buffer: int, max_entries: int, metadata_bytes: int, properties: int | None
 ) -> None:

@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 
 import cramjam
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.raw_blocks import HISTORY_BYTES, OUTPUT_BYTES, lz4_pieces, snappy_pieces
+from tests.examples import examples
 
 Pieces = Callable[[list[bytes]], Iterator[memoryview]]
 CODECS: dict[str, tuple[Callable[[bytes], bytes], Pieces]] = {
@@ -37,7 +38,7 @@ def joined(pieces: Iterator[memoryview]) -> bytes:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=300)
+@examples(300)
 @given(data=repetitive, size=st.integers(1, 50))
 def test_what_was_compressed_comes_back(codec: str, data: bytes, size: int) -> None:
     compress, pieces = CODECS[codec]
@@ -62,7 +63,7 @@ def test_output_larger_than_is_held(codec: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@settings(max_examples=300)
+@examples(300)
 @given(data=st.binary(max_size=300))
 def test_any_bytes_give_output_or_an_error(codec: str, data: bytes) -> None:
     try:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pulsar_backlog.ledgers.big_endian import i32, i64
+from pulsar_backlog.wire.big_endian import i32, i64
 from pulsar_backlog.wire.loops import Loop
 
 END, PADDING, NEED_MORE, OVERRUN, CHAIN_LOST, SURPLUS = range(6)
@@ -143,7 +143,7 @@ def walker_of(window_bytes: int) -> Callable[..., Any]:
 
 def first_bad_padding(buffer: Any, start: int, end: int, phase: int) -> int:
     """First place in `buffer[start:end]` that is not the padding whose byte `phase` (0-3) stands at `start`, or -1."""
-    pattern = np.resize(np.roll(np.array([0xFE, 0xDC, 0xDE, 0xAD], dtype=np.uint8), -phase), _STRETCH_BYTES)
+    pattern = np.tile(np.roll(np.array([0xFE, 0xDC, 0xDE, 0xAD], dtype=np.uint8), -phase), _STRETCH_BYTES // 4)
     for position in range(start, end, _STRETCH_BYTES):
         stretch = buffer[position : min(end, position + _STRETCH_BYTES)]
         differs = stretch != pattern[: stretch.size]

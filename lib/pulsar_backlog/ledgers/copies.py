@@ -119,7 +119,7 @@ def examine(source: Source, pair: Pair) -> Examined:
         found = _with_blocks(source, found, pair.data)
     except SourceError as error:
         return _with(found, Problem("S02", str(error), pair.data.path, incomplete=True))
-    return _with_version(found)
+    return with_version(found)
 
 
 def _with_index(source: Source, found: Examined) -> Examined:
@@ -161,7 +161,8 @@ def _with_data_metadata(source: Source, found: Examined, data: StoredObject) -> 
         return _with(found, Problem("S02", str(error), data.path, incomplete=True))
 
 
-def _with_version(found: Examined) -> Examined:
+def with_version(found: Examined) -> Examined:
+    """With a problem where its objects say that they are of another version of the format."""
     version = found.user_metadata.get(FORMAT_VERSION_KEY, FORMAT_VERSION)
     if version == FORMAT_VERSION:
         return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.wire.arrays import Bytes, Int64s
 
@@ -98,6 +100,12 @@ class EntryBatch:
     compressed: Compressed | None = None
     spread: Spread | None = None
     address: Int64s | None = None
+
+    @classmethod
+    def of_faults(cls, faults: tuple[Fault, ...]) -> EntryBatch:
+        """A batch without entries, for faults that no other one carries."""
+        none = np.empty(0, dtype=np.int64)
+        return cls(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
 
     @property
     def places(self) -> Int64s:

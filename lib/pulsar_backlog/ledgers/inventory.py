@@ -19,7 +19,7 @@ from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
 from pulsar_backlog.ledgers.listing import printable, take_listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import Survey, survey
-from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.ledgers.values import SPREAD_KINDS, LedgerCopy
 
 _DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
 _NO_PROMISE = "Nothing names the topic of this ledger."
@@ -189,13 +189,13 @@ def _copy(
 
 
 def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:
-    """What the copy promises; entry logs promise nothing, so of those what the broker recorded when it closed it."""
-    return theirs if ours is None and found.pair.kind == "bookies" else ours
+    """What the copy promises; one stored before the ledger ended promises nothing: then what the broker recorded."""
+    return theirs if ours is None and found.pair.kind in SPREAD_KINDS else ours
 
 
 def _state(found: Examined, broker: LedgerRecord | None) -> str | None:
-    """State of the ledger. One in files of bookies may go on elsewhere until somebody says where it ends."""
-    if found.pair.kind == "bookies":
+    """State of the ledger. One stored before it ended may go on elsewhere until somebody says where it ends."""
+    if found.pair.kind in SPREAD_KINDS and found.metadata is None:
         return "OPEN" if broker is None or broker.entries is None else "CLOSED"
     return found.metadata.state if found.metadata else None
 

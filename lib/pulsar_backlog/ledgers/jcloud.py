@@ -28,6 +28,8 @@ from pulsar_backlog.wire.ledger_metadata import LedgerMetadata, decode_ledger_me
 
 INDEX_MAGIC = 0xDE47DE47
 BLOCK_MAGIC = 0xFBDBABCB
+STREAMING_MAGIC = 0x26A66D32
+"""Of blocks of streaming offload, whose header has the ledger id too."""
 BLOCK_HEADER_BYTES = 128
 ENTRY_HEADER_BYTES = 12
 PADDING = bytes.fromhex("FEDCDEAD")
@@ -37,6 +39,7 @@ MAX_INDEX_BYTES = 4 * 1024 * 1024
 _INDEX_HEAD = struct.Struct(">Iiqqii")
 _INDEX_ENTRY = struct.Struct(">qiq")
 _BLOCK_HEAD = struct.Struct(">Iqqq")
+_STREAMING_HEAD = struct.Struct(">Iqqqq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,13 @@ class JcloudIndex:
 
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
-    """A block header in the wire's terms."""
+    """A block header in the wire's terms; `ledger_id` stands only in those of streaming offload."""
 
     magic: int
     header_length: int
     block_length: int
     first_entry_id: int
+    ledger_id: int | None = None
 
 
 def decode_index(data: bytes) -> tuple[JcloudIndex | None, tuple[Fault, ...]]:
@@ -103,16 +107,23 @@ def encode_index(metadata: bytes, data_length: int, blocks: Sequence[Block]) -> 
     return b"".join([head, metadata, *named])
 
 
-def decode_block_header(data: bytes) -> BlockHeader | None:
+def decode_block_header(data: bytes, *, is_streaming: bool = False) -> BlockHeader | None:
     """Read a block header as it stands; None when there are fewer bytes than a header has."""
     if len(data) < BLOCK_HEADER_BYTES:
         return None
-    return BlockHeader(*_BLOCK_HEAD.unpack_from(data))
+    return BlockHeader(*(_STREAMING_HEAD if is_streaming else _BLOCK_HEAD).unpack_from(data))
 
 
-def check_block_header(data: bytes, block: Block) -> tuple[Fault, ...]:
-    """What is wrong with the header `data` of a block that the index or the chain of headers puts at its place."""
-    header = decode_block_header(data)
+def check_block_header(data: bytes, block: Block, ledger_id: int | None = None) -> tuple[Fault, ...]:
+    """What is wrong with the header `data` of a block that the index or the chain of headers puts at its place.
+
+    Args:
+        data: the header.
+        block: where it is, and what it begins.
+        ledger_id: whose the block is, of streaming offload; None of other blocks.
+    """
+    is_streaming = ledger_id is not None
+    header = decode_block_header(data, is_streaming=is_streaming)
 
     def fault(code: str, at: int, field: str, expected: str, found: str) -> Fault:
         offset = block.offset + at
@@ -122,14 +133,16 @@ def check_block_header(data: bytes, block: Block) -> tuple[Fault, ...]:
     if header is None:
         expected = f"{BLOCK_HEADER_BYTES} bytes"
         return (fault("block_header_too_short", 0, "header", expected, str(len(data))),)
+    magic, used = (STREAMING_MAGIC, _STREAMING_HEAD.size) if is_streaming else (BLOCK_MAGIC, _BLOCK_HEAD.size)
     checks = (
-        ("block_bad_magic", 0, "magic", f"{BLOCK_MAGIC:08X}", f"{header.magic:08X}"),
+        ("block_bad_magic", 0, "magic", f"{magic:08X}", f"{header.magic:08X}"),
         ("block_bad_header_length", 4, "header_length", str(BLOCK_HEADER_BYTES), str(header.header_length)),
         ("block_bad_length", 12, "length", str(block.length), str(header.block_length)),
         ("block_bad_first_entry", 20, "first_entry_id", str(block.first_entry_id), str(header.first_entry_id)),
+        ("block_bad_ledger", 28, "ledger_id", str(ledger_id), str(header.ledger_id)),
     )
     faults = [fault(*check) for check in checks if check[3] != check[4]]
-    rest = data[_BLOCK_HEAD.size : BLOCK_HEADER_BYTES]
+    rest = data[used:BLOCK_HEADER_BYTES]
     if odd := rest.lstrip(b"\0"):
         at = BLOCK_HEADER_BYTES - len(odd)
         faults.append(fault("block_header_not_zero", at, "reserved", "zeros", "other bytes"))

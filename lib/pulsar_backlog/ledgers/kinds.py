@@ -12,11 +12,13 @@ from pulsar_backlog.ledgers.live import walk as live_walk
 from pulsar_backlog.ledgers.mapfile import copies as mapfile_copies
 from pulsar_backlog.ledgers.mapfile import walk as mapfile_walk
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.ledgers.streaming import walk as streaming_walk
 from pulsar_backlog.ledgers.values import ScanUnit
 
 _EXAMINE = {"jcloud": copies.examine, "filesystem": mapfile_copies.examine, "live": live_copies.examine}
 _WALK = {
     "jcloud": walk.walk_unit,
+    "streaming": streaming_walk.walk_unit,
     "filesystem": mapfile_walk.walk_unit,
     "bookies": bookie_walk.walk_unit,
     "live": live_walk.walk_unit,

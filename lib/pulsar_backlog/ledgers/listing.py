@@ -39,9 +39,6 @@ _JCLOUD = re.compile(rf"({_UUID})-ledger-({_LEDGER})(-index)?")
 _MAP_FILE_FOLDER = re.compile(rf"(?:.*/)?({_LEDGER})-({_UUID})", re.DOTALL)
 _MAP_FILE_PARTS = frozenset(("data", "index", CHECKSUMS, ".index.crc"))
 _STREAMING = re.compile(rf"{_UUID}(-index)?")
-_MAGIC_OF_KIND = {
-    "streaming": (bytes.fromhex("26A66D32"), bytes.fromhex("3D1FB0BC")),
-}
 
 
 @dataclass
@@ -65,7 +62,7 @@ class Listing:
     Attributes:
         pairs: offload attempts of the object-store offloader, in order; none where they were spilled.
         foreign: objects that are no ledger's.
-        others: objects that are a ledger of another kind by their name: kind and object.
+        streams: objects of streaming offload, by their names.
         logs: entry logs and journals of bookies, by their names.
         unreadable: parts that could not be listed.
         digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
@@ -75,7 +72,7 @@ class Listing:
 
     pairs: list[Pair] = field(default_factory=list)
     foreign: Tally = field(default_factory=Tally)
-    others: list[tuple[str, StoredObject]] = field(default_factory=list)
+    streams: list[StoredObject] = field(default_factory=list)
     logs: list[Log] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
     digest: str = ""
@@ -113,7 +110,7 @@ def take_listing(source: Source, spill: Path | None = None) -> Listing:
         else:
             _add_other(listing, folder, name, stored)
     found.close()
-    if listing.unreadable and not (found.objects or listing.logs or listing.others or listing.foreign.count):
+    if listing.unreadable and not (found.objects or listing.logs or listing.streams or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.spilled = found.objects if found.files else 0
     listing.pairs = numbered(found.held)
@@ -126,8 +123,8 @@ def take_listing(source: Source, spill: Path | None = None) -> Listing:
 
 def _add_other(listing: Listing, folder: str, name: str, stored: StoredObject) -> None:
     """Take what is no offloaded ledger by its name."""
-    if kind := kind_of(folder, name):
-        listing.others.append((kind, stored))
+    if _STREAMING.fullmatch(name):
+        listing.streams.append(stored)
     elif (role := role_of(folder, name)) is None:
         listing.foreign.add(stored.path)
     elif role != "other":
@@ -159,40 +156,6 @@ def kind_of(folder: str, name: str) -> str | None:
     if is_live(folder):
         return "live"
     return "streaming" if _STREAMING.fullmatch(name) else None
-
-
-@dataclass
-class Others:
-    """Objects that are no ledger of a kind that is read, by their first bytes too.
-
-    Attributes:
-        kinds: ledgers of other kinds, by kind.
-        foreign: objects that are no ledger's.
-        unreadable: what could not be looked into.
-        streaming: objects of streaming offload.
-    """
-
-    foreign: Tally
-    kinds: dict[str, Tally] = field(default_factory=dict)
-    unreadable: list[SourceError] = field(default_factory=list)
-    streaming: list[StoredObject] = field(default_factory=list)
-
-
-def look_at_others(source: Source, listing: Listing) -> Others:
-    """Look into what by its name could be a ledger of another kind."""
-    others = Others(Tally(listing.foreign.count, listing.foreign.examples.copy()))
-    for kind, stored in listing.others:
-        try:
-            begins = source.read(stored.path, 0, 4).tobytes()
-        except SourceError as error:
-            others.unreadable.append(error)
-            continue
-        if begins.startswith(_MAGIC_OF_KIND[kind]):
-            others.kinds.setdefault(kind, Tally()).add(stored.path)
-            others.streaming.append(stored)
-        else:
-            others.foreign.add(stored.path)
-    return others
 
 
 def printable(texts: Iterable[str]) -> tuple[str, ...]:

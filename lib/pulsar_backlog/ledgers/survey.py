@@ -14,9 +14,10 @@ from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
 from pulsar_backlog.ledgers.bookies.survey import LogFound, ledgers_found, read_logs
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
-from pulsar_backlog.ledgers.listing import Listing, Others, Tally, look_at_others, printable
+from pulsar_backlog.ledgers.listing import Listing, Tally, printable
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.streaming import Streamed, streamed_ledgers
+from pulsar_backlog.ledgers.streaming.ledgers import streamed_ledgers
+from pulsar_backlog.ledgers.streaming.objects import Streamed, StreamFound, findings_of_streams, read_streams, streamed
 
 THREADS = 16
 """Objects looked at together: what bounds this step is the answer time of the store."""
@@ -31,7 +32,7 @@ class Survey:
     Attributes:
         attempts: copies in the order of ledger and UUID.
         findings: about the listing.
-        streamed: ledgers in objects of streaming offload, which are named and not read.
+        streamed: what each object of streaming offload holds of each ledger.
     """
 
     attempts: list[Examined]
@@ -52,16 +53,20 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
         ledgers: only these ledgers are examined; None examines all.
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
-    others = look_at_others(source, listing)
-    streamed, faults = streamed_ledgers(source, others.streaming)
     attempts = list(examined(source, pairs))
     wanted = listing.logs if ledgers is None or ledgers else []
     logs = list(read_logs(source, wanted, ledgers))
     of_bookies = list(ledgers_found(logs, ledgers))
+    streams = read_streams(source, listing.streams if ledgers is None or ledgers else [], ledgers)
     attempts += [found.examined for found in of_bookies if found.is_of_messages]
+    attempts += streamed_ledgers(source, streams, ledgers)
     attempts.sort(key=lambda found: found.pair.ledger_id)
-    findings = [*_findings_of_listing(source, listing, others, logs), *faults, *findings_of_logs(logs, of_bookies)]
-    return Survey(attempts, findings, tuple(streamed))
+    findings = [
+        *_findings_of_listing(source, listing, logs, streams),
+        *findings_of_streams(streams),
+        *findings_of_logs(logs, of_bookies),
+    ]
+    return Survey(attempts, findings, tuple(streamed(streams)))
 
 
 def examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
@@ -71,25 +76,20 @@ def examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
             yield from pool.map(partial(examine, source), group)
 
 
-def _findings_of_listing(source: Source, listing: Listing, others: Others, logs: list[LogFound]) -> Iterator[Finding]:
-    foreign = others.foreign
-    for one in logs:
-        if one.is_foreign:
-            foreign.add(one.log.stored.path)
+def _findings_of_listing(
+    source: Source, listing: Listing, logs: list[LogFound], streams: list[StreamFound]
+) -> Iterator[Finding]:
+    foreign = Tally(listing.foreign.count, listing.foreign.examples.copy())
+    none_ours = [one.log.stored for one in logs if one.is_foreign]
+    for stored in [*none_ours, *(stored for one in streams for stored in one.foreign)]:
+        foreign.add(stored.path)
     unreadable = [one.unreadable for one in logs if one.unreadable is not None]
-    for error in [*listing.unreadable, *others.unreadable, *unreadable]:
+    unreadable += [error for one in streams for error in one.unreadable]
+    for error in [*listing.unreadable, *unreadable]:
         uri = printable([error.uri])[0]
         yield Finding("S02", uri, printable([str(error)])[0], incomplete=True, evidence=(uri,))
-    if not listing.has_attempts and all(one.is_foreign for one in logs):
+    if not listing.has_attempts and len(none_ours) == len(logs) and not any(one.objects for one in streams):
         yield Finding("S01", printable([source.source])[0], "No object in the source is an offloaded ledger.")
     if foreign.count:
         words = counted(foreign.count, "object is no offloaded ledger", "objects are no offloaded ledgers")
-        yield _counted("S03", "foreign", words, foreign)
-    for kind, tally in sorted(others.kinds.items()):
-        words = counted(tally.count, "object holds a ledger", "objects hold ledgers")
-        yield _counted("S21", kind, f"{words} of the kind {kind}, which is not read", tally)
-
-
-def _counted(code: str, subject: str, words: str, tally: Tally) -> Finding:
-    examples = printable(tally.examples)
-    return Finding(code, subject, f"{words}.", count=tally.count, evidence=examples)
+        yield Finding("S03", "foreign", f"{words}.", count=foreign.count, evidence=printable(foreign.examples))

@@ -16,9 +16,14 @@ UNIT_BYTES = 64 * 1024 * 1024
 MAX_FAULTS_TOLD = 20
 """Faults of one copy that its row in `ledgers` tells of."""
 
-Kind = Literal["jcloud", "filesystem", "bookies", "live"]
-"""How a ledger is stored: by the object-store offloader, as a MapFile by the filesystem offloader, in the entry logs
-and journals of bookies, or where a broker reads it for us."""
+Kind = Literal["jcloud", "streaming", "filesystem", "bookies", "live"]
+"""How a ledger is stored: by the object-store offloader, in objects of streaming offload, as a MapFile by the
+filesystem offloader, in the entry logs and journals of bookies, or where a broker reads it for us."""
+
+OFFLOADED_KINDS = ("jcloud", "streaming", "filesystem")
+"""Kinds of objects and files that an offloader wrote."""
+SPREAD_KINDS = ("streaming", "bookies")
+"""Kinds of which a ledger lies in several files, whose blocks may overlap."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,8 @@ class LedgerCopy:
 
     def uri_of(self, fault: Fault) -> str | None:
         """The object that one of the `structure_faults` is in."""
+        if fault.path is not None:
+            return fault.path
         return self.index_uri if fault.field.startswith(("index", "ledger_metadata")) else self.data_uri
 
     @property
@@ -209,5 +216,6 @@ class PlannedCopy:
     def from_row(cls, row: Mapping[str, Any]) -> PlannedCopy:
         """The plan in a row of `ledgers`."""
         plain = {field.name: row[field.name] for field in fields(cls) if field.name != "blocks"}
-        blocks = (Block(**one) for one in row["blocks"])
+        last = len(row["blocks"]) - 1
+        blocks = (Block(**one, is_last=number == last) for number, one in enumerate(row["blocks"]))
         return cls(**plain, blocks=tuple(blocks))

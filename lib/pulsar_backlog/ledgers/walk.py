@@ -1,4 +1,4 @@
-"""Walk the blocks of a scan unit into batches of entries: ranged reads outside, compiled loops inside.
+"""Walk the blocks of one object into batches of entries: ranged reads outside, compiled loops inside.
 
 A unit is read window by window. Damage inside a block ends that block, and the walk goes
 on at the next one. The rule of the broker that reads the same bytes, and what it never checks (headers, padding):
@@ -42,6 +42,7 @@ class _Walk:
     """One pass over a unit: the window that is in memory, and what was found in it so far."""
 
     def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int) -> None:
+        self._ledger = unit.ledger_id if unit.kind == "streaming" else None
         self._stretch = stretch
         self._unit = unit
         self._window_bytes = window_bytes
@@ -62,7 +63,7 @@ class _Walk:
         yield from self._load(block.offset, BLOCK_HEADER_BYTES)
         header = self._bytes(block.offset, BLOCK_HEADER_BYTES)
         if header:
-            for fault in check_block_header(header, block):
+            for fault in check_block_header(header, block, self._ledger):
                 self._faults.add(fault)
         if len(header) == BLOCK_HEADER_BYTES:
             yield from self._entries(block)

@@ -12,8 +12,8 @@ from itertools import chain
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.listing import offload_name
 from pulsar_backlog.ledgers.stored_objects import Upload
-from pulsar_backlog.ledgers.streaming import Streamed
-from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.ledgers.streaming.objects import Streamed
+from pulsar_backlog.ledgers.values import OFFLOADED_KINDS, LedgerCopy
 from pulsar_backlog.reconciliation.judge import IN_BOOKKEEPER, Claim, Knowledge, claims_of, judge
 from pulsar_backlog.reconciliation.values import Judged, Row, Stored
 
@@ -22,6 +22,11 @@ NOT_NEEDED = frozenset(("leftover", "trimmed"))
 
 _NO_METADATA = Judged("undecided", "No saved admin JSON was given (--admin), so nothing can be compared.")
 _NONE_CONFIRMED = " But these metadata call no copy here complete: they may belong to another cluster."
+
+
+def stored_copies(copies: Iterable[LedgerCopy]) -> Iterator[Stored]:
+    """Copies of ledgers as things stored; of streaming offload each object is one instead (`stored_stream`)."""
+    return (stored_copy(copy) for copy in copies if copy.kind != "streaming")
 
 
 def stored_copy(copy: LedgerCopy) -> Stored:
@@ -64,10 +69,10 @@ def stored_upload(upload: Upload) -> Stored | None:
 def stored_stream(streamed: Streamed) -> Stored:
     """A ledger in an object of streaming offload as something stored."""
     return Stored(
-        ledger_id=streamed.ledger.ledger_id,
+        ledger_id=streamed.ledger_id,
         uuid=streamed.uuid,
         topic=None,
-        copy=f"{streamed.uuid} from {streamed.ledger.first_entry_id}",
+        copy=f"{streamed.uuid} from {streamed.first_entry_id}",
         kind="streaming",
         bytes=streamed.bytes,
         objects=streamed.objects,
@@ -89,7 +94,7 @@ def reconciled(
         state: what saved admin JSON says; None compares nothing.
         streamed: ledgers in objects of streaming offload.
     """
-    stored = stored_by_ledger(map(stored_copy, copies), stored_besides(uploads, streamed))
+    stored = stored_by_ledger(stored_copies(copies), stored_besides(uploads, streamed))
     if state is None:
         return [row for ledger_id in sorted(stored) for row in compare_ledger(ledger_id, stored[ledger_id], None, None)]
     known = Knowledge.of(state)
@@ -138,7 +143,7 @@ def compare_ledger(ledger_id: int, stored: list[Stored], claim: Claim | None, kn
 
 def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, known: Knowledge) -> Iterator[Row]:
     """A ledger that metadata know and nobody stores, or of which only other attempts are stored."""
-    is_held = any(row.kind in ("jcloud", "filesystem") for row in rows)
+    is_held = any(row.kind in OFFLOADED_KINDS for row in rows)
     is_seen = is_held or any(row.kind in IN_BOOKKEEPER for row in rows)
     if ledger_id in known.compacted and not is_seen:
         said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."

@@ -24,7 +24,7 @@ class UnitAccount:
         mismatch: entries whose checksum does not.
         absent: entries without checksum.
         hidden: entries that a live broker keeps from every consumer.
-        unreadable: why the unit could not be read to its end, or None.
+        unreadable: why the unit could not be read to its end, in words, or None.
     """
 
     frames: int = 0

@@ -18,7 +18,7 @@ def copy_accounts(units: Iterable[ScanUnit], accounts: Accounts) -> dict[int, li
     """Accounts of each ledger's units; a unit that never reported counts as unreadable."""
     by_ledger: dict[int, list[UnitAccount]] = {}
     for unit in units:
-        account = accounts.get(unit_key(unit), UnitAccount(unreadable="failed"))
+        account = accounts.get(unit_key(unit), UnitAccount(unreadable="its task did not report"))
         by_ledger.setdefault(unit.ledger_id, []).append(account)
     return by_ledger
 
@@ -53,5 +53,6 @@ def _row(copy: PlannedCopy, accounts: list[UnitAccount], cluster: str) -> dict[s
         "order_faults": total.order_faults,
         "structure_faults": total.faults,
         "unreadable_units": unreadable,
+        "unreadable": total.unreadable,
         "complete": unreadable == 0,
     }

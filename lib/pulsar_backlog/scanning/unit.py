@@ -58,7 +58,7 @@ def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -
                 gathered = _Gathered(unit, int(entries.length[first]))
             del entries  # its window goes before the next one is read
     except SourceError as error:
-        yield Piece(None, [], UnitAccount(unreadable=error.reason))
+        yield Piece(None, [], UnitAccount(unreadable=str(error)))
     yield gathered.piece(cluster, schema)
 
 

@@ -10,7 +10,7 @@ TABLE = Table(
         TOPIC,
         LEDGER_ID,
         required("copy", "string", "Offload attempt's UUID, numbered where it is stored twice; for an unfinished upload its id follows. Empty where nothing is stored and nothing names an attempt."),
-        required("kind", "string", "`jcloud`, `filesystem` or `bookies` as in `ledgers`, `streaming` (a ledger, or a stretch of one, in an object of streaming offload, which is not read; `objects` may hold other ledgers too), `upload` (a multipart upload never finished), `none` (only metadata know it)."),
+        required("kind", "string", "`jcloud`, `filesystem` or `bookies` as in `ledgers`, `streaming` (a ledger, or a stretch of one, in an object of streaming offload; `objects` may hold other ledgers too), `upload` (a multipart upload never finished), `none` (only metadata know it)."),
         required("verdict", "string", "What it is to the broker, see docs/inventory.md: `current`, `leftover`, `trimmed`, `rescue`, `doubtful`, `unfinished`, `unlisted`, `newer`, `unknown_topic`, `other_cluster`, `undecided`, `missing`, `not_offloaded`, `compacted`, `bookkeeper`."),
         required("reason", "string", "Why, in one sentence."),
         required("leaks", "boolean", "Whether it is paid for and no broker needs it, as far as metadata tell. True of no row that is unsure."),

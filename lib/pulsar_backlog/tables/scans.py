@@ -25,6 +25,7 @@ TABLE = Table(
         required("order_faults", "bigint", "Entries whose id is not the previous id + 1."),
         required("structure_faults", "bigint", "Rows written to `rejects` about what lies around entries."),
         required("unreadable_units", "int", "Work units that could not be read at all."),
+        Column("unreadable", "string", "Why the first unit that could not be read to its end could not; null when all could."),
         required("complete", "boolean", "Whether every unit was read; only then the copy is not scanned again."),
     ),
     key=("cluster", "ledger_id", "copy"),

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.bookies import survey, walk
+from pulsar_backlog.ledgers import spread_units
+from pulsar_backlog.ledgers.bookies import survey
 from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.kinds import walk_unit
@@ -136,7 +137,7 @@ def test_a_copy_that_names_another_last_confirmed_entry_is_the_same(tmp_path: Pa
 
 def test_many_copies_do_not_take_all_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put_log(tmp_path / "bookie-0", entry_log([record(7, 0, BODIES[6])] * 1000))
-    monkeypatch.setattr(walk, "MAX_HELD_BYTES", 100_000)
+    monkeypatch.setattr(spread_units, "MAX_HELD_BYTES", 100_000)
     source = open_source(str(tmp_path))
     (copy,) = take_inventory(source).copies
     with pytest.raises(SourceError, match="1 stretches with the same entries of ledger 7 are 2"):

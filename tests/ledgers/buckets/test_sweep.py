@@ -9,12 +9,13 @@ import uuid
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.ledgers.buckets.cloud import Listed, Page, Question
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 from pulsar_backlog.ledgers.buckets.sweep import FOLDERS_PER_READER, middle, sweep
+from tests.examples import examples
 
 KEYS = st.text(st.sampled_from("09afAZ-/ ~é\U0001f600"), min_size=1, max_size=6)
 
@@ -78,14 +79,14 @@ def swept(store: Store, prefix: str = "", skips: bool = True, readers: int = 4) 
     return found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.sets(KEYS, max_size=40), st.integers(1, 7), st.booleans(), st.sampled_from(["", "a/", "0"]))
 def test_every_key_once(keys: set[str], page_keys: int, begins_behind: bool, prefix: str) -> None:
     store = Store(list(keys), page_keys, begins_behind)
     assert swept(store, prefix) == Counter(key for key in keys if key.startswith(prefix))
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.sets(KEYS, max_size=40), st.integers(1, 50), st.integers(1, 4))
 def test_every_key_once_where_a_listing_begins_at_the_front(keys: set[str], page_keys: int, readers: int) -> None:
     # A key that ends with a slash looks like a folder where one asks for folders; it is one, or a mark of one.

@@ -22,7 +22,10 @@ from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.live.values import Hidden, address_of, entry_at
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.options import Options
+from pulsar_backlog.scanning.accounts import UnitAccount
+from pulsar_backlog.scanning.books import scan_rows
 from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand
 from tests.cluster.admin_server import AdminServer, Answer, admin_server
 from tests.ledgers import encoding
@@ -229,6 +232,21 @@ def test_a_scan_of_a_live_topic_is_that_of_its_ledger(serve: Any, admin: AdminSe
     ]  # fmt: skip
     # The marker is missed by nobody; what is held back counts as an entry that is lost to us.
     assert (account.frames, account.decoded, account.rejected, account.faults, account.hidden) == (9, 8, 1, 0, 1)
+
+
+def test_a_ledger_that_is_read_in_part_is_not_on_the_books(
+    serve: Any, admin: AdminServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "ATTEMPTS", 1)
+    says(admin, 4, txn_uncommitted="false")
+    broker = serve({n: BODIES[n] for n in range(4)})
+    folder = snapshot(tmp_path / "begin", [{"ledgerId": 7, "entries": 0, "size": 0, "offloaded": False}], "7:9", 900)
+    _, _, account = scanned(opened(broker, admin, folder))
+    assert account.unreadable is not None
+    assert "entry 7:4 does not come in" in account.unreadable
+    copy = PlannedCopy(TOPIC, 7, "live-entries-10", "live", PATH, None, 900, None, None, None, ())
+    (row,) = scan_rows([copy], {7: [UnitAccount(frames=3), account]}, "c")
+    assert (row["complete"], row["unreadable_units"], row["unreadable"]) == (False, 1, account.unreadable)
 
 
 def test_what_a_snapshot_lists(serve: Any, admin: AdminServer, tmp_path: Path) -> None:

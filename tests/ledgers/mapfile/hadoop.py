@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
+from tests.java_programs import Record, answers, records_of
+
 JARS = Path(pyspark.__file__).parent / "jars"
 SOURCE = Path(__file__).with_name("HadoopMapFiles.java")
 OPENED = ("java.base/java.lang", "java.base/java.nio", "java.base/java.util", "java.base/java.net")
-
-Record = tuple[int, bytes]
 
 
 @dataclass(frozen=True)
@@ -47,22 +45,8 @@ def read(folders: Sequence[Path], scratch: Path, *, by_key: bool = False) -> lis
     said = _run(
         [f"{'get' if by_key else 'read'}\t{folder}\t{place}" for folder, place in zip(folders, places, strict=True)]
     )
-    return [_records(place) if word == "done" else word for place, word in zip(places, said, strict=True)]
-
-
-def _records(path: Path) -> list[Record]:
-    data, at, found = path.read_bytes(), 0, []
-    while at < len(data):
-        key, length = struct.unpack_from(">qi", data, at)
-        found.append((key, data[at + 12 : at + 12 + length]))
-        at += 12 + length
-    return found
+    return [records_of(place) if word == "done" else word for place, word in zip(places, said, strict=True)]
 
 
 def _run(lines: Sequence[str]) -> list[str]:
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
-    opened = [word for package in OPENED for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
-    command = [str(java), *opened, "-cp", f"{JARS}/*", str(SOURCE)]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return answers(SOURCE, f"{JARS}/*", OPENED, lines)

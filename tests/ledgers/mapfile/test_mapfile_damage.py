@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.ledgers.mapfile.encoding import (
     CODECS,
     COMPRESSIONS,
@@ -155,7 +156,7 @@ def test_a_damaged_section_costs_what_cannot_be_made_up_for(section: int, loses:
 
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda style: f"{style.compression}-{style.codec}")
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_prefix_and_every_flip_is_told_of(style: Style, data: st.DataObject, tmp_path: Path) -> None:
     """Never an exception, never an id twice, never a loss without a word; what is cut off is never made up."""

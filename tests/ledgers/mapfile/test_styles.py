@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.ledgers.inventory import take_inventory
@@ -19,6 +19,7 @@ from pulsar_backlog.ledgers.mapfile.header import decode_header, read_vint
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import UNIT_BYTES, LedgerCopy
+from tests.examples import examples
 from tests.ledgers.mapfile.encoding import (
     BYTES,
     CODECS,
@@ -149,7 +150,7 @@ def test_known_vints(number: int, stored: str) -> None:
 
 
 @pytest.mark.parametrize("value_class", [BYTES, LONG])
-@settings(max_examples=30)
+@examples(30)
 @given(st.sampled_from(STYLES), st.lists(st.tuples(st.text(max_size=20), st.text(max_size=20)), max_size=4))
 def test_headers(value_class: str, style: Style, pairs: list[tuple[str, str]]) -> None:
     data = header(replace(style, pairs=tuple(pairs)), value_class)

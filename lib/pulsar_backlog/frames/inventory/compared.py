@@ -21,7 +21,7 @@ from pulsar_backlog.frames.packed import PACKED_DDL, opened, packed
 from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.ledgers.inventory import Known
 from pulsar_backlog.ledgers.scope import Scope
-from pulsar_backlog.reconciliation.compare import Whose, compare_ledger, owned, stored_copy
+from pulsar_backlog.reconciliation.compare import Whose, compare_ledger, owned, stored_copies
 from pulsar_backlog.reconciliation.findings import Tallies, merged, tallied
 from pulsar_backlog.reconciliation.judge import Claim, Knowledge
 from pulsar_backlog.reconciliation.values import Judged, Stored
@@ -125,7 +125,7 @@ class _Rows:
         if attempts:
             known = Known({ledger_id: claim.record.topic}, {ledger_id: claim.record}) if claim else None
             settled, findings = (known or Known({}, {})).settle(attempts)
-            stored += map(stored_copy, settled)
+            stored += stored_copies(settled)
             inside = [copy for copy in settled if by.scope.holds(copy)]
             self._rows["ledgers"] += [copy.row(by.cluster) for copy in inside]
             self._rows["findings"] += [one.row(by.cluster, by.job) for one in findings if inside]

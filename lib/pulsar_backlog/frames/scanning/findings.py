@@ -96,7 +96,7 @@ def findings_of_scans(scans: DataFrame, rejects: DataFrame, origin: Origin) -> D
         ("S40", f.col("hidden") > 0, f.col("hidden"), "hidden_evidence",
          f.format_string("%d entries that the broker confirmed and hides from every consumer.", "hidden")),
         ("S02", ~whole, f.col("unreadable_units"), None,
-         f.format_string("%d of %d parts of the data object could not be read.", "unreadable_units", "units")),
+         f.format_string("%d of %d parts could not be read: %s", "unreadable_units", "units", "unreadable")),
     )  # fmt: skip
     frames = [
         books.filter(when).select(

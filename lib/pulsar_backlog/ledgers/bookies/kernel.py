@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pulsar_backlog.ledgers.big_endian import i32, i64
+from pulsar_backlog.wire.big_endian import i32, i64
 from pulsar_backlog.wire.loops import Loop
 
 END, NEED_MORE, FULL = range(3)

@@ -13,19 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
+from pulsar_backlog.errors import CONTEXT_BYTES
 from pulsar_backlog.ledgers.bookies import kernel
 from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, PASSWORD_VARIABLE, Digest, Mask, digest_of, verified
 from pulsar_backlog.ledgers.bookies.missing import Gap, gaps_of
 from pulsar_backlog.ledgers.entry_batch import EntryBatch, Spread
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.faults import Fault
+from pulsar_backlog.ledgers.spread_units import check_held, overlapping
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.wire.arrays import Bytes, Int64s
-
-MAX_HELD_BYTES = 512 * 1024 * 1024
-"""Extents that overlap in ids are in memory together; what needs more is not read."""
 
 
 def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
@@ -75,23 +73,18 @@ class _Walk:
         self._next = self._low
 
     def batches(self) -> Iterator[EntryBatch]:
-        for group in _overlapping(self._unit.blocks):
+        for group in overlapping(self._unit.blocks):
             held = self._read(group)
             if len(held.entry):
                 yield self._batch(held)
         self._missing(np.empty(0, dtype=np.int64), self._high if self._high is not None else self._unit.end)
         self._faults.end()
         if faults := self._faults.take():
-            none = np.empty(0, dtype=np.int64)
-            yield EntryBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+            yield EntryBatch.of_faults(faults)
 
     def _read(self, group: list[Block]) -> _Held:
         """The records of the unit's ledger and ids in some extents."""
-        total = sum(block.length for block in group)
-        if total > MAX_HELD_BYTES:
-            path = self._source.uri(group[0].uri or self._unit.path)
-            words = f"{len(group)} stretches with the same entries of ledger {self._unit.ledger_id} are {total} bytes"
-            raise SourceError(path, "failed", f"{words}, more than the {MAX_HELD_BYTES} that are held at once")
+        check_held(self._source, self._unit, group, "stretches")
         buffers, columns, start = [], [], 0
         for block in group:
             path = block.uri or self._unit.path
@@ -224,17 +217,3 @@ class _Walk:
         context = held.buffer[begin : begin + min(CONTEXT_BYTES, max(size - inside, 0))].tobytes()
         path = self._paths[int(held.path[at])]
         return Fault(code, place, place + inside, size, "record", expected, found, context, int(held.entry[at]), path)
-
-
-def _overlapping(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:
-    """Extents in groups: those of one group overlap in ids, or are joined by others that do."""
-    group: list[Block] = []
-    last = -1
-    for block in sorted(blocks, key=lambda one: (one.first_entry_id, one.uri or "", one.offset)):
-        if group and block.first_entry_id > last:
-            yield group
-            group = []
-        group.append(block)
-        last = max(last, block.last_entry_id if block.last_entry_id is not None else block.first_entry_id)
-    if group:
-        yield group

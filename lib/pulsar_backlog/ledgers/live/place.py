@@ -22,9 +22,10 @@ from pulsar_backlog.cluster.values import LedgerRecord, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.live.reading import Pace, Range
 from pulsar_backlog.ledgers.live.service import Live
-from pulsar_backlog.ledgers.live.values import Hidden, entry_at, live_ledger, stored_ledger
+from pulsar_backlog.ledgers.live.values import Hidden, Sent, entry_at, live_ledger, stored_ledger
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject
-from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Connection, Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.protocol.reader import PERMITS
 from pulsar_backlog.wire.arrays import Bytes
 
@@ -86,7 +87,7 @@ class LivePlace:
                     size = ledger.size_bytes if ledger.size_bytes is not None else topic.open_bytes
                     yield stored_ledger(topic.topic, ledger.ledger_id, count, size or 0)
 
-    def entries(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[tuple[int, bytes] | Hidden]:
+    def found(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[Sent | Hidden]:
         """Entries of a ledger from `first` to `last`, as `Range.found` gives them.
 
         Raises:
@@ -98,6 +99,15 @@ class LivePlace:
         permits = max(1, min(5 * PERMITS, AHEAD_BYTES // max(1, average_bytes)))
         timeout = self._live.timeout_seconds
         return Range(self._connect, self._rest, self._pace, *named, first, last, permits, timeout).found()
+
+    def entries(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[tuple[int, bytes] | Hidden]:
+        """The same, one by one: ids and bytes.
+
+        Raises:
+            SourceError: they cannot be read.
+        """
+        for one in self.found(path, first, last, average_bytes):
+            yield from (one,) if isinstance(one, Hidden) else one.each()
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of one entry."""

@@ -10,9 +10,11 @@ So whatever reads entries again by path and place (chunks joined, exports, repai
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pulsar_backlog.ledgers.stored_objects import StoredObject
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 MARKER, ABORTED = "live_marker", "live_aborted"
 HELD_BACK, NOT_SENT, NOT_GIVEN = "live_held_back", "live_not_sent", "live_not_given"
@@ -37,6 +39,31 @@ class Hidden:
     entry_id: int
     code: str
     found: str
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Entries of one ledger whose ids follow one another, as the broker sent them.
+
+    Attributes:
+        first: id of the first of them.
+        buffer: holds them.
+        offset: first byte of each in it.
+        length: bytes of each.
+    """
+
+    first: int
+    buffer: Bytes
+    offset: Int64s
+    length: Int64s
+
+    def __len__(self) -> int:
+        return len(self.offset)
+
+    def each(self) -> Iterator[tuple[int, bytes]]:
+        """Ids and bytes."""
+        for number, (at, length) in enumerate(zip(self.offset.tolist(), self.length.tolist(), strict=True)):
+            yield self.first + number, self.buffer[at : at + length].tobytes()
 
 
 def is_live(path: str) -> bool:

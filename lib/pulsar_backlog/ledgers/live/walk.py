@@ -8,7 +8,7 @@ import numpy as np
 
 from pulsar_backlog.ledgers.entry_batch import EntryBatch
 from pulsar_backlog.ledgers.faults import Fault
-from pulsar_backlog.ledgers.live.values import ENTRY_BITS, Hidden, address_of
+from pulsar_backlog.ledgers.live.values import ENTRY_BITS, Hidden, Sent, address_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import ScanUnit
 
@@ -26,27 +26,32 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
     counts = [block.entry_count or 0 for block in unit.blocks]
     first, last = unit.blocks[0].first_entry_id, unit.blocks[-1].first_entry_id + counts[-1] - 1
     average = sum(block.length for block in unit.blocks) // max(1, sum(counts))
-    entries: list[tuple[int, bytes]] = []
+    sent: list[Sent] = []
     faults: list[Fault] = []
-    size = 0
-    for one in source.live_place.entries(unit.path, first, last, average):
+    size = count = 0
+    for one in source.live_place.found(unit.path, first, last, average):
         if isinstance(one, Hidden):
             faults.append(_fault(one))
         else:
-            entries.append(one)
-            size += len(one[1])
-        if size >= window_bytes or len(entries) + len(faults) >= _MAX_ENTRIES:
-            yield _batch(entries, faults)
-            entries, faults, size = [], [], 0
-    if entries or faults:
-        yield _batch(entries, faults)
+            sent.append(one)
+            size += one.buffer.size
+            count += len(one)
+        if size >= window_bytes or count + len(faults) >= _MAX_ENTRIES:
+            yield _batch(sent, faults)
+            sent, faults, size, count = [], [], 0, 0
+    if sent or faults:
+        yield _batch(sent, faults)
 
 
-def _batch(entries: list[tuple[int, bytes]], faults: list[Fault]) -> EntryBatch:
-    ids = np.array([entry_id for entry_id, _ in entries], dtype=np.int64)
-    lengths = np.array([len(data) for _, data in entries], dtype=np.int64)
-    buffer = np.frombuffer(b"".join(data for _, data in entries), dtype=np.uint8)
-    offsets = np.cumsum(lengths) - lengths
+def _batch(sent: list[Sent], faults: list[Fault]) -> EntryBatch:
+    """Buffers behind one another; between entries lies what the frames of the protocol put there."""
+    if not sent:
+        return EntryBatch.of_faults(tuple(faults))
+    starts = np.cumsum([0, *(one.buffer.size for one in sent[:-1])])
+    ids = np.concatenate([one.first + np.arange(len(one)) for one in sent])
+    offsets = np.concatenate([one.offset + start for one, start in zip(sent, starts, strict=True)])
+    lengths = np.concatenate([one.length for one in sent])
+    buffer = np.concatenate([one.buffer for one in sent])
     return EntryBatch(buffer, 0, ids, offsets, lengths, tuple(faults), address=ids << ENTRY_BITS)
 
 

@@ -210,8 +210,7 @@ class _Walk:
     def _flush(self) -> Iterator[EntryBatch]:
         """Faults that no batch carries yet."""
         if faults := self._faults.take():
-            none = np.empty(0, dtype=np.int64)
-            yield EntryBatch(np.empty(0, dtype=np.uint8), 0, none, none, none, faults)
+            yield EntryBatch.of_faults(faults)
 
     def _fault(self, code: str, window: Window, at: int, field: str, expected: str, found: str) -> None:
         context = window.raw(at, CONTEXT_BYTES)
