@@ -72,6 +72,7 @@ class Broker:
         identity: keys, certificates and tokens that it knows.
         pid: of the JVM.
         log: what it prints.
+        ports: that it listens on.
     """
 
     admin_url: str
@@ -81,6 +82,7 @@ class Broker:
     identity: Identity
     pid: int
     log: Path
+    ports: list[int]
 
     @property
     def token_file(self) -> Path:
@@ -95,11 +97,15 @@ class Broker:
 
 @contextmanager
 def running_broker(
-    folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None
-) -> Iterator[Broker]:
-    """Start a broker with its data in `folder`, wait until it takes topics, and end it."""
-    ports = _free_ports(6)
-    identity = make_identity(folder / "identity")
+    folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None,
+    again: Broker | None = None,
+) -> Iterator[Broker]:  # fmt: skip
+    """Start a broker with its data in `folder`, wait until it takes topics, and end it.
+
+    With `again` it is that one once more: the same data, ports and keys.
+    """
+    ports = again.ports if again else _free_ports(6)
+    identity = again.identity if again else make_identity(folder / "identity")
     known = folder / "hosts"
     known.write_text(f"127.0.0.1 localhost\n127.0.0.1 {socket.gethostname()}\n")
     conf = folder / "standalone.conf"
@@ -119,7 +125,7 @@ def running_broker(
         broker = Broker(
             f"http://127.0.0.1:{ports[0]}", f"pulsar://127.0.0.1:{ports[1]}",
             f"https://127.0.0.1:{ports[2]}", f"pulsar+ssl://127.0.0.1:{ports[3]}",
-            identity, process.pid, log,
+            identity, process.pid, log, ports,
         )  # fmt: skip
         _wait_until_ready(broker, process)
         yield broker

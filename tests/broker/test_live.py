@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +27,8 @@ from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.wire.names import managed_ledger_of_topic
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.auditing import rows_of
-from tests.broker.conftest import Admin
-from tests.broker.process import Broker
+from tests.broker.conftest import NAMESPACE, Admin
+from tests.broker.process import Broker, running_broker
 from tests.broker.publishing import batch, chunks, message, publish
 from tests.broker.repairing import ROOT, repair, said_by
 from tests.ledgers.encoding import offload
@@ -127,6 +129,46 @@ def test_reading_goes_on_over_an_unload_and_cut_connections(broker: Broker, admi
     found += list(reading)
     assert found == list(enumerate(bodies(entries)))
     assert subscriptions(admin, topic) == []
+
+
+def test_a_topic_that_is_deleted_while_it_is_read(broker: Broker, admin: Admin, topic: str) -> None:
+    ledger = publish(broker, topic, [message(n, os.urandom(3000)) for n in range(300)])[0][0]
+    reading = place_of(broker, timeout_seconds=2).entries(f"{topic}/{ledger}", 0, 299, 100_000)
+    for _ in range(20):
+        next(reading)
+    admin.request("DELETE", f"/v2/{topic.replace('://', '/')}?force=true")
+    with pytest.raises(SourceError, match="not_found"):
+        list(reading)
+    assert topic not in admin.request("GET", f"/v2/persistent/{NAMESPACE}")  # and who reads makes no topic
+
+
+def test_a_permission_that_is_taken_away_while_it_is_used(broker: Broker, admin: Admin, topic: str) -> None:
+    ledger = publish(broker, topic, [message(n, os.urandom(3000)) for n in range(300)])[0][0]
+    path, role = topic.replace("://", "/"), "reader"
+    admin.request("POST", f"/v2/{path}/permissions/{role}", ["consume"])
+    token = str(broker.identity.token(role))
+    reading = place_of(broker, token_file=token).entries(f"{topic}/{ledger}", 0, 299, 100_000)
+    for _ in range(20):
+        next(reading)
+    admin.request("DELETE", f"/v2/{path}/permissions/{role}")
+    admin.request("PUT", f"/v2/{path}/unload")
+    with pytest.raises(SourceError, match="permission_denied"):
+        list(reading)
+
+
+def test_reading_goes_on_over_a_broker_restart(tmp_path: Path) -> None:
+    topic, entries = "persistent://public/default/restarted", [message(n, os.urandom(3000)) for n in range(300)]
+    with running_broker(tmp_path) as first:
+        ledger = publish(first, topic, entries)[0][0]
+        place = place_of(first, max_rate=100_000, timeout_seconds=180)  # nine seconds
+        with ThreadPoolExecutor(1) as other:
+            reading = other.submit(lambda: list(place.entries(f"{topic}/{ledger}", 0, 299, 100_000)))
+            time.sleep(3)
+            assert not reading.done()
+            os.kill(first.pid, signal.SIGKILL)
+            with running_broker(tmp_path, again=first) as second:
+                assert reading.result(180) == list(enumerate(bodies(entries)))
+                assert subscriptions(Admin(second), topic) == []
 
 
 def test_the_same_over_tls_and_who_may_not(broker: Broker, topic: str) -> None:

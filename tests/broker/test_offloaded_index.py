@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,63 +12,33 @@ import pytest
 
 from pulsar_backlog.cli import run_cli
 from tests.broker.conftest import Admin, topic_path
-from tests.broker.distribution import offloaders
-from tests.broker.process import Broker, running_broker
+from tests.broker.offloading import BUCKET, WAIT_SECONDS, client_of, offload, offloading_broker
+from tests.broker.process import Broker
 from tests.ledgers.conftest import S3Server, aws, s3_server
 
 __all__ = ["aws", "s3_server"]
 
-BUCKET = "offloaded"
 TOPIC = "persistent://lab/tiered/orders"
 PAYLOADS = [number.to_bytes(4) * 10_000 for number in range(150)]
 """6 MB: two blocks of the least size that a broker takes."""
-WAIT_SECONDS = 60
 
 
 @pytest.fixture
 def offloading(s3_server: S3Server, tmp_path: Path) -> Iterator[Broker]:
-    """A broker that offloads to the S3 server."""
-    s3_server.client().create_bucket(Bucket=BUCKET)
-    settings = {
-        "offloadersDirectory": str(offloaders()),
-        "managedLedgerOffloadDriver": "S3",  # not aws-s3, which asks AWS for the bucket's region
-        "managedLedgerOffloadBucket": BUCKET,
-        "managedLedgerOffloadRegion": "us-east-1",
-        "managedLedgerOffloadServiceEndpoint": s3_server.endpoint,
-        "managedLedgerOffloadMaxBlockSizeInBytes": str(5 * 1024 * 1024),
-    }
-    keys = {"ACCESS_KEY_ID": "key", "ACCESS_KEY_SECRET": "secret"}
-    folder = tmp_path / "broker"
-    folder.mkdir()
-    with running_broker(folder, settings, keys) as running:
-        admin = Admin(running)
-        admin.request("PUT", "/v2/tenants/lab", {"adminRoles": ["admin"], "allowedClusters": ["standalone"]})
-        admin.request("PUT", "/v2/namespaces/lab/tiered", {})
+    with offloading_broker(s3_server, tmp_path / "broker") as running:
         yield running
 
 
-def client_of(broker: Broker) -> pulsar.Client:
-    return pulsar.Client(
-        broker.service_url,
-        authentication=pulsar.AuthenticationToken(broker.token_file.read_text()),
-        logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error),
-    )
-
-
-def offload(broker: Broker) -> None:
+def write(broker: Broker) -> None:
     """Send, close the ledger, and have all of it offloaded."""
-    admin, client = Admin(broker), client_of(broker)
+    client = client_of(broker)
     producer = client.create_producer(TOPIC, batching_enabled=False)
     for payload in PAYLOADS:
         producer.send(payload)
     client.close()
+    admin = Admin(broker)
     admin.request("PUT", f"{topic_path(TOPIC)}/unload")
-    ledgers = admin.get(TOPIC, "internalStats")["ledgers"]
-    admin.request("PUT", f"{topic_path(TOPIC)}/offload", {"ledgerId": ledgers[-1]["ledgerId"], "entryId": 0})
-    deadline = time.monotonic() + WAIT_SECONDS
-    while (said := admin.get(TOPIC, "offload"))["status"] != "SUCCESS":
-        assert said["status"] in ("RUNNING", "NOT_RUN") and time.monotonic() < deadline, said
-        time.sleep(0.2)
+    offload(admin, TOPIC)
 
 
 def read(broker: Broker, wait_ms: int) -> list[bytes]:
@@ -91,7 +60,7 @@ def test_a_lost_index(
     offloading: Broker, s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    offload(offloading)
+    write(offloading)
     store = s3_server.client()
     keys = [found["Key"] for found in store.list_objects_v2(Bucket=BUCKET)["Contents"]]
     (data,) = (key for key in keys if not key.endswith("-index"))

@@ -11,7 +11,8 @@ import pytest
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.protocol.addresses import ClientError
-from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Connection, Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnected,

@@ -16,21 +16,22 @@ import select
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.cluster.admin_http import tls_context
+from pulsar_backlog.protocol import frames
 from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, addresses_of
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
     CommandConnect,
-    CommandLookupTopic,
-    CommandLookupTopicResponse,
     CommandPong,
     FeatureFlags,
     ServerError,
@@ -41,13 +42,12 @@ _PROTOCOL_VERSION = 19
 _MAX_ANSWER_BYTES = 1 << 20
 """Of an answer; one that brings an entry may be larger by that."""
 
-_MAX_REDIRECTS = 10
 _DEFAULT_MESSAGE_BYTES = 5 * 1024 * 1024
 _FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.GET_LAST_MESSAGE_ID: "getLastMessageId"}
 _RECEIVE_BYTES = 256 * 1024
 """Asked of the system at once: many small entries come with one call."""
 
-_REASONS = {
+REASONS = {
     ServerError.AuthenticationError: "permission_denied",
     ServerError.AuthorizationError: "permission_denied",
     ServerError.TopicNotFound: "not_found",
@@ -67,6 +67,19 @@ class Service:
 
     url: str
     access: Access
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages that came together.
+
+    Attributes:
+        buffer: what came.
+        found: a column for each message, rows as in `frames.LEDGER` and following; places count from `buffer[0]`.
+    """
+
+    buffer: Bytes
+    found: Int64s
 
 
 class Connection:
@@ -136,15 +149,23 @@ class Connection:
             if found := self._next(kind):
                 return found
 
-    def wait_quietly(self, kind: BaseCommand.Type, seconds: float) -> tuple[BaseCommand, bytes] | None:
-        """As `wait`, but None where nothing comes for so long.
+    def messages_within(self, seconds: float) -> Messages | None:
+        """The messages that are here, at least one; None where nothing comes for so long.
 
         Raises:
             ClientError: as of `wait`.
         """
         while not self._is_quiet(seconds):
-            if found := self._next(kind):
-                return found
+            with self._told():
+                self._fill(4 + self._frame_bytes())
+                buffer = np.frombuffer(bytes(memoryview(self._held)[self._at :]), dtype=np.uint8)
+            found = np.empty((frames.COLUMNS, buffer.size // frames.LEAST_BYTES), dtype=np.int64)
+            count, end = frames.find_messages(buffer, found)
+            if count:
+                self._at += end
+                return Messages(buffer, found[:, :count])
+            if self._next(BaseCommand.MESSAGE):
+                raise ClientError(self._url, "failed", "a message of the broker cannot be read: it names no position")
         return None
 
     def _next(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes] | None:
@@ -157,7 +178,7 @@ class Connection:
                 self._send(BaseCommand.PONG, CommandPong())
             elif found.type in _ERRORS:
                 error = found.error if found.type == BaseCommand.ERROR else found.send_error
-                reason = _REASONS.get(error.error, "failed")
+                reason = REASONS.get(error.error, "failed")
                 raise ClientError(self._url, reason, f"the broker refuses: {error.message[:300]}")
             elif found.type in _CLOSED:
                 raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
@@ -187,14 +208,22 @@ class Connection:
         self._socket.sendall(struct.pack(">ii", 4 + len(base) + len(more), len(base)) + base + more)
 
     def _received(self) -> tuple[BaseCommand, bytes]:
-        (size,) = struct.unpack(">i", self._exactly(4))
-        if not 4 <= size <= _MAX_ANSWER_BYTES + self.max_message_bytes:
-            raise ConnectionError("the other side is not a broker")
-        frame = self._exactly(size)
+        self._fill(4 + self._frame_bytes())
+        frame = bytes(memoryview(self._held)[self._at + 4 : self._at + 4 + self._frame_bytes()])
+        self._at += 4 + len(frame)
         (length,) = struct.unpack(">i", frame[:4])
         return BaseCommand.FromString(frame[4 : 4 + length]), frame[4 + length :]
 
-    def _exactly(self, size: int) -> bytes:
+    def _frame_bytes(self) -> int:
+        """Bytes of the next frame behind its size."""
+        self._fill(4)
+        (size,) = struct.unpack_from(">i", self._held, self._at)
+        if not 4 <= size <= _MAX_ANSWER_BYTES + self.max_message_bytes:
+            raise ConnectionError("the other side is not a broker")
+        return int(size)
+
+    def _fill(self, size: int) -> None:
+        """Have that many bytes here that were not taken yet."""
         while len(self._held) - self._at < size:
             if self._at:
                 del self._held[: self._at]
@@ -203,65 +232,6 @@ class Connection:
             if not part:
                 raise ConnectionError("the other side closed it")
             self._held += part
-        self._at += size
-        return bytes(memoryview(self._held)[self._at - size : self._at])
-
-
-def connection_to_owner(
-    service: Service, topic: str, may_follow: Callable[[str], bool] = lambda host: True
-) -> Connection:
-    """A connection to the broker that serves a topic; asking makes one take it.
-
-    Args:
-        service: whom to ask.
-        topic: full name.
-        may_follow: whether a host, other than those of `service`, is one of the cluster's.
-
-    Raises:
-        ClientError: nobody serves it.
-    """
-    asked, authoritative = service, False
-    for _ in range(_MAX_REDIRECTS):
-        connection = Connection(asked)
-        try:
-            question = CommandLookupTopic(topic=topic, request_id=1, authoritative=authoritative)
-            answer = connection.ask(BaseCommand.LOOKUP, question, BaseCommand.LOOKUP_RESPONSE).lookupTopicResponse
-            url = _owner(service, topic, answer, may_follow)
-        except ClientError:
-            connection.close()
-            raise
-        if answer.response == CommandLookupTopicResponse.Connect and url == asked.url:
-            return connection
-        connection.close()
-        owner = Service(url, service.access)
-        if answer.response == CommandLookupTopicResponse.Connect:
-            return Connection(service, urlsplit(url).netloc) if answer.proxy_through_service_url else Connection(owner)
-        asked, authoritative = owner, answer.authoritative
-    raise ClientError(topic, "failed", "too many redirects: brokers disagree on who owns the topic")
-
-
-def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse, may_follow: Callable[[str], bool]) -> str:
-    if answer.response == CommandLookupTopicResponse.Failed:
-        raise ClientError(topic, _REASONS.get(answer.error, "failed"), f"no broker serves it: {answer.message[:300]}")
-    # With TLS here, TLS there: neither token nor messages may travel in the clear because a broker says so.
-    scheme = urlsplit(service.url).scheme
-    is_tls = scheme == TLS_SCHEME
-    url = answer.brokerServiceUrlTls if is_tls else answer.brokerServiceUrl
-    if not url:
-        raise ClientError(topic, "failed", f"its broker has no address {'with' if is_tls else 'without'} TLS")
-    if len(addresses_of(url)) != 1 or urlsplit(url).scheme != scheme:
-        raise ClientError(
-            topic, "failed", f"a broker names {url!r} as the address where ours begins with {scheme}://; "
-            "nothing was sent there: see the broker's advertised addresses and listeners",
-        )  # fmt: skip
-    host = urlsplit(url).hostname or ""
-    known = {urlsplit(one).hostname for one in addresses_of(service.url)}
-    if not answer.proxy_through_service_url and host not in known and not may_follow(host):
-        raise ClientError(
-            topic, "failed", f"a broker names host {host!r}, which is not in the cluster's own list of brokers; "
-            f"nothing was sent there: if it is a broker of this cluster, add --broker-host {host}",
-        )  # fmt: skip
-    return url
 
 
 def _connected(service: Service) -> socket.socket:

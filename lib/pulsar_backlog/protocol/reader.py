@@ -13,7 +13,8 @@ import uuid
 from google.protobuf.message import DecodeError as ProtobufError
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.protocol.connection import Connection
+from pulsar_backlog.protocol import frames
+from pulsar_backlog.protocol.connection import Connection, Messages
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.entry import read_layout
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
@@ -70,21 +71,20 @@ class Reader:
             ClientError: none comes in time, or the connection broke.
         """
         self._flow()
-        return self._counted(*self._connection.wait(BaseCommand.MESSAGE))
+        found, data = self._connection.wait(BaseCommand.MESSAGE)
+        self._allowed -= _messages_in(data)
+        return _position(found.message.message_id), data
 
-    def next_within(self, seconds: float) -> tuple[Position, bytes] | None:
-        """The next entry; None where the broker sends nothing for so long though it may.
+    def messages_within(self, seconds: float) -> Messages | None:
+        """The next entries, as many as are here; None where the broker sends nothing for so long though it may.
 
         Raises:
             ClientError: the connection broke.
         """
         self._flow()
-        found = self._connection.wait_quietly(BaseCommand.MESSAGE, seconds)
-        return self._counted(*found) if found else None
-
-    def _counted(self, found: BaseCommand, data: bytes) -> tuple[Position, bytes]:
-        self._allowed -= _messages_in(data)
-        return _position(found.message.message_id), data
+        found = self._connection.messages_within(seconds)
+        self._allowed -= int(found.found[frames.MESSAGES].sum()) if found else 0
+        return found
 
     def _flow(self) -> None:
         if self._allowed <= self._permits // 2:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.repair.planning.plan import plan_repair
 from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Loss, Publication, StallRow, TopicFacts
+from tests.examples import examples
 
 TOPIC = "persistent://t/n/one"
 STATES = ("whole", "out_of_order", "orphan_prefix", "headless", "gap", "in_flight", "malformed")
@@ -128,7 +129,7 @@ def _gone_or_kept(one: Publication, asked: Choices) -> bool:
     return SURENESS_RANK[one.sureness] <= SURENESS_RANK[asked.accept_unsure or "certain"]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(facts, choices)
 def test_nothing_that_could_still_be_had_is_acknowledged(topic: TopicFacts, asked: Choices) -> None:
     plan = plan_repair("c", [topic], asked).plan
@@ -141,14 +142,14 @@ def test_nothing_that_could_still_be_had_is_acknowledged(topic: TopicFacts, aske
                 assert why is None, (why, run, action)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(facts, choices)
 def test_what_is_acknowledged_without_the_users_risk_is_certain(topic: TopicFacts, asked: Choices) -> None:
     plan = plan_repair("c", [topic], replace(asked, accept_unsure=None)).plan
     assert all(action.sureness == "certain" for action in plan.actions)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(facts, choices)
 def test_an_original_is_acknowledged_only_after_its_message_is_published(topic: TopicFacts, asked: Choices) -> None:
     """Where a subscription does not have the message, its entries go only after the action that brings it again."""
@@ -176,7 +177,7 @@ def test_an_original_is_acknowledged_only_after_its_message_is_published(topic: 
                     assert number in action.requires
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(st.lists(facts, max_size=3), choices, st.randoms())
 def test_the_same_facts_make_the_same_plan(topics: list[TopicFacts], asked: Choices, random: object) -> None:
     named = [replace(one, topic=f"{TOPIC}{number}") for number, one in enumerate(topics)]
@@ -187,7 +188,7 @@ def test_the_same_facts_make_the_same_plan(topics: list[TopicFacts], asked: Choi
     assert plan_repair("c", named, asked).plan.plan_id == plan_repair("c", other, asked).plan.plan_id
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(facts, choices)
 def test_nothing_hidden_or_repaired_is_published(topic: TopicFacts, asked: Choices) -> None:
     planned = plan_repair("c", [topic], asked)

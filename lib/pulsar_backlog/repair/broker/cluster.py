@@ -12,7 +12,8 @@ from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.store import Source, open_source
-from pulsar_backlog.protocol.connection import Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.repair.broker.client import Keys
 
 

@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from google_crc32c import value as crc32c
 
 from pulsar_backlog.protocol.addresses import ClientError
-from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Connection, Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.repair.broker.client import Keys
 from pulsar_backlog.wire.encryption import OAEP
 from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand, CommandProducer, CommandSend

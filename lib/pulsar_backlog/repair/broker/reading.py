@@ -15,7 +15,8 @@ from google.protobuf.message import DecodeError as ProtobufError
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.protocol.addresses import ClientError
-from pulsar_backlog.protocol.connection import Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.protocol.reader import Reader
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.entry import read_layout

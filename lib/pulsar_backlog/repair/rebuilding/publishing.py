@@ -16,7 +16,8 @@ from itertools import islice
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.ledgers.live.reading import Pace
 from pulsar_backlog.protocol.addresses import ClientError
-from pulsar_backlog.protocol.connection import Connection, Service, connection_to_owner
+from pulsar_backlog.protocol.connection import Connection, Service
+from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.protocol.reader import Reader
 from pulsar_backlog.repair.broker.producer import BEYOND_BYTES
 from pulsar_backlog.repair.rebuilding.content import Content, Sendable, as_sent
