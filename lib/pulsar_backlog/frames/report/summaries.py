@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings.storage import LEFT_UNREAD
+from pulsar_backlog.ledgers.values import SPREAD_KINDS
 
 Frames = Mapping[str, DataFrame]
 """The tables of one cluster, by name."""
@@ -38,8 +39,8 @@ def ledger_summary(tables: Frames) -> DataFrame:
         .join(of_rejects.agg(f.count("*").alias("rejects_rows")), on="ledger_id", how="left")
     )
     counts = ("entries_rows", "distinct_entries", "non_positive_lengths", "publish_time_nulls", "rejects_rows")
-    # Entries of bookies lie in files with those of other ledgers; places in a live ledger are made of entry ids.
-    in_one_object = ~f.col("kind").isin("bookies", "live")
+    # Entries of some kinds lie in several files; places in a live ledger are made of entry ids.
+    in_one_object = ~f.col("kind").isin(*SPREAD_KINDS, "live")
     is_beyond = in_one_object & (f.col("last_byte") > f.col("data_bytes"))
     beyond = f.when(is_beyond, 1).otherwise(0).cast("bigint")
     return joined.select(
