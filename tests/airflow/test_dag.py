@@ -51,6 +51,14 @@ def test_tasks_are_chained_in_the_order_of_the_file(bag) -> None:
         assert dag.task_dict[after].upstream_task_ids == {before}
 
 
+def test_runs_and_tasks_are_started_as_the_docs_say(bag) -> None:
+    for dag_id, dag in bag.dags.items():
+        assert (dag.catchup, dag.max_active_runs) == (False, 1)  # no backfill; two runs would replace the same slices
+        for task in dag.tasks:
+            assert (task.retries, task.trigger_rule) == (1, "all_done")
+            assert [asset.name for asset in task.outlets] == [f"{dag_id}_{task.task_id}"]
+
+
 def test_the_command_lines_are_golden(bag) -> None:
     rendered = {
         f"{dag_id.removeprefix('pulsar_backlog_')}.{task.task_id}.txt": command_line(task)

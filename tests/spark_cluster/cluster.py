@@ -10,10 +10,13 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import files
 from pathlib import Path
+from typing import Any
 
 import pyspark
 
@@ -59,35 +62,34 @@ class Cluster:
     jars: str
     workers: tuple[str, ...]
 
-    def submit(self, job: str, *argv: object) -> subprocess.CompletedProcess[str]:
+    def submit(self, job: str, *argv: object, conf: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """spark-submit of a job's file, as docs/cluster.md says."""
-        return run(self._command(_file_of(job), *argv), self._environment)
+        return run(self._command(_file_of(job), *argv, conf=conf), self.environment)
 
-    def submit_whole(self, *argv: object) -> subprocess.CompletedProcess[str]:
-        """spark-submit of the program with a command of its own."""
-        application = ROOT / "conf" / "deploy" / "application.py"
-        return run(self._command(application, *argv), self._environment | {"PULSAR_BACKLOG_HOME": str(ROOT)})
+    @property
+    def program(self) -> list[str]:
+        """spark-submit of the whole program: what stands before a command, in `environment`."""
+        return self._command(ROOT / "conf" / "deploy" / "application.py")
 
     def start(self, job: str, *argv: object, endpoint: str, conf: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """The same, not waited for; the bucket is reached through another endpoint."""
-        environment = environment_of(self._environment | {"AWS_ENDPOINT_URL": endpoint})
+        environment = environment_of(self.environment | {"AWS_ENDPOINT_URL": endpoint})
         return subprocess.Popen(
             self._command(_file_of(job), *argv, conf=conf), env=environment, start_new_session=True,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
     @property
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Of drivers."""
         # No PYTHONPATH: what is not in the zip is not there.
-        own = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
+        own = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": "",
+               "PULSAR_BACKLOG_HOME": str(ROOT)}  # fmt: skip
         return self.bucket.environment | own
 
     def _command(self, program: Path, *argv: object, conf: tuple[str, ...] = ()) -> list[str]:
-        events = self.folder / "events"
-        events.mkdir(exist_ok=True)
-        settings = (f"spark.eventLog.dir={events.as_uri()}", "spark.eventLog.enabled=true", "spark.ui.enabled=false",
-                    "spark.eventLog.rolling.enabled=false", "spark.eventLog.compress=false",
-                    f"spark.pyspark.python={sys.executable}", f"spark.driver.extraJavaOptions={SHORT_LIVED}",
+        settings = (*self.recorded, "spark.ui.enabled=false", f"spark.pyspark.python={sys.executable}",
+                    f"spark.pyspark.driver.python={sys.executable}", f"spark.driver.extraJavaOptions={SHORT_LIVED}",
                     f"spark.executor.extraJavaOptions={SHORT_LIVED}", *conf)  # fmt: skip
         return [
             *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", program.stem),
@@ -97,19 +99,31 @@ class Cluster:
             *(str(program), *map(str, argv)),
         ]
 
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Settings of an application whose `work` is to be known."""
+        events = self.folder / "events"
+        events.mkdir(exist_ok=True)
+        return (f"spark.eventLog.dir={events.as_uri()}", "spark.eventLog.enabled=true",
+                "spark.eventLog.rolling.enabled=false", "spark.eventLog.compress=false")  # fmt: skip
+
     def work(self, job: str) -> Work:
         """What the last application of a job did."""
+        names = [event["Event"] for event in self.events(job)]
+        return Work(names.count("SparkListenerJobStart"), names.count("SparkListenerTaskEnd"))
+
+    def events(self, job: str) -> list[dict[str, Any]]:
+        """The event log of the last application of a job."""
         logs = sorted((self.folder / "events").iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in logs:
             events = [json.loads(line) for line in path.read_text().splitlines()]
             if any(event.get("App Name") in (job, f"pulsar-backlog {job}") for event in events):
-                names = [event["Event"] for event in events]
-                return Work(names.count("SparkListenerJobStart"), names.count("SparkListenerTaskEnd"))
+                return events
         raise LookupError(job)
 
-    def busy_executors(self) -> list[int]:
-        """Process ids of those executors of the newest application that run Python, and so tasks of ours."""
-        parents = {_parent_of(pid) for pid, argv in _processes() if "pyspark.daemon" in argv}
+    def busy_executors(self) -> dict[int, str]:
+        """Those executors of the newest application that run Python, and so tasks of ours: its path by process id."""
+        parents = {_parent_of(pid): argv.split()[0] for pid, argv in _processes() if "pyspark.daemon" in argv}
         mine = [f"--worker-url spark://Worker@{worker}" for worker in self.workers]
         busy = [
             (found[1], pid)
@@ -117,7 +131,7 @@ class Cluster:
             if pid in parents and any(one in argv for one in mine) and (found := re.search(r"--app-id (\S+)", argv))
         ]
         newest = max((app for app, _ in busy), default="")
-        return [pid for app, pid in busy if app == newest]
+        return {pid: parents[pid] for app, pid in busy if app == newest}
 
 
 def _file_of(job: str) -> Path:
@@ -169,6 +183,22 @@ def zipped(folder: Path) -> Path:
     subprocess.run([*command, str(ROOT)], check=True, capture_output=True)
     (wheel,) = folder.glob("*.whl")
     return Path(shutil.move(wheel, folder / "pulsar_backlog.zip"))
+
+
+def archived(folder: Path) -> Path:
+    """The archived environment of docs/cluster.md: what is locked, as it is installed here.
+
+    All but pyspark, a quarter of it, which executors have from their cluster.
+    """
+    environment, archive = folder / "environment", folder / "environment.tar.gz"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / "runtime.txt").read_text(), re.MULTILINE)
+    with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
+        tar.add(environment, ".")
+        for path in (path for name in locked if name != "pyspark" for path in files(name) or ()):
+            if path.parts[0] != "..":  # a command
+                tar.add(path.locate(), f"lib/python3.11/site-packages/{path}")
+    return archive
 
 
 def _jars() -> str:

@@ -13,7 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
-_HELD_SECONDS = 300
+from tests.spark_cluster.running import LIMIT_SECONDS
+
+_HELD_SECONDS = LIMIT_SECONDS
 _BY_HOP = ("connection", "transfer-encoding", "content-length", "date", "server")
 
 
@@ -42,7 +44,7 @@ class Gate:
         with self._changed:
             self._text, self._left, self.stored = text, times, []
 
-    def wait_for(self, number: int, seconds: float = 240) -> None:
+    def wait_for(self, number: int, seconds: float = LIMIT_SECONDS) -> None:
         """Wait until so many answers are held."""
         with self._changed:
             assert self._changed.wait_for(lambda: len(self.stored) >= number, seconds), f"no object with {self._text!r}"

@@ -63,7 +63,12 @@ class Store:
 
 @contextmanager
 def running_s3(folder: Path, provider: str = "transient-nio2") -> Iterator[Store]:
-    """s3proxy, which checks the signature of each request; `transient` knows keys that end at a slash, as S3A makes."""
+    """s3proxy, which checks the signature of each request.
+
+    Args:
+        folder: for its configuration, its log, and what `filesystem` stores; other providers store in memory.
+        provider: `transient` and `filesystem` know keys that end at a slash, as S3A makes.
+    """
     port = free_port()
     conf = folder / "s3proxy.conf"
     settings = {
@@ -75,6 +80,7 @@ def running_s3(folder: Path, provider: str = "transient-nio2") -> Iterator[Store
         "jclouds.provider": provider,
         "jclouds.identity": "any",
         "jclouds.credential": "any",
+        "jclouds.filesystem.basedir": str(folder),
     }
     conf.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
     java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]

@@ -1,4 +1,7 @@
-"""The DAG run by Airflow itself, whose operator sends all jobs to the cluster: tables as of one machine."""
+"""The DAG run by Airflow itself, whose operator sends all jobs to the cluster: tables as of one machine.
+
+No job asks Spark for more work than it needs.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,27 @@ import pytest
 
 from pulsar_backlog.config import load_pipelines
 from tests.auditing import ADMIN
-from tests.spark_cluster.cluster import EXECUTOR_MEMORY, SHORT_LIVED, Cluster
-from tests.spark_cluster.running import BUCKET, ROOT, differing
+from tests.spark_cluster.cluster import EXECUTOR_MEMORY, SHORT_LIVED, Cluster, Work
+from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, differing
 
 AIRFLOW = ROOT / ".venv-airflow" / "bin" / "python"
 PREFIX = "airflow"
-_TIMEOUT_SECONDS = 1800
+MOST = Work(jobs=40, tasks=90)
+"""What a job may ask of Spark for these few ledgers: the report asks for 30 jobs, analyze_subscriptions for 65 tasks.
+Of 200 partitions of a shuffle and 50 of a table's log, which are the defaults, the chunks alone made 1,800 tasks."""
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def home(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home of our own, whose pipelines name the cluster of the local audit and ask for small executors."""
-    made = tmp_path / "house"
+    made = tmp_path_factory.mktemp("airflow") / "house"
     for name in ("jobs", "conf"):
         shutil.copytree(ROOT / name, made / name)
     text = (ROOT / "pipelines.yaml").read_text().replace("  cluster: default ", "  cluster: eu-1 ", 1)
     memory = {"spark.executor.memory": EXECUTOR_MEMORY, "spark.driver.memory": EXECUTOR_MEMORY}
     options = {f"spark.{who}.extraJavaOptions": SHORT_LIVED for who in ("driver", "executor")}
-    settings = f"    spark: {json.dumps(memory | options)}\n"
+    recorded = dict(setting.split("=", 1) for setting in cluster.recorded)
+    settings = f"    spark: {json.dumps(memory | options | recorded)}\n"
     (made / "pipelines.yaml").write_text(text.replace('    schedule: "0 3 * * *"\n', settings, 1))
     return made
 
@@ -57,19 +63,36 @@ def airflow(home: Path, cluster: Cluster, source: str, *argv: str) -> subprocess
     }  # fmt: skip
     return subprocess.run(
         [str(AIRFLOW), "-m", "airflow", *argv],
-        env=environment, cwd=home, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False,
+        env=environment, cwd=home, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
     )  # fmt: skip
 
 
-def test_all_jobs_of_the_dag(home: Path, cluster: Cluster, source_bucket: str, local_audit: Path) -> None:
+@pytest.fixture(scope="module")
+def said(home: Path, cluster: Cluster, source_bucket: str) -> str:
+    """What Airflow says of a run of the audit's DAG."""
     made = airflow(home, cluster, source_bucket, "db", "migrate")
     assert made.returncode == 0, made.stderr[-2000:]
     done = airflow(home, cluster, source_bucket, "dags", "test", "pulsar_backlog_audit")
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-4000:]
-    assert differing(cluster.bucket, PREFIX, local_audit) == {}
-    assert "report.html" in cluster.bucket.keys(PREFIX)
-    for entry in load_pipelines().get("audit").jobs:
-        assert f"pulsar-backlog-audit-{entry.job}" in said
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    return done.stdout + done.stderr
+
+
+def test_the_tables_are_those_of_one_machine(said: str, bucket: Bucket, local_audit: Path) -> None:
+    assert differing(bucket, PREFIX, local_audit) == {}
+
+
+def test_the_report_lies_beside_them(said: str, bucket: Bucket, local_audit: Path) -> None:
+    result = json.loads(bucket.body(f"{PREFIX}/result.json"))
+    assert result["counts"] == json.loads((local_audit / "result.json").read_text())["counts"]
+    assert {"report.html", "repairs.html", "data_docs/index.html"} <= bucket.keys(PREFIX)
+
+
+def test_the_log_says_where_the_report_is_and_no_secret(said: str, bucket: Bucket) -> None:
     assert f"lie in s3a://{BUCKET}/{PREFIX}" in said
-    assert cluster.bucket.store.environment["AWS_SECRET_ACCESS_KEY"] + " " not in said
+    assert bucket.store.environment["AWS_SECRET_ACCESS_KEY"] + " " not in said
+
+
+def test_the_work_is_bounded(said: str, cluster: Cluster) -> None:
+    jobs = [entry.job for entry in load_pipelines().get("audit").jobs]
+    assert all(f"pulsar-backlog-audit-{job}" in said for job in jobs)
+    assert {job: work for job in jobs if not (work := cluster.work(job)).within(MOST)} == {}
