@@ -16,7 +16,7 @@ from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options
 from pulsar_backlog.progress import Progress
 from pulsar_backlog.steps.scan_group import store_entries
-from pulsar_backlog.storage.delta import make_table, read_table, replace_slice
+from pulsar_backlog.storage.delta import make_table, read_table
 from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.runs import JobContext, now
 from pulsar_backlog.tables.entries import TABLE
@@ -78,8 +78,9 @@ def write_ours(spark: SparkSession, backlog: Backlog, out: str) -> None:
 
 
 def write_by_spark(spark: SparkSession, backlog: Backlog, out: str) -> None:
-    """Scan into `entries` with Spark's Delta writer, as on a cluster."""
-    replace_slice(scan(spark, backlog), out, TABLE, f.col("cluster") == CLUSTER)
+    """Scan into `entries` with Spark's Delta writer, as where tasks cannot write files."""
+    rows = scan(spark, backlog).select(*TABLE.column_names())
+    rows.writeTo(f"delta.`{table_path(out, TABLE)}`").append()
 
 
 def write_plain(spark: SparkSession, backlog: Backlog, out: str) -> None:

@@ -4,6 +4,7 @@ Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `r
 payloads of compressed messages that can be rebuilt, to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
 made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
+Where nothing names the topic of a ledger, `entries` are read too, for what they tell of it (S35).
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
 runs are one. Payload bytes are never shuffled.
 """
@@ -30,12 +31,13 @@ from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
 from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.log.chains import findings_of_chains
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.storage.delta import replace_slice
-from pulsar_backlog.storage.findings import replace_findings
+from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -76,7 +78,10 @@ def assemble(context: JobContext) -> JobResult:
     in_context = codes_in_context(publications, producers, noted, _known(edges, state))
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
     in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
-    replace_findings(context, findings_of_chunks(publications, in_context, origin).unionByName(in_order))
+    told = findings_frame(context, findings_of_chains(ledgers, facts, context.table("entries")))
+    replace_findings(
+        context, findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
+    )
     rows = {name: context.written(name) for name in ("chunked_messages", "chunks")} | {"topic_stats": len(edges)}
     return JobResult(digest, rows=rows)
 

@@ -18,6 +18,12 @@ DATA = Path(__file__).parent / "data"
 OBJECTS = DATA / "backlog" / "objects"
 ADMIN = DATA / "backlog" / "admin"
 EXPECTED = DATA / "backlog" / "expected"
+SESSION = {
+    "spark.sql.shuffle.partitions": "2",
+    # Most of what a short run takes is the JVM compiling; one tier of compilers is a third less of it.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+"""What a session of tests is started with."""
 
 
 @dataclass(frozen=True)

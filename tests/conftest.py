@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.auditing import ADMIN, OBJECTS, Audited, run_audit
+from tests.auditing import SESSION, Audited
+from tests.kept_audit import bundled_audit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,7 +34,7 @@ def spark() -> Iterator[SparkSession]:
     """The session that all jobs of this run find; a run that asks for none starts no JVM."""
     from pulsar_backlog.storage.session import choose, start_session
 
-    choose({"spark.sql.shuffle.partitions": "2"})
+    choose(SESSION)
     root = Path(__file__).parents[1]
     with pytest.MonkeyPatch.context() as patch:
         # The JVM hands it on to Spark's workers, which do not see what pytest put on this process's path.
@@ -46,17 +45,13 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def bundled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Audited:
-    """The audit of the bundled backlog with its admin JSON: run once, read by many, changed by none."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # that of all processes
-    told = folder / "bundled.pickle"
-    with (folder / "bundled.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not told.exists():
-            out = folder / "bundled"
-            out.mkdir()
-            told.write_bytes(pickle.dumps(run_audit(OBJECTS, out, admin=ADMIN, cluster="demo")))
-        audited: Audited = pickle.loads(told.read_bytes())
-    return audited
+def bundled(spark: SparkSession) -> Audited:
+    """The audit of the bundled backlog with its admin JSON: read by many, changed by none."""
+    return bundled_audit()
+
+
+@pytest.hookimpl(optionalhook=True)  # Airflow's environment has no xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    from tests.scheduling import SparkApart
+
+    return SparkApart(config, log) if config.getvalue("dist") == "loadfile" else None

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog import known_secrets
+from pulsar_backlog import foreign_text, known_secrets
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.known_secrets import (
@@ -51,6 +51,33 @@ def test_it_is_taken_out_as_texts_quote_it(secret: str, form: object) -> None:
     assert quoted not in visible(text)
     assert secret not in visible(text)
     assert secret not in str(SourceError("s3://b", "failed", text))
+
+
+@pytest.mark.parametrize("place", [0, 5, 140, 149, 290, 2390, 2400, 50_000])
+@pytest.mark.parametrize("from_the_end", [False, True])
+def test_a_long_text_shows_none_at_either_end(place: int, from_the_end: bool) -> None:
+    remember_secret(JWT)
+    parts = ["a" * place, JWT, "b" * (100_000 - place)]
+    shown = visible("".join(parts[::-1] if from_the_end else parts))
+    assert not any(JWT[i : i + 16] in shown for i in range(len(JWT) - 15))
+    assert ("***" in shown) == (place < 149)
+    assert len(shown) < 400
+
+
+def test_of_a_text_of_megabytes_only_the_ends_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk uuid may be as long as a message, and a report shows it in many places."""
+    seen = []
+    monkeypatch.setattr(foreign_text, "without_secrets", lambda text: seen.append(len(text)) or text)
+    assert visible("a" * 5_000_000, 100) == f"{'a' * 50} [... 4,999,900 characters ...] {'a' * 50}"
+    assert seen == [800, 800]
+
+
+def test_a_text_of_nothing_else_says_how_much_it_hides() -> None:
+    remember_secret(JWT)
+    shown = visible(JWT * 200)
+    assert shown.startswith("***")
+    assert "characters ...]" in shown
+    assert not any(JWT[i : i + 16] in shown for i in range(len(JWT) - 15))
 
 
 def test_a_document_stays_a_document() -> None:

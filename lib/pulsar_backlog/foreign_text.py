@@ -18,6 +18,9 @@ MAX_TEXT = 300
 MAX_SENTENCE = 2000
 """Characters of a sentence that quotes some, such as an error's, that are shown."""
 
+_LOOKED_AT = 8
+"""How many times what is shown is looked at for secrets, at each end of a longer text: what they leave is shorter."""
+
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _PLAIN = re.compile(r"[ -~]*\Z")
@@ -45,15 +48,21 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
     At most about `limit` characters come out: longer texts lose their middle, and say so. Escape for
     HTML separately.
     """
-    text = without_secrets(text)
-    if len(text) <= limit and _PLAIN.match(text):
-        return text
-    pieces = [_escape(c) if _is_unseen(c) else c for c in text[: 2 * limit]]
-    if len(text) <= 2 * limit and sum(map(len, pieces)) <= limit:
+    between = len(text) - 2 * _LOOKED_AT * limit
+    if between > 0:  # is never shown: secrets are not looked for in megabytes
+        start, end = (without_secrets(part) for part in (text[: _LOOKED_AT * limit], text[-_LOOKED_AT * limit :]))
+        length = len(start) + between + len(end)
+    else:
+        start = end = without_secrets(text)
+        length = len(start)
+        if length <= limit and _PLAIN.match(start):
+            return start
+    pieces = [_escape(c) if _is_unseen(c) else c for c in start[: 2 * limit]]
+    if between <= 0 and length <= 2 * limit and sum(map(len, pieces)) <= limit:
         return "".join(pieces)
     head = _fitting(pieces, limit // 2)
-    tail = _fitting([_escape(c) if _is_unseen(c) else c for c in reversed(text[-limit:])], limit // 2)
-    hidden = len(text) - len(head) - len(tail)
+    tail = _fitting([_escape(c) if _is_unseen(c) else c for c in reversed(end[-limit:])], limit // 2)
+    hidden = length - len(head) - len(tail)
     return f"{''.join(head)} [... {hidden:,} characters ...] {''.join(reversed(tail))}"
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks.fold import fold_family
@@ -27,6 +27,7 @@ from pulsar_backlog.repair.planning.plan import plan_repair
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.wire.columns import decode_entries
+from tests.examples import examples
 from tests.wire.encode import entry, number, pair, run
 
 GRACE_MS = 1000
@@ -336,7 +337,7 @@ def near(log: Log, key: Key) -> bool:
     return first - 1 <= ledgers.index(log.damaged.position[0]) <= last + 1 or by_time
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(logs(), st.sampled_from(["Exclusive", "Shared"]))
 def test_nothing_that_lacks_a_chunk_near_damage_is_lost_for_certain(log: Log, type_: str) -> None:
     seen = is_damaged(log)
@@ -359,7 +360,7 @@ def test_nothing_that_lacks_a_chunk_near_damage_is_lost_for_certain(log: Log, ty
                 assert stall.action not in ("acknowledge", "skip"), stall
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(logs())
 def test_the_reason_of_what_the_flip_broke_names_the_entry(log: Log) -> None:
     if not is_damaged(log) or log.damaged.key not in missing(log) or log.damaged.chunk is None:
@@ -373,7 +374,7 @@ def test_the_reason_of_what_the_flip_broke_names_the_entry(log: Log) -> None:
             event(f"named: {found.reason.split(place)[-1][:60]}")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(logs(), st.sampled_from(["likely", "cannot_tell"]))
 def test_the_flipped_entry_is_not_acknowledged_even_where_the_user_takes_the_risk(
     log: Log, accept: plans.Unsure
@@ -382,7 +383,7 @@ def test_the_flipped_entry_is_not_acknowledged_even_where_the_user_takes_the_ris
         assert log.damaged.position not in told_of(log.flipped, accept=accept).acknowledged
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(logs())
 def test_what_only_the_flip_makes_is_never_lost_for_certain(log: Log) -> None:
     """A uuid, or a publish time, that no entry but the damaged one names."""
@@ -393,7 +394,7 @@ def test_what_only_the_flip_makes_is_never_lost_for_certain(log: Log) -> None:
             event("an invented message")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(logs())
 def test_without_damage_what_is_lost_is_certain(log: Log) -> None:
     """The near miss: the same logs are judged as surely as ever, and what is lost is acknowledged."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks.fold import fold_family
@@ -22,6 +22,7 @@ from pulsar_backlog.frames.log.edges import _edge, _unlisted_seams
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from tests.chunks.build import row
+from tests.examples import examples
 
 GRACE_MS = 1000
 SOON_MS, LATE_MS = 10, 5000
@@ -190,7 +191,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Stored], Seen | None, SubscriptionView,
     return log, draw(views_of(log)), view, draw(st.lists(st.booleans(), min_size=24, max_size=24))
 
 
-@settings(max_examples=2000)
+@examples(2000)
 @given(cases())
 def test_what_is_acknowledged_away_is_no_message_in_the_whole_log(
     case: tuple[list[Stored], Seen | None, SubscriptionView, list[bool]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.cursors.decode import decode_cursor_info, decode_ledger_list, decode_position_info
@@ -14,6 +14,7 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 from tests.cursors.encode import encode_cursor_info, encode_position_info
 from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of
+from tests.examples import examples
 
 REAL = [pytest.param(data, id=f"{path.parent.name}-{path.stem[-3:]}-{id_}")
         for path in CURSOR_LEDGERS for id_, data in entries_of(path).items()]  # fmt: skip
@@ -95,7 +96,7 @@ def test_fields_in_any_order_read_the_same(state: AckState, random: object) -> N
 @given(
     st.binary(max_size=60) | states().flatmap(lambda s: st.integers(0, 200).map(lambda n: encode_position_info(s)[:n]))
 )
-@settings(max_examples=300)
+@examples(300)
 def test_any_bytes_are_read_as_protobuf_reads_them_or_refused(data: bytes) -> None:
     try:
         state = decode_position_info(data)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.ledgers.inventory import take_inventory
-from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.repair.applying.sealed_entries import Ledgers, read_stored
 from pulsar_backlog.repair.values import AsStored, StoredEntry
 from tests.auditing import DATA, rows_of, run_job_of, run_one, run_scan
+from tests.ledgers.admin_files import save_admin
 from tests.ledgers.bookies.encoding import entry_log, put_log, record
 from tests.ledgers.sources import see
 
@@ -49,6 +47,13 @@ def test_two_bookies(spark: SparkSession, tmp_path: Path) -> None:
     assert len(rows_of(out, "entries", "ledger_id")) == 120
     assert again.exit_code != 2
     assert run_one("assemble_chunks", source, out).exit_code in (0, 1, 3)
+    # Nothing names their topic; the entries tell that it is one, and no table goes by that.
+    (told,) = (row for row in rows_of(out, "findings") if row["code"] == "S35")
+    assert (told["message"], told["sureness"]) == ("Ledgers 5, 9 are likely of one topic.", "likely")
+    assert told["evidence"] == [
+        "5 to 9: the index goes on at 60", "5 to 9: producer jsubs goes on at sequence id 60",
+    ]  # fmt: skip
+    assert {row["topic"] for row in rows_of(out, "entries", "topic", "ledger_id", "entry_id")} == {None}
     exported = run_job_of("export", "export_messages", source, out)
     assert exported.exit_code in (0, 1), exported.stderr
     messages = rows_of(out, "messages", "ledger_id", "verified", "positions")
@@ -71,13 +76,7 @@ def striped(objects: Path, bookies: Path, admin: Path) -> None:
                 records[entry_id % 2].append(record(ledger_id, *entries[entry_id]))
     for number, own in enumerate(records):
         put_log(bookies / f"bookie-{number}", entry_log(own))
-    admin.mkdir()
-    for copy in take_inventory(open_source(str(objects))).copies:
-        ledger = {"ledgerId": copy.ledger_id, "entries": copy.expected_entries, "size": copy.expected_bytes}
-        tenant, namespace, topic = (copy.topic or "").removeprefix("persistent://").split("/")
-        name = f"{tenant}__{namespace}__{topic}.internalStats.json"
-        last = f"{copy.ledger_id}:{(copy.expected_entries or 0) - 1}"
-        (admin / name).write_text(json.dumps({"ledgers": [ledger], "lastConfirmedEntry": last, "state": "Terminated"}))
+    save_admin(objects, admin)
 
 
 def without_places(rows: list[dict[str, Any]], column: str) -> list[dict[str, Any]]:

@@ -111,9 +111,9 @@ def test_healthy_topics_are_delivered_once_by_everyone(
 def test_again_and_with_other_models(bundled: Audited, tmp_path: Path) -> None:
     """An unchanged audit is seen; other models replace the rows of the ones before."""
     given = {"admin": ADMIN, "cluster": "demo"}
-    assert run_one("model_consumers", OBJECTS, bundled.out, **given).exit_code == 99
     out = tmp_path / "copy"
     shutil.copytree(bundled.out, out)
+    assert run_one("model_consumers", OBJECTS, out, **given).exit_code == 99
     changed = run_one("model_consumers", OBJECTS, out, **given, model=("J-OLD", "sql", "java:shared,live"))
     assert changed.exit_code == 1
     again = Audited(0, "", "", out, str(OBJECTS))

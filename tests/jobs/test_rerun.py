@@ -107,12 +107,25 @@ def test_a_later_ledger_completes_a_message_of_an_earlier_run(out: Path, tmp_pat
     assert joined == b"a" * 10 + b"b" * 10 + b"c" * 10
 
 
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of three ledgers."""
+    return copy_ledgers(tmp_path_factory.mktemp("three") / "objects", [5, 22, 24])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(spark: SparkSession, three: Path, tmp_path_factory: pytest.TempPathFactory) -> Audited:
+    """What a scan of them gives that nothing stops, in groups of one ledger."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_group, "GROUP_LEDGERS", 1)
+        return run_scan(three, tmp_path_factory.mktemp("undisturbed") / "out")
+
+
 @pytest.mark.parametrize("step", ["store_entries", "ledger_row", "rejects_frame", "scan_rows"])
 def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
-    step: str, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    step: str, out: Path, three: Path, undisturbed: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scan_group, "GROUP_LEDGERS", 1)
-    source = copy_ledgers(tmp_path / "objects", [5, 22, 24])
     real, calls = getattr(scan_group, step), []
 
     def dies(*arguments: Any) -> Any:
@@ -123,14 +136,13 @@ def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
 
     with monkeypatch.context() as patch:
         patch.setattr(scan_group, step, dies)
-        died = run_scan(source, out)
+        died = run_scan(three, out)
     assert died.exit_code == 3
     assert "the machine went away" in died.stderr
     assert [row["ledger_id"] for row in died.rows("scans")] == [5]
-    continued = run_one("scan_entries", source, out)
+    continued = run_one("scan_entries", three, out)
     assert continued.exit_code == 0
     (scan_run,) = [row for row in continued.rows("runs") if row["job"] == "scan_entries"]
     assert dict(scan_run["rows"])["scans"] == 2  # the first group stays as it is
-    undisturbed = run_scan(source, tmp_path / "undisturbed")
     for name in SCANNED:
         assert continued.rows(name) == undisturbed.rows(name)

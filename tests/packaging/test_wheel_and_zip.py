@@ -88,6 +88,7 @@ def test_executors_import_from_the_zip(wheel: Path, tmp_path: Path) -> None:
         submit,
         *("--master", "local[1]", "--py-files", archive),
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1"),
+        *("--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1"),
         script,
         cwd=tmp_path,
         PYSPARK_PYTHON=sys.executable,

@@ -86,13 +86,15 @@ def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:
     )
 
 
-def at_size(topics: int = 2_000, subscriptions: int = 5) -> tuple[ReportModel, list[tuple[TopicSection, ...]]]:
-    """An audit of a whole cluster: the model with its first 500 topics, and the others in batches."""
+def at_size(
+    topics: int = 2_000, subscriptions: int = 5, batch_topics: int = 500
+) -> tuple[ReportModel, list[tuple[TopicSection, ...]]]:
+    """An audit of a whole cluster: the model with its first batch of topics, and the others in batches."""
     batches: list[tuple[TopicSection, ...]] = []
     listed: list[ListedSubscription] = []
-    for first in range(0, topics, 500):
+    for first in range(0, topics, batch_topics):
         batch = []
-        for at in range(first, min(first + 500, topics)):
+        for at in range(first, min(first + batch_topics, topics)):
             topic = f"persistent://tenant-{at % 7}/namespace-{at % 31}/orders-of-a-shop-{at:05d}-partition-{at % 8}"
             acks = many_holes(at)
             names = [f"reader-{at:05d}-{n}" for n in range(subscriptions)]

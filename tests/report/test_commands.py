@@ -82,7 +82,7 @@ def test_commands_of_findings_name_the_cluster_only_where_it_is_needed() -> None
     words = [shlex.split(fill(CATALOGUE[code].command, BUCKET, None)) for code in sorted(CATALOGUE)]
     for command in words:
         assert ("--cluster" in command) == (command[1] in ("export", "audit")), command
-        assert ("--endpoint" in command) == (command[1] in ("export", "audit", "explain")), command
+        assert ("--endpoint" in command) == (command[1] in ("export", "audit", "explain", "rebuild-topic")), command
 
 
 def test_only_what_writes_is_said_to_change_anything() -> None:

@@ -107,7 +107,7 @@ def test_pages_of_the_folder_are_as_accessible_as_the_front_page(kind: str) -> N
 
 
 def test_one_batch_is_held_at_a_time() -> None:
-    model, further = at_size(1_500, 2)
+    model, further = at_size(450, 2, batch_topics=150)
     given = []
 
     def one_by_one() -> Iterator[tuple[TopicSection, ...]]:

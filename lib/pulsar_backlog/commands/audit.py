@@ -34,6 +34,8 @@ _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 """Exit codes of a job after which no other job runs."""
 _LISTS = "inventory_ledgers"
 """The job that lists the source."""
+_CHECKS = "check_quality"
+"""The job that needs Great Expectations."""
 
 if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
@@ -131,6 +133,7 @@ def _look_first(lines: Mapping[str, list[str]]) -> None:
 def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
+    from pulsar_backlog.quality.engine import import_meanwhile
 
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
@@ -142,6 +145,8 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         if code in _STOPPED:
             return int(code)
         codes.append(code)
+        if job != _LISTS and code != EXIT_UNCHANGED and _CHECKS in lines:  # the scan has work for every core
+            import_meanwhile()
     return _worst(codes, given)
 
 

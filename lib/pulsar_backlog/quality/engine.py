@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from functools import cache
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 
@@ -14,6 +16,12 @@ def gx(module: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own use of deprecated modules; nothing that a user could mend
         return import_module(module)
+
+
+@cache
+def import_meanwhile() -> None:
+    """Begin to import it beside what this program waits for, once; `gx` waits for the end of it."""
+    Thread(target=gx, args=("great_expectations.expectations",), name="great-expectations").start()
 
 
 def row_wise_expectations() -> dict[str, Any]:

@@ -97,7 +97,7 @@ def gathered(frame: DataFrame) -> pa.Table | None:
     if has_bytes or not holds_results(frame.sparkSession):
         return None
     # Arrow takes a struct that is null for one whose values are null, which they must not be where they never are.
-    loose = [f.col(field.name).cast(_loose(field.dataType)).alias(field.name) for field in frame.schema.fields]
+    loose = [_loosened(field) for field in frame.schema.fields]
     rows = frame.select(*loose).limit(MAX_ROWS + 1).toArrow()
     return rows if rows.num_rows <= MAX_ROWS else None
 
@@ -175,6 +175,11 @@ def _replace_held(spark: SparkSession, new: pa.Table, out: str, table: Table, pa
     if now is not None and now.version == log.version + 1:  # else another writer has been here meanwhile
         hold(now.path, now.identity, rows)
     return True
+
+
+def _loosened(field: StructField) -> Column:
+    column, kind = f.col(field.name), _loose(field.dataType)
+    return column if kind == field.dataType else column.cast(kind).alias(field.name)
 
 
 def _loose(kind: Kind) -> Kind:
