@@ -75,7 +75,7 @@ class Served:
 def served(folder: Path, entries: int) -> Iterator[Served]:
     """A broker with a topic of entries of 1 KB."""
     settings = {"maxMessageSize": str(5 * 1024 * 1024), "brokerEntryMetadataInterceptors": ""}
-    with running_broker(folder, settings) as broker:
+    with running_broker(folder, settings, jvm=()) as broker:  # with all compilers, as brokers run
         with _client(broker) as client:
             _publish(client, entries)
         admin = folder / "admin"

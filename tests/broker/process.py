@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,8 @@ from tests.broker.distribution import broker_home
 from tests.broker.identity import Identity, make_identity
 
 HEAP = "1g"
+BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""For a broker that lives for a minute, on a machine that has other work."""
 START_SECONDS = 120
 STOP_SECONDS = 30
 
@@ -98,11 +100,11 @@ class Broker:
 @contextmanager
 def running_broker(
     folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None,
-    again: Broker | None = None,
+    again: Broker | None = None, jvm: Sequence[str] = BRIEF,
 ) -> Iterator[Broker]:  # fmt: skip
     """Start a broker with its data in `folder`, wait until it takes topics, and end it.
 
-    With `again` it is that one once more: the same data, ports and keys.
+    With `again` it is that one once more: the same data, ports and keys. `jvm` has options for its Java.
     """
     ports = again.ports if again else _free_ports(6)
     identity = again.identity if again else make_identity(folder / "identity")
@@ -113,7 +115,7 @@ def running_broker(
     log = folder / "broker.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            _command(conf, known, folder, ports),
+            _command(conf, known, folder, ports, jvm),
             cwd=folder,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -133,14 +135,13 @@ def running_broker(
         _end(process)
 
 
-def _command(conf: Path, known: Path, folder: Path, ports: list[int]) -> list[str]:
+def _command(conf: Path, known: Path, folder: Path, ports: list[int], jvm: Sequence[str]) -> list[str]:
     home = broker_home()
     return [
         "java",
         f"-Xmx{HEAP}",
         "-XX:MaxDirectMemorySize=512m",
-        "-XX:+UseSerialGC",  # one thread: the machine has other work
-        "-XX:TieredStopAtLevel=1",  # it lives for a minute
+        *jvm,
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Dio.netty.leakDetectionLevel=disabled",
         f"-Djdk.net.hosts.file={known}",  # no name but ours resolves: it cannot reach another machine
