@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -247,8 +247,8 @@ def measure_answers(size: Size, card: Scorecard) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def measure(size: Size, card: Scorecard) -> None:
-    """Everything. Memory comes first, while the workers have run nothing but our scan."""
+def measure_scans(size: Size, card: Scorecard) -> None:
+    """What one session does. Memory comes first, while the workers have run nothing but our scan."""
     spark = start_session("bench")
     with generated("wide blocks", size.wide) as wide:
         measure_memory(spark, wide, "one block of the whole ledger", card)
@@ -266,26 +266,48 @@ def measure(size: Size, card: Scorecard) -> None:
         measure_copy(spark, backlog, size.repetitions, card)
     with generated("chunk rows", size.fold) as backlog:
         measure_fold(spark, backlog, size.repetitions, card)
+    spark.stop()
+
+
+def measure_kinds(size: Size, card: Scorecard) -> None:
+    """MapFiles and entry logs."""
     with generated("MapFiles", size.map_files) as backlog:
         measure_map_files(backlog, arrow_schema(TABLE), size.repetitions, card)
     with generated("entry logs", size.entry_logs) as backlog:
         measure_entry_logs(backlog, arrow_schema(TABLE), size.repetitions, card)
-    spark.stop()
+
+
+def measure_audits(size: Size, card: Scorecard) -> None:
+    """Whole audits, twice and side by side with what they are compared with."""
     with generated("audit", size.audit) as backlog:
         measure_audit(backlog, size.repetitions, card)
     measure_whole_audit(size.repetitions, card)
-    measure_buckets(size.bucket_bytes, size.repetitions, card)
-    measure_cluster(size is QUICK, card)
-    measure_inventory(size.inventory_ledgers, card)
-    measure_answers(size, card)
+
+
+def measure_many_entries(size: Size, card: Scorecard) -> None:
+    """How an audit's costs grow."""
     measure_growth(size.growth, card)
     measure_many(size.growth, card)
+
+
+PARTS: dict[str, Callable[[Size, Scorecard], None]] = {
+    "scans": measure_scans,
+    "kinds": measure_kinds,
+    "audits": measure_audits,
+    "buckets": lambda size, card: measure_buckets(size.bucket_bytes, size.repetitions, card),
+    "cluster": lambda size, card: measure_cluster(size is QUICK, card),
+    "inventory": lambda size, card: measure_inventory(size.inventory_ledgers, card),
+    "answers": measure_answers,
+    "growth": measure_many_entries,
+}
+"""What can be measured alone, in the order in which all of it is."""
 
 
 def arg_parser() -> argparse.ArgumentParser:
     """Options."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller backlogs, two repetitions: a smoke test")
+    parser.add_argument("--only", choices=PARTS, action="append", help="this part alone; may be repeated")
     parser.add_argument("--check", action="store_true", help="exit 1 when a goal that holds anywhere is missed")
     parser.add_argument("--json", type=Path, default=RESULT, help="where the figures go (build/bench.json)")
     return parser
@@ -300,7 +322,8 @@ def main(argv: list[str]) -> int:
     for name, value in machine().items():
         card.tell(name, value, str(value))
     card.details["sizes"] = asdict(size)
-    measure(size, card)
+    for name in options.only or PARTS:
+        PARTS[name](size, card)
     card.write(options.json)
     print(f"\n{card.table()}\n\nAlso in {options.json}.")
     return 1 if options.check and any(goal.portable and not goal.met for goal in card.goals) else 0
