@@ -78,7 +78,7 @@ def assemble(context: JobContext) -> JobResult:
     in_context = codes_in_context(publications, producers, noted, _known(edges, state))
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
     in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
-    told = findings_frame(context, findings_of_chains(ledgers, facts, context.table("entries")))
+    told = findings_frame(context, findings_of_chains(ledgers, facts, lambda: context.table("entries")))
     replace_findings(
         context, findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
     )

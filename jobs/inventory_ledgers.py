@@ -27,9 +27,13 @@ from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_upl
 from pulsar_backlog.storage.delta import replace_rows
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.session import expect_brief_work
+from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import TABLES
 
 JOB = "inventory_ledgers"
+BRIEF_WORK_BYTES = 32 * 1024 * 1024
+"""Bytes of source and of the table `entries` up to which an audit ends before a JVM's second compiler pays."""
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -61,6 +65,9 @@ def take(context: JobContext) -> JobResult:
         digest = fingerprint(context.options, inputs)
         if is_unchanged(context, digest):
             return JobResult(digest, changed=False)
+        entries = own_log(context.out, TABLES["entries"])
+        if entries is not None and entries.size_bytes + listing.stored_bytes <= BRIEF_WORK_BYTES:
+            expect_brief_work()
         listed = Listed(source, listing, Path(spill), uploads, unlisted)
         rows = take_many(context, listed) if listing.spilled else take_few(context, listed)
     return JobResult(digest, rows=rows)

@@ -14,6 +14,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from pyspark.sql import DataFrame
+
 from pulsar_backlog.arguments import budget_of, job_parser
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.scanning.findings import (
@@ -28,6 +30,7 @@ from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_group import scan_group, scan_groups
 from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.meanwhile import asked_meanwhile
 from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "scan_entries"
@@ -45,11 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def scan(context: JobContext) -> JobResult:
     """Scan what the books do not have yet, group by group, then say what the entries show."""
-    source = context.source()
     digest = fingerprint(context.options, {"ledgers": context.version("ledgers")})
     made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
+    source = context.source()
     unread, changed = pending_copies(context)
     budget = budget_of(context.options)
     topics = {} if budget.is_everything else bytes_of_topics(context)
@@ -60,7 +63,8 @@ def scan(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
-    with progress("scan", sum(copy.scan_bytes for copy in pending)) as show:
+    shown = progress("scan", sum(copy.scan_bytes for copy in pending))
+    with asked_meanwhile(context.spark, lambda: _found(context)), shown as show:
         for group in scan_groups(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
@@ -70,11 +74,15 @@ def scan(context: JobContext) -> JobResult:
         *findings_of_end(context.options),
     ]
     findings = findings_frame(context, told)
+    replace_findings(context, findings.unionByName(_found(context)))
+    return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
+
+
+def _found(context: JobContext) -> DataFrame:
+    """What books and facts of all scans say, whenever they were made."""
     scans, rejects, facts = (context.table(name) for name in ("scans", "rejects", "ledger_facts"))
     origin = Origin(context.cluster, JOB)
-    found = findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))
-    replace_findings(context, findings.unionByName(found))
-    return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
+    return findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))
 
 
 if __name__ == "__main__":

@@ -68,6 +68,7 @@ class Listing:
         digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
             is part of it, so that mending a permission is a change.
         spilled: objects of attempts that were written to files, because they are too many to be held.
+        stored_bytes: of all objects together.
     """
 
     pairs: list[Pair] = field(default_factory=list)
@@ -77,6 +78,7 @@ class Listing:
     unreadable: list[SourceError] = field(default_factory=list)
     digest: str = ""
     spilled: int = 0
+    stored_bytes: int = 0
 
     @property
     def has_attempts(self) -> bool:
@@ -99,6 +101,7 @@ def take_listing(source: Source, spill: Path | None = None) -> Listing:
     total = 0
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
+        listing.stored_bytes += stored.size
         folder, _, name = stored.path.rpartition("/")
         if live := live_ledger(stored.path):
             found.add((live[1], f"live-{stored.etag}", folder, "live"), "data", stored)

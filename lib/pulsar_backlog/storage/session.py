@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -51,9 +52,8 @@ LOCAL_SETTINGS: dict[str, str] = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
-    # A batch job wants throughput, not short pauses. Arrow checks every access of every value otherwise; the batches
-    # are made by our own workers. A small audit ends before what the second compiler makes pays: it gets only what is
-    # called ten times as often as it would ask for (a quarter less of the JVM's core seconds in the bundled audit).
+    # A batch job wants throughput, not short pauses. Arrow checks every access otherwise; batches are made by our own
+    # workers. The second compiler gets only what is called forty times as often as it would ask for.
     "spark.driver.extraJavaOptions": (
         "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=200000 -XX:Tier4MinInvocationThreshold=24000 "
         "-XX:Tier4CompileThreshold=600000 -XX:Tier4BackEdgeThreshold=1600000 "
@@ -113,6 +113,11 @@ def choose(settings: Mapping[str, str]) -> None:
     _chosen.update(settings)
 
 
+def expect_brief_work() -> None:
+    """Let the JVM of the next new session have one compiler (docs/decisions/0045); who chose options keeps them."""
+    _chosen.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
+
+
 def start_session(app: str, out: str | None = None, others: Sequence[str | None] = ()) -> SparkSession:
     """The running session, or a new one with Delta.
 
@@ -147,8 +152,7 @@ def prepare_for_many(session: SparkSession, partitions: int) -> None:
     """Set what fits work that is not small though `entries` are few, until a job starts the session again."""
     session.conf.set(_HOLDS, "false")
     _set(session, HELD_WORK_SETTINGS | SMALL_WORK_SETTINGS, False)
-    given = {key for key, _ in session.sparkContext.getConf().getAll()}
-    if PARTITIONS not in given:
+    if PARTITIONS not in _given(session.sparkContext):
         session.conf.set(PARTITIONS, str(partitions))
 
 
@@ -179,9 +183,15 @@ def partitions_for(entries_bytes: int) -> int:
     return max(int(WORK_SETTINGS[PARTITIONS]), -(-entries_bytes // PARTITION_BYTES))
 
 
+@lru_cache(maxsize=1)
+def _given(context: SparkContext) -> frozenset[str]:
+    """Names of the settings that the session began with; each is a call to Java, and each job asks."""
+    return frozenset(key for key, _ in context.getConf().getAll())
+
+
 def _suit(session: SparkSession, entries_bytes: int) -> None:
     """Set what fits the work and nobody chose."""
-    given = {key for key, _ in session.sparkContext.getConf().getAll()}
+    given = _given(session.sparkContext)
     for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(entries_bytes))}).items():
         if key not in given:
             session.conf.set(key, value)
