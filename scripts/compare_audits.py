@@ -16,12 +16,17 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 NOT_COMPARED = {"runs"}
+OF_THE_RUN = ("made", "inputs")
+"""Columns of `repair_plans` that say when the plan was made and of which versions of tables: one more after a kill."""
 SHOWN = 5
 
 
 def rows_of(table: DeltaTable) -> Counter[str]:
-    """The rows of a Delta table as texts, each with how often it occurs."""
+    """The rows of a Delta table as texts, without `OF_THE_RUN`, each with how often it occurs."""
     rows = table.to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
+    for row in rows:
+        for name in OF_THE_RUN:
+            row.pop(name, None)
     return Counter(json.dumps(row, sort_keys=True, default=str) for row in rows)
 
 
