@@ -232,13 +232,15 @@ time.sleep(60)
 """
 
 
-def test_a_ledger_that_is_gone_and_a_range_beyond_the_end(broker: Broker, admin: Admin, topic: str) -> None:
+def test_a_ledger_that_is_gone_and_a_range_beyond_the_end(
+    broker: Broker, admin: Admin, topic: str, tmp_path: Path
+) -> None:
     ledger = publish(broker, topic, [message(n, b"%d" % n) for n in range(3)])[0][0]
     with pytest.raises(SourceError, match="entry 999999:0"):
         list(place_of(broker, timeout_seconds=1).entries(f"{topic}/999999", 0, 2, 100))
     assert not any(isinstance(one, Hidden) for one in place_of(broker).entries(f"{topic}/{ledger}", 0, 2, 100))
     code, said = said_by([
         "audit", broker.service_url, "--admin-url", broker.admin_url, "--token-file", str(broker.token_file),
-        "--topic", "lab/live/there-is-none-*", "--out", "/nonexistent",
+        "--topic", "lab/live/there-is-none-*", "--out", str(tmp_path / "out"),
     ])  # fmt: skip
     assert (code, len(said)) == (2, 1)
