@@ -20,5 +20,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "subscription", "ledger_id", "first_entry_id"),
     slice_columns=("cluster",),
-    statistics=("topic", "subscription", "ledger_id", "first_entry_id"),
+    statistics=("cluster", "topic", "subscription", "ledger_id", "first_entry_id"),
 )

@@ -44,5 +44,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "chunk_uuid", "publish_time_ms"),
     slice_columns=("cluster", "topic"),
-    statistics=("topic", "chunk_uuid", "publish_time", "state"),
+    statistics=("cluster", "topic", "chunk_uuid", "publish_time", "state"),
 )

@@ -20,5 +20,5 @@ TABLE = Table(
     ),
     key=("cluster", "ledger_id", "entry_id"),
     slice_columns=("cluster", "topic"),
-    statistics=("topic", "ledger_id", "entry_id", "chunk_uuid"),
+    statistics=("cluster", "topic", "ledger_id", "entry_id", "chunk_uuid"),
 )

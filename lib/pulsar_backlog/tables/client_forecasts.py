@@ -55,5 +55,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "model"),
     slice_columns=("cluster", "topic"),
-    statistics=("topic", "model", "damage"),
+    statistics=("cluster", "topic", "model", "damage"),
 )

@@ -37,5 +37,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "chunk_uuid", "publish_time_ms", "model"),
     slice_columns=("cluster", "topic"),
-    statistics=("topic", "chunk_uuid", "model", "outcome"),
+    statistics=("cluster", "topic", "chunk_uuid", "model", "outcome"),
 )

@@ -24,5 +24,5 @@ TABLE = Table(
     ),
     key=("cluster", "job", "code", "subject"),
     slice_columns=("cluster", "job"),
-    statistics=("code", "topic"),
+    statistics=("cluster", "code", "topic"),
 )

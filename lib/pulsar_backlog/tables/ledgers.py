@@ -34,5 +34,5 @@ TABLE = Table(
     ),
     key=("cluster", "ledger_id", "copy"),
     slice_columns=("cluster",),
-    statistics=("ledger_id",),
+    statistics=("cluster", "ledger_id"),
 )

@@ -121,5 +121,5 @@ TABLE = Table(
     columns=(*IDENTITY_COLUMNS, *VERDICT_COLUMNS, *PAYLOAD_COLUMNS, *METADATA_COLUMNS),
     key=("cluster", "ledger_id", "entry_id", "batch_index"),
     slice_columns=("cluster", "topic"),
-    statistics=("topic", "ledger_id", "entry_id", "publish_time", "outcome"),
+    statistics=("cluster", "topic", "ledger_id", "entry_id", "publish_time", "outcome"),
 )

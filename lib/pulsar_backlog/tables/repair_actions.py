@@ -42,5 +42,5 @@ TABLE = Table(
     ),
     key=("cluster", "plan_id", "action"),
     slice_columns=("cluster", "plan_id"),
-    statistics=("plan_id", "topic", "subscription", "state"),
+    statistics=("cluster", "plan_id", "topic", "subscription", "state"),
 )

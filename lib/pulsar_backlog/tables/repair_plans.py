@@ -23,5 +23,5 @@ TABLE = Table(
     ),
     key=("cluster", "plan_id"),
     slice_columns=("cluster", "plan_id"),
-    statistics=("plan_id",),
+    statistics=("cluster", "plan_id"),
 )

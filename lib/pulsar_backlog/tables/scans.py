@@ -30,5 +30,5 @@ TABLE = Table(
     ),
     key=("cluster", "ledger_id", "copy"),
     slice_columns=("cluster", "ledger_id"),
-    statistics=("ledger_id",),
+    statistics=("cluster", "ledger_id"),
 )

@@ -41,5 +41,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "subscription", "chunk_uuid", "publish_time_ms"),
     slice_columns=("cluster",),
-    statistics=("topic", "subscription", "chunk_uuid", "action"),
+    statistics=("cluster", "topic", "subscription", "chunk_uuid", "action"),
 )

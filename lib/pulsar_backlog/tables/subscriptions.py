@@ -83,5 +83,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic", "subscription"),
     slice_columns=("cluster",),
-    statistics=("topic", "subscription"),
+    statistics=("cluster", "topic", "subscription"),
 )

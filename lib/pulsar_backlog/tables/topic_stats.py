@@ -53,5 +53,5 @@ TABLE = Table(
     ),
     key=("cluster", "topic"),
     slice_columns=("cluster",),
-    statistics=("topic",),
+    statistics=("cluster", "topic"),
 )
