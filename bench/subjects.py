@@ -16,9 +16,10 @@ from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options
 from pulsar_backlog.progress import Progress
 from pulsar_backlog.steps.scan_group import store_entries
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import make_table, read_table
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.runs import JobContext, now
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.tables.entries import TABLE
 
 CLUSTER = "bench"

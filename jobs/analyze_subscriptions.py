@@ -32,9 +32,9 @@ from pulsar_backlog.frames.subscriptions.findings import findings_of_batches, fi
 from pulsar_backlog.frames.subscriptions.rows import subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
 from pulsar_backlog.steps.saved_state import SavedState, saved_state
-from pulsar_backlog.storage.delta import replace_slice
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "analyze_subscriptions"
@@ -62,23 +62,23 @@ def analyze(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     if admin is None:
         return _without_state(context, digest)
-    out, mine, origin = context.out, context.mine, Origin(context.cluster, JOB)
+    origin = Origin(context.cluster, JOB)
     tables = {name: context.table(name) for name in INPUTS}
     spans, chunks, publications = (tables[name] for name in ("entry_spans", "chunks", "chunked_messages"))
     saved = saved_state(context.options, Path(admin), tables["ledgers"], tables["ledger_facts"])
-    states = saved.states
-    joined = context.keep(join_acks(spans, cut_spans(spans, states), states, context.partitions))
+    joined = context.keep(join_acks(spans, cut_spans(spans, saved.states), saved.states, context.partitions))
     stalls = context.keep(_stalls(context, tables, saved, models))
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
-    replace_slice(rows, out, TABLES["subscriptions"], mine)
-    replace_slice(ranges.select(*TABLES["ack_ranges"].column_names()), out, TABLES["ack_ranges"], mine)
-    replace_slice(stalls, out, TABLES["stalls"], mine)
+    counts = {
+        "subscriptions": context.replace("subscriptions", rows),
+        "ack_ranges": context.replace("ack_ranges", ranges.select(*TABLES["ack_ranges"].column_names())),
+        "stalls": context.replace("stalls", stalls),
+    }
     found = findings_frame(context, saved.findings())
-    for frame in (findings_of_stalls(stalls, origin), findings_of_batches(joined, origin)):
-        found = found.unionByName(frame)
+    found = found.unionByName(findings_of_stalls(stalls, origin)).unionByName(findings_of_batches(joined, origin))
     replace_findings(context, found)
-    return JobResult(digest, rows={name: context.written(name) for name in OUTPUTS})
+    return JobResult(digest, rows=counts)
 
 
 def _stalls(
@@ -111,7 +111,7 @@ def _without_state(context: JobContext, digest: str) -> JobResult:
     if not left:
         return JobResult(digest, changed=False)
     for name in left:
-        replace_slice(context.table(name).limit(0), context.out, TABLES[name], context.mine)
+        context.replace(name, context.table(name).limit(0))
     replace_findings(context, ())
     return JobResult(digest, rows=dict.fromkeys(left, 0))
 

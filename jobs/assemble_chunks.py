@@ -36,10 +36,9 @@ from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
-from pulsar_backlog.storage.delta import replace_slice
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.tables import TABLES
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "assemble_chunks"
 INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "rejects")
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def assemble(context: JobContext) -> JobResult:
     """Fold all chunks of the cluster's topics, write publications, roles, statistics and findings."""
-    out, admin = context.out, context.options.admin
+    admin = context.options.admin
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
@@ -70,10 +69,12 @@ def assemble(context: JobContext) -> JobResult:
     tables = LogTables(facts, of_producers, noted, rejects)
     edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, edges))
-    publications, mine = folded.drop("roles"), context.mine
-    replace_slice(publications, out, TABLES["chunked_messages"], mine)
-    replace_slice(roles_of(folded), out, TABLES["chunks"], mine)
-    replace_slice(topic_stats(producers, publications, context.cluster), out, TABLES["topic_stats"], mine)
+    publications = folded.drop("roles")
+    rows = {
+        "chunked_messages": context.replace("chunked_messages", publications),
+        "chunks": context.replace("chunks", roles_of(folded)),
+        "topic_stats": context.replace("topic_stats", topic_stats(producers, publications, context.cluster)),
+    }
     origin = Origin(context.cluster, JOB)
     in_context = codes_in_context(publications, producers, noted, _known(edges, state))
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
@@ -82,7 +83,6 @@ def assemble(context: JobContext) -> JobResult:
     replace_findings(
         context, findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
     )
-    rows = {name: context.written(name) for name in ("chunked_messages", "chunks")} | {"topic_stats": len(edges)}
     return JobResult(digest, rows=rows)
 
 

@@ -14,7 +14,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
@@ -22,8 +21,9 @@ from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.delta import logged_rows, read_table, replace_rows, small_rows
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "check_quality"
@@ -59,27 +59,15 @@ def run_rules(context: JobContext) -> JobResult:
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
-    tables = {name: context.table(name) for name in INPUTS}
+    tables = {name: context.table(name) for name in INPUTS if name != "entries"}
     present = sum(context.has(name) for name in INPUTS)
     frames = {
         "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
         "topic_summary": topic_summary(tables).orderBy("topic"),
-        "audit_summary": audit_summary(tables, _stored(context), present, len(INPUTS), context.started),
+        "audit_summary": audit_summary(tables, context.rows("entries"), present, len(INPUTS), context.started),
     }
     with ThreadPoolExecutor(len(frames)) as pool:  # planning one query leaves a core for the next
         return dict(zip(frames, pool.map(_to_pandas, frames.values()), strict=True))
-
-
-def _stored(context: JobContext) -> int:
-    """Rows of `entries`: of a table that holds one cluster, Delta's log tells them without a look at any row."""
-    held = small_rows(context.out, TABLES["ledger_facts"])
-    logged = logged_rows(context.out, TABLES["entries"])
-    if held is not None and logged is not None and set(held["cluster"].to_pylist()) <= {context.cluster}:
-        return logged
-    facts = read_table(context.spark, context.out, TABLES["ledger_facts"])
-    others = not facts.filter(f.col("cluster") != context.cluster).isEmpty()
-    entries = context.table("entries") if others else read_table(context.spark, context.out, TABLES["entries"])
-    return entries.count()
 
 
 def _to_pandas(frame: DataFrame) -> pd.DataFrame:

@@ -24,9 +24,10 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.values import Row
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import replace_rows
 from pulsar_backlog.storage.findings import replace_findings
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.storage.session import expect_brief_work
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import TABLES

@@ -21,10 +21,9 @@ from pulsar_backlog.frames.clients.findings import findings_of_models
 from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
 from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.storage.delta import replace_slice
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import replace_findings
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.tables import TABLES
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "model_consumers"
 INPUTS = ("noted_entries", "chunked_messages", "ledgers")
@@ -42,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
-    out, models = context.out, _models(context)
+    models = _models(context)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
@@ -52,11 +51,11 @@ def model(context: JobContext) -> JobResult:
     rows = model_rows(context.table("noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-    mine = context.mine
-    replace_slice(outcomes, out, TABLES["consumer_outcomes"], mine)
-    replace_slice(forecasts, out, TABLES["client_forecasts"], mine)
+    counts = {
+        "consumer_outcomes": context.replace("consumer_outcomes", outcomes),
+        "client_forecasts": context.replace("client_forecasts", forecasts),
+    }
     replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
-    counts = {name: context.written(name) for name in ("consumer_outcomes", "client_forecasts")}
     return JobResult(digest, rows=counts)
 
 

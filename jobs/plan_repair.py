@@ -27,8 +27,9 @@ from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
 from pulsar_backlog.steps.plan_tables import PlanTables
 from pulsar_backlog.storage.beside import beside
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, run_job
+from pulsar_backlog.storage.runs import JobResult, fingerprint, run_job
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")

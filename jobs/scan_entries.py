@@ -29,9 +29,10 @@ from pulsar_backlog.progress import progress
 from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_group import scan_group, scan_groups
 from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.meanwhile import asked_meanwhile
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "scan_entries"
 

@@ -24,8 +24,9 @@ from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_aga
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.storage.beside import beside
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.repairs import history
-from pulsar_backlog.storage.runs import JobContext, JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 

@@ -8,7 +8,7 @@ import pyspark
 import pytest
 
 from pulsar_backlog.config import load_pipelines
-from pulsar_backlog.storage import jars, session
+from pulsar_backlog.storage import jars, session, work_size
 
 SETTINGS = dict(
     line.split(None, 1)
@@ -23,20 +23,20 @@ def test_it_holds_what_a_cluster_must_have() -> None:
 
 def test_what_fits_the_work_is_left_to_the_jobs() -> None:
     chosen = SETTINGS.keys() | {key for one in load_pipelines().pipelines.values() for key in one.spark}
-    assert not chosen & session.WORK_SETTINGS.keys()
+    assert not chosen & work_size.WORK_SETTINGS.keys()
 
 
 @pytest.mark.parametrize(
-    ("entries_bytes", "partitions"),
+    ("size", "partitions"),
     [
         (0, 4),  # nothing is there yet, or its size is not known
-        (4 * session.PARTITION_BYTES, 4),
-        (4 * session.PARTITION_BYTES + 1, 5),
-        (40 * session.PARTITION_BYTES, 40),
+        (4 * work_size.PARTITION_BYTES, 4),
+        (4 * work_size.PARTITION_BYTES + 1, 5),
+        (40 * work_size.PARTITION_BYTES, 40),
     ],
 )
-def test_a_shuffle_grows_with_the_entries(entries_bytes: int, partitions: int) -> None:
-    assert session.partitions_for(entries_bytes) == partitions
+def test_a_shuffle_grows_with_the_work(size: int, partitions: int) -> None:
+    assert work_size.partitions_for(size) == partitions
 
 
 def test_the_jars_of_s3a_are_those_of_this_spark() -> None:

@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.storage.duck import opened
-from pulsar_backlog.storage.session import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.storage.views import named_in
+from pulsar_backlog.storage.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
 from tests.small_tables import NOON, complete_row, write_tables
 

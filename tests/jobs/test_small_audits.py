@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pulsar_backlog.storage import session
+from pulsar_backlog.storage import session, work_size
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.meanwhile import asked_meanwhile
-from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from tests.auditing import OBJECTS, run_one, run_scan
 
@@ -58,7 +58,7 @@ def test_a_question_on_the_side_disturbs_nobody(spark: SparkSession) -> None:
         raise ValueError("tables half written")
 
     for holds, times in (("false", 0), ("true", 1)):
-        spark.conf.set(session._HOLDS, holds)
+        spark.conf.set(work_size._HOLDS, holds)
         with asked_meanwhile(spark, question):
             pass
         assert len(asked) == times

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import CommitConflictError, SourceError
-from pulsar_backlog.storage import delta, held
+from pulsar_backlog.storage import delta, held, table_logs
 from pulsar_backlog.storage.delta import make_table, read_table, replace_rows, replace_slice, schema_of
 from pulsar_backlog.storage.delta_log import CHECKPOINT_COMMITS
 from pulsar_backlog.storage.held import held_rows
@@ -59,6 +59,36 @@ def replace_three_times(spark: SparkSession, out: Path) -> list[Any]:
     frame = spark.createDataFrame([finding("C04", 5), finding("C05")], schema_of(FINDINGS))
     replace_slice(frame, str(out), FINDINGS, part)
     return read_table(spark, str(out), FINDINGS).orderBy("code").collect()
+
+
+def frame_of_codes(spark: SparkSession, *codes: str, cluster: str = "demo") -> DataFrame:
+    return spark.createDataFrame([finding(code, cluster=cluster) for code in codes], schema_of(FINDINGS))
+
+
+@pytest.mark.parametrize("way", ["held", "written by tasks", "written by Spark"])
+def test_who_replaces_a_slice_hears_how_many_rows_it_has(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way != "held":
+        request.getfixturevalue("all_large")
+    if way == "written by Spark":
+        monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
+    replace_slice(frame_of_codes(spark, "C01", cluster="other"), str(tmp_path), FINDINGS, mine("other"))
+    for codes in (("C01", "C02"), ("C03",), ()):
+        assert replace_slice(frame_of_codes(spark, *codes), str(tmp_path), FINDINGS, mine()) == len(codes)
+        assert read_table(spark, str(tmp_path), FINDINGS).filter(mine()).count() == len(codes)
+
+
+def test_the_log_tells_a_clusters_rows_where_no_file_has_several(
+    spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    assert log_of(tmp_path).rows_of("demo") == 0
+    replace_three_times(spark, tmp_path / "held")  # one file of both clusters
+    assert log_of(tmp_path / "held").rows_of("demo") is None
+    assert log_of(tmp_path / "held").rows_of("zero") == 0
+    request.getfixturevalue("all_large")
+    replace_three_times(spark, tmp_path / "each")
+    assert [log_of(tmp_path / "each").rows_of(cluster) for cluster in ("demo", "other", "none")] == [3, 1, 0]
 
 
 def test_slices_are_replaced_as_through_spark(

@@ -9,7 +9,8 @@ from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.runs import JobContext, now
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.storage.session import start_session
 
 

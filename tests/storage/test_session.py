@@ -13,19 +13,22 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.commands import audit
 from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage import s3a, table_logs
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage import s3a, table_logs, work_size
 from pulsar_backlog.storage import session as sessions
 from pulsar_backlog.storage.commits import TableLog
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.places import table_path
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import entry, table_frame
 
 
-def entries_of(out: Path, *sizes: int) -> str:
-    """A folder of tables whose `entries` have files of these sizes."""
+def tables_of(out: Path, *sizes: int, table: str = "noted_entries") -> str:
+    """A folder of tables whose `noted_entries` have files of these sizes."""
     for number, size in enumerate(sizes):
-        path = out / "tables" / "entries" / f"ledger={number}" / "part.parquet"
+        path = out / "tables" / table / f"ledger={number}" / "part.parquet"
         path.parent.mkdir(parents=True)
         path.touch()
         os.truncate(path, size)
@@ -33,8 +36,12 @@ def entries_of(out: Path, *sizes: int) -> str:
 
 
 @pytest.mark.parametrize("sizes", [(), (100,), (100, 11)])
-def test_how_large_entries_are(spark: SparkSession, tmp_path: Path, sizes: tuple[int, ...]) -> None:
-    assert sessions.entries_bytes_of(spark, entries_of(tmp_path, *sizes)) == sum(sizes)
+def test_how_large_the_work_is(spark: SparkSession, tmp_path: Path, sizes: tuple[int, ...]) -> None:
+    out = tables_of(tmp_path, *sizes)
+    tables_of(tmp_path, 1000, table="rejects")
+    tables_of(tmp_path, 80_000, table="entries")
+    assert work_size.work_bytes(spark, out, reads_entries=False) == sum(sizes) + 1000
+    assert work_size.work_bytes(spark, out, reads_entries=True) == sum(sizes) + 1000 + 10_000
 
 
 @pytest.mark.parametrize("entries", [None, 0, 1])
@@ -56,8 +63,8 @@ def test_deltas_log_tells_it_of_a_bucket(spark: SparkSession, tmp_path: Path, en
 def test_the_running_session_suits_itself_to_each_job(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "SMALL_WORK_BYTES", 10)
-    small, large = entries_of(tmp_path / "small", 10), entries_of(tmp_path / "large", 11)
+    monkeypatch.setattr(work_size, "SMALL_WORK_BYTES", 10)
+    small, large = tables_of(tmp_path / "small", 10), tables_of(tmp_path / "large", 11)
     new = str(tmp_path / "new")
     for out, compiled in ((small, "false"), (large, "true"), (None, "true"), (new, "false")):
         assert start_session("any", out) is spark
@@ -68,8 +75,8 @@ def test_the_running_session_suits_itself_to_each_job(
 
 def test_what_somebody_chose_wins_over_what_fits_the_work(spark: SparkSession, tmp_path: Path) -> None:
     start_session("any", str(tmp_path))
-    assert spark.conf.get(sessions.PARTITIONS) == "2"  # the tests' own
-    unchosen = sessions.WORK_SETTINGS.items() - {(sessions.PARTITIONS, "4")}
+    assert spark.conf.get(work_size.PARTITIONS) == "2"  # the tests' own
+    unchosen = work_size.WORK_SETTINGS.items() - {(work_size.PARTITIONS, "4")}
     assert {(key, spark.conf.get(key)) for key, _ in unchosen} == unchosen
 
 
@@ -108,16 +115,27 @@ def test_the_first_entries_that_spark_writes_are_compiled(
     monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
     start_session("any", str(tmp_path / "new"))
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
-    start_session("any", entries_of(tmp_path / "small", 10))
+    start_session("any", tables_of(tmp_path / "small", 10))
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "false"
 
 
 def test_results_are_held_where_entries_are_few(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "HELD_WORK_BYTES", 10)
-    few, more = entries_of(tmp_path / "few", 10), entries_of(tmp_path / "more", 11)
+    monkeypatch.setattr(work_size, "HELD_WORK_BYTES", 10)
+    few, more = tables_of(tmp_path / "few", 10), tables_of(tmp_path / "more", 11)
     for out, held in ((few, True), (more, False), (None, False), (few, True)):
         start_session("any", out)
-        assert sessions.holds_results(spark) is held
+        assert work_size.holds_results(spark) is held
         assert (spark.conf.get("spark.sql.adaptive.enabled") == "false") is held
+
+
+def test_who_reads_entries_works_on_all_of_them(spark: SparkSession, tmp_path: Path) -> None:
+    noted = tables_of(tmp_path, 10)
+    tables_of(tmp_path, work_size.ENTRIES_SHARE * work_size.SMALL_WORK_BYTES, table="entries")
+    context = JobContext(lambda: spark, "job", Options(out=noted, cluster="any"), now())
+    start_session("any", noted, reads_entries=False)
+    for table, held, compiled in (("noted_entries", True, "false"), ("entries", False, "true")):
+        context.table(table)
+        assert work_size.holds_results(spark) is held
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled

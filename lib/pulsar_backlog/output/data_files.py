@@ -108,6 +108,11 @@ class DataFileWriter:
         })  # fmt: skip
 
 
+def rows_in_file(file: Any) -> int:
+    """How many rows a finished file has, of a row of `FILES_DDL`."""
+    return int(json.loads(file["stats"])["numRecords"])
+
+
 def sync(path: Path) -> None:
     """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
 

@@ -42,11 +42,11 @@ from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.reconciliation.compare import stored_besides
 from pulsar_backlog.reconciliation.findings import findings_of_inventory
 from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import findings_frame
-from pulsar_backlog.storage.runs import JobContext
-from pulsar_backlog.storage.session import prepare_for_many
 from pulsar_backlog.storage.table_logs import tasks_share_disk
+from pulsar_backlog.storage.work_size import prepare_for_many
 from pulsar_backlog.tables import TABLES
 
 
@@ -105,10 +105,12 @@ def _write(
     """Replace what the tables say of the ledgers within the scope."""
     rows = unpacked(compared, "ledgers")
     inside = None if by.scope.is_everything else context.keep(rows.select("ledger_id").distinct())
-    _replace(context, "ledgers", rows, inside)
+    counts = {"ledgers": _replace(context, "ledgers", rows, inside)}
     owned = context.keep(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
     rows = unpacked(owned, "inventory")
-    _replace(context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct())
+    counts["inventory"] = _replace(
+        context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct()
+    )
     if state is not None:
         told += [
             *state.findings,
@@ -116,15 +118,15 @@ def _write(
             *findings_of_inventory(tallies_of(owned), listed_whole),
         ]
     _replace_findings(context, unpacked(compared, "findings"), told, stored, inside)
-    return {name: context.written(name) for name in ("ledgers", "inventory", "findings")}
+    return counts | {"findings": context.rows("findings")}
 
 
-def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None) -> None:
-    """Replace the cluster's rows of a table; where not all was asked for, those of the ledgers in `inside`."""
+def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None) -> int:
+    """Replace the cluster's rows of a table, or where not all was asked for, of the ledgers in `inside`; how many."""
     if inside is not None:
         old = read_table(context.spark, context.out, TABLES[name]).filter(context.mine)
         rows = rows.unionByName(old.join(inside, on="ledger_id", how="left_anti"))
-    replace_slice(rows, context.out, TABLES[name], context.mine)
+    return context.replace(name, rows)
 
 
 def _replace_findings(
@@ -133,7 +135,8 @@ def _replace_findings(
     """Replace what this job found; what it found of ledgers that were not asked for now stays."""
     mine = context.mine & (f.col("job") == context.job)
     if inside is None:
-        return replace_slice(found.unionByName(findings_frame(context, told)), context.out, TABLES["findings"], mine)
+        replace_slice(found.unionByName(findings_frame(context, told)), context.out, TABLES["findings"], mine)
+        return
     asked = LedgerIds(inside.toArrow()["ledger_id"])
     told = [one for one in told if one.ledger_id is None or one.ledger_id in asked or one.ledger_id not in stored]
     if not len(asked.ids):
@@ -142,7 +145,7 @@ def _replace_findings(
     old = read_table(context.spark, context.out, TABLES["findings"]).filter(mine)
     kept = old.join(left_out, on="ledger_id", how="left_semi")
     rows = found.unionByName(findings_frame(context, told)).unionByName(kept)
-    return replace_slice(rows, context.out, TABLES["findings"], mine)
+    replace_slice(rows, context.out, TABLES["findings"], mine)
 
 
 def nothing_in_scope() -> Finding:

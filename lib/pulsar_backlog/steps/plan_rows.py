@@ -10,7 +10,7 @@ from typing import Any
 from pulsar_backlog.repair.applying.trail import plan_state
 from pulsar_backlog.repair.planning.plan import Planned
 from pulsar_backlog.report.terminal.repair import HeldBackRow
-from pulsar_backlog.storage.runs import JobContext
+from pulsar_backlog.storage.context import JobContext
 
 PLANS = "plans"
 """Folder of plans beside the tables."""

@@ -23,8 +23,9 @@ from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stor
 from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.storage.beside import beside
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import exists, read_table
-from pulsar_backlog.storage.runs import JobContext, scanned_source
+from pulsar_backlog.storage.runs import scanned_source
 from pulsar_backlog.tables import TABLES
 
 

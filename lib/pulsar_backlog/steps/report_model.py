@@ -26,8 +26,8 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
 Row = dict[str, Any]
@@ -43,8 +43,8 @@ class Gathering:
 
     @cached_property
     def tables(self) -> dict[str, DataFrame]:
-        """The cluster's rows of all tables."""
-        return {name: self.context.table(name) for name in TABLES}
+        """The cluster's rows of all tables but `entries`, of which the scan noted what a report tells."""
+        return {name: self.context.table(name) for name in TABLES if name != "entries"}
 
     @cached_property
     def topics(self) -> DataFrame:
@@ -81,13 +81,12 @@ class Gathering:
     def model(self) -> ReportModel:
         """The report's model, with the first batch of topics."""
         context, tables = self.context, self.tables
-        chosen = self._chosen(MAX_TOPICS, 0)
-        held = _held_sizes(context)
+        chosen, known = self._chosen(MAX_TOPICS, 0), _known_sizes(context)
         of_topics, of_consumers = self._of_topics(chosen)
         per_topic, consumers, whole, counted = at_once(
-            of_topics, of_consumers, self._of_all(), _sizes(context, tables, held)
+            of_topics, of_consumers, self._of_all(), _sizes(context, tables, known)
         )
-        sizes = held | {name: found[0]["rows"] for name, found in counted.items()}
+        sizes = known | {name: found[0]["rows"] for name, found in counted.items()}
         runs = rows(tables["runs"].orderBy(f.col("started")))
         return ReportModel(
             cluster=context.cluster,
@@ -174,18 +173,15 @@ def at_once(*groups: Mapping[str, DataFrame]) -> list[Found]:
         return [{name: task.result() for name, task in group.items()} for group in running]
 
 
-def _held_sizes(context: JobContext) -> dict[str, int]:
-    """The number of rows of each table that exists and is held."""
-    present = {name: rows for name in TABLES if context.has(name) and (rows := context.held(name)) is not None}
-    sizes = {name: rows.num_rows for name, rows in present.items()}
-    if "ledger_facts" in present and context.has("entries"):
-        sizes["entries"] = sum(present["ledger_facts"]["entries"].to_pylist())
-    return sizes
+def _known_sizes(context: JobContext) -> dict[str, int]:
+    """The number of rows of each table that exists and whose log tells it."""
+    return {name: rows for name in TABLES if context.has(name) and (rows := context.logged_rows(name)) is not None}
 
 
 def _sizes(context: JobContext, tables: Mapping[str, DataFrame], known: Collection[str]) -> dict[str, DataFrame]:
     """The number of rows of each other table that exists."""
-    present = (name for name in tables if name not in known and context.has(name))
-    counted = {name: tables[name].agg(f.count("*").alias("rows")) for name in present}
-    entries = tables["ledger_facts"].agg(f.coalesce(f.sum("entries"), f.lit(0)).alias("rows"))
-    return {name: entries if name == "entries" else rows for name, rows in counted.items()}
+    counted = {name: f.count("*") for name in TABLES if name not in known and context.has(name)}
+    if "entries" in counted:
+        counted["entries"] = f.coalesce(f.sum("entries"), f.lit(0))
+    of = {"entries": "ledger_facts"}
+    return {name: tables[of.get(name, name)].agg(rows.alias("rows")) for name, rows in counted.items()}

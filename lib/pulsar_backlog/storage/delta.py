@@ -11,14 +11,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, LongType, MapType, StructField, StructType
 
-from pulsar_backlog.output.data_files import write_data_file
+from pulsar_backlog.output.data_files import rows_in_file, write_data_file
 from pulsar_backlog.storage.commits import TableLog, open_direct
 from pulsar_backlog.storage.delta_log import other_contract
 from pulsar_backlog.storage.direct import direct_write, written
 from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in
 from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.session import holds_results
 from pulsar_backlog.storage.table_logs import has_own_log, own_log
+from pulsar_backlog.storage.work_size import holds_results
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import column_types, delta_schema
@@ -70,13 +70,6 @@ def small_rows(out: str, table: Table) -> pa.Table | None:
     return held_rows(out, table)
 
 
-def logged_rows(out: str, table: Table) -> int | None:
-    """How many rows a table has, as its log tells; None where it does not, or only Spark reads it."""
-    log = own_log(out, table)
-    rows = None if log is None else [rows for _path, _size, rows in log.files()]
-    return None if rows is None or None in rows else sum(filter(None, rows))
-
-
 def in_one_piece(rows: pa.Table) -> pa.Table:
     """The same rows as Spark must get them: it takes a piece without rows for the end, and drops what stands behind."""
     return rows.combine_chunks()
@@ -120,23 +113,28 @@ def conform(df: DataFrame, table: Table) -> DataFrame:
     return df.select(*table.column_names())
 
 
-def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> None:
+def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> int:
     """Replace exactly the rows of `table` for which `part` holds with `df`.
 
     Every row of `df` must lie in the slice (others are refused). Writing the same frame twice gives the same
     table. `part` is a Column, never text: names of topics come from outside.
+
+    Returns:
+        How many rows the slice has now.
     """
     spark = df.sparkSession
     rows = conform(df, table)
     few = gathered(rows) if table.name not in NEVER and has_own_log(out) else None
     if few is not None and _replace_held(spark, few, out, table, part):
-        return
+        return int(few.num_rows)
     with direct_write(spark, out, table, part) as direct:
         if direct is None:
             make_table(spark, out, table)
             rows.writeTo(f"delta.`{_quoted(table_path(out, table))}`").overwrite(part)
-        else:
-            direct.commit(written(rows.filter(_only(part)), direct).collect())
+            return read_table(spark, out, table).filter(part).count()
+        files = written(rows.filter(_only(part)), direct).collect()
+        direct.commit(files)
+        return sum(rows_in_file(file) for file in files)
 
 
 def replace_rows(spark: SparkSession, rows: Sequence[Mapping[str, Any]], out: str, table: Table, part: Column) -> None:

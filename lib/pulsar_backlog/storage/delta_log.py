@@ -85,6 +85,26 @@ class DeltaLog(ABC):
         columns = [adds.column(name).to_pylist() for name in ("path", "size_bytes", "num_records")]
         return [(unquote(path), size, rows) for path, size, rows in zip(*columns, strict=True)]
 
+    def rows_of(self, cluster: str) -> int | None:
+        """How many rows a cluster has, as the statistics of the files tell; None where they do not."""
+        if self._table is None:
+            return 0
+        if not self.is_plain:
+            return None
+        adds: Any = self._table.get_add_actions(flatten=True)
+        found = 0
+        names = ("num_records", "min.cluster", "max.cluster")
+        if not {*names} <= {*adds.schema.names}:
+            return None if adds.num_rows else 0
+        for rows, low, high in zip(*(adds.column(name).to_pylist() for name in names), strict=True):
+            if rows is None or low is None or high is None:
+                return None
+            if low == high == cluster:
+                found += rows
+            elif low <= cluster <= high:
+                return None
+        return found
+
     @property
     def size_bytes(self) -> int:
         """Bytes of its files."""

@@ -11,7 +11,7 @@ from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
-    from pulsar_backlog.storage.runs import JobContext
+    from pulsar_backlog.storage.context import JobContext
 
 
 def exit_code(context: JobContext, job: str | None = None, topics: Collection[str] | None = None) -> int:

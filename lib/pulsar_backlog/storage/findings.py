@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import frame_of, replace_rows, replace_slice, schema_of
-from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 

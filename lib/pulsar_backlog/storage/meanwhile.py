@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.storage.delta import gathered
-from pulsar_backlog.storage.session import holds_results
+from pulsar_backlog.storage.work_size import holds_results
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from pyspark.sql import Column, DataFrame
 from pulsar_backlog.json_text import SPARK_OPTIONS
 from pulsar_backlog.private_files import private_folder
 from pulsar_backlog.storage.beside import beside
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import conform, exists, read_table, replace_slice, schema_of
 from pulsar_backlog.storage.places import local_out, table_path
-from pulsar_backlog.storage.runs import JobContext
 from pulsar_backlog.tables import TABLES
 
 TABLE = TABLES["messages"]

@@ -14,42 +14,29 @@ import platform
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyspark
-from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
-from pulsar_backlog.arguments import parse_options, source_of
+from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.storage.delta import (
-    frame_of,
-    gathered,
-    logged_version,
-    read_table,
-    replace_rows,
-    small_rows,
-    table_version,
-)
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.delta import read_table, replace_rows
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.session import PARTITIONS, start_session
+from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
-
-if TYPE_CHECKING:
-    from pulsar_backlog.ledgers.store import Source
 
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
@@ -57,88 +44,6 @@ _NOT_INPUTS = (
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "token_file",
     "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class JobContext:
-    """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
-
-    Attributes:
-        begin: starts the session, or finds the running one.
-        kept: closed when the job ends, see `keep`.
-    """
-
-    begin: Callable[[], SparkSession]
-    job: str
-    options: Options
-    started: datetime
-    kept: ExitStack = field(default_factory=ExitStack)
-
-    @cached_property
-    def spark(self) -> SparkSession:
-        """The session, started by who asks first: a job that finds nothing new starts no JVM."""
-        return self.begin()
-
-    @property
-    def mine(self) -> Column:
-        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
-        _ = self.spark
-        return f.col("cluster") == self.cluster
-
-    def source(self) -> Source:
-        """The source that the command line names, as each of the tasks that read it at once may ask it."""
-        return source_of(self.options).shared_by(self.spark.sparkContext.defaultParallelism)
-
-    @property
-    def partitions(self) -> int:
-        """Into how many parts rows are shuffled."""
-        return int(self.spark.conf.get(PARTITIONS, "8") or 8)
-
-    def table(self, name: str) -> DataFrame:
-        """A table's rows of the cluster."""
-        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine)
-
-    def version(self, name: str) -> int:
-        """Delta version of a table, -1 when it was never written."""
-        known = logged_version(self.out, TABLES[name])
-        return table_version(self.spark, self.out, TABLES[name]) if known is None else known
-
-    def has(self, name: str) -> bool:
-        """Whether a table has been made."""
-        return self.version(name) >= 0
-
-    def held(self, name: str) -> pa.Table | None:
-        """The cluster's rows of a small table, without a session; None where it is large or left to Spark."""
-        rows = small_rows(self.out, TABLES[name])
-        return None if rows is None else rows.filter(pc.equal(rows["cluster"], self.cluster))
-
-    def written(self, name: str) -> int:
-        """How many rows of the cluster a table has that the job wrote."""
-        held = self.held(name)
-        if held is not None:
-            return int(held.num_rows)
-        return self.table(name).count()
-
-    def keep(self, frame: DataFrame) -> DataFrame:
-        """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
-
-        One that stays cached would answer for a later job in the same session too, from tables as they were.
-        """
-        few = gathered(frame)
-        if few is not None:
-            return frame_of(self.spark, few, frame.schema)
-        self.kept.callback(frame.unpersist)
-        return frame.persist(StorageLevel.MEMORY_AND_DISK)
-
-    @property
-    def out(self) -> str:
-        """Folder of tables and reports."""
-        return self.options.out or ""
-
-    @property
-    def cluster(self) -> str:
-        """Name of the cluster."""
-        return self.options.cluster or ""
 
 
 @dataclass(frozen=True)
@@ -202,7 +107,8 @@ def run_job(
 
 
 def _begin(command: str, options: Options) -> SparkSession:
-    return start_session(command, options.out, (options.to, options.exported, options.earlier))
+    others = (options.to, options.exported, options.earlier)
+    return start_session(command, options.out, others, reads_entries=False)
 
 
 def _carry_out(context: JobContext, body: Body) -> int:

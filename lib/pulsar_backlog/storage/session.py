@@ -8,7 +8,6 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -21,12 +20,10 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage.class_archive import java_options
-from pulsar_backlog.storage.commits import TableLog
 from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars, s3a_jars
 from pulsar_backlog.storage.java import check_java
-from pulsar_backlog.storage.places import local_out, table_path
-from pulsar_backlog.storage.table_logs import has_own_log, own_log
+from pulsar_backlog.storage.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 
 REQUIRED_SETTINGS: dict[str, str] = {
@@ -48,14 +45,16 @@ REQUIRED_SETTINGS: dict[str, str] = {
 
 LOCAL_SETTINGS: dict[str, str] = {
     "spark.master": "local[*]",
-    "spark.driver.memory": "4g",
+    # A core works on one task. Smaller heaps stay in use: memory that is touched for the first time is slow.
+    "spark.driver.memory": f"{min(max(os.cpu_count() or 1, 2), 4)}g",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     # A batch job wants throughput, not short pauses. Arrow checks every access otherwise; batches are made by our own
     # workers. The second compiler gets only what is called forty times as often as it would ask for.
     "spark.driver.extraJavaOptions": (
-        "-XX:+UseParallelGC -XX:Tier4InvocationThreshold=200000 -XX:Tier4MinInvocationThreshold=24000 "
+        "-XX:+UseParallelGC -XX:GCTimeRatio=9 "
+        "-XX:Tier4InvocationThreshold=200000 -XX:Tier4MinInvocationThreshold=24000 "
         "-XX:Tier4CompileThreshold=600000 -XX:Tier4BackEdgeThreshold=1600000 "
         "-Darrow.enable_unsafe_memory_access=true -Darrow.enable_null_check_for_get=false "
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}"
@@ -67,40 +66,6 @@ LOCAL_SETTINGS: dict[str, str] = {
 }
 """Settings for one machine; spark-submit's own take precedence."""
 
-PARTITIONS = "spark.sql.shuffle.partitions"
-WORK_SETTINGS: dict[str, str] = {
-    # At least; `partitions_for` says how many more. Spark's 200 are 200 tasks for a handful of rows.
-    PARTITIONS: "4",
-    # Delta's own is 50 tasks to read the log of each table, and an audit has many small ones.
-    "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "4",
-}
-"""Settings that fit the work, wherever it is done: every job sets those that nobody chose (a properties file, `--conf`,
-`spark:` of pipelines.yaml). The one place for them."""
-
-PARTITION_BYTES = 32 * 1024 * 1024
-"""Bytes of the table `entries` for which a shuffle gets one more partition; about a million entries."""
-
-SMALL_WORK_SETTINGS: dict[str, str] = {
-    # To write, compile and warm up code for each query takes longer than the queries of a small audit.
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""Settings while work is small; where it is not, those that the session began with."""
-SMALL_WORK_BYTES = 8 * 1024 * 1024
-"""Size of the table `entries` (about 250,000 entries) up to which queries are interpreted."""
-
-HELD_WORK_SETTINGS: dict[str, str] = {
-    # Small tables lie in one partition (`storage.delta.frame_of`): nothing has to be moved for a join or a sum, and a
-    # query is one job of one task. A plan that adapts, and a table that is broadcast, are jobs of their own.
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.optimizer.disableHints": "true",
-}
-"""Settings while work is so small that the driver holds what queries give, see `holds_results`."""
-HELD_WORK_BYTES = 1024 * 1024
-"""Size of the table `entries` (about 30,000 entries) up to which that is so."""
-_HOLDS = "spark.pulsar_backlog.holdsResults"
 _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
 
@@ -118,7 +83,9 @@ def expect_brief_work() -> None:
     _chosen.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
 
 
-def start_session(app: str, out: str | None = None, others: Sequence[str | None] = ()) -> SparkSession:
+def start_session(
+    app: str, out: str | None = None, others: Sequence[str | None] = (), reads_entries: bool = True
+) -> SparkSession:
     """The running session, or a new one with Delta.
 
     Under spark-submit the master and memory come from there; alone it runs `local[*]`.
@@ -127,6 +94,7 @@ def start_session(app: str, out: str | None = None, others: Sequence[str | None]
         app: name of a new session.
         out: folder of the tables it is to work on; None where nobody knows how large they are.
         others: more folders or buckets of tables.
+        reads_entries: whether the table `entries` is read too, see `fit_work`.
 
     Raises:
         UsageError: Java or the jars cannot be had.
@@ -136,65 +104,8 @@ def start_session(app: str, out: str | None = None, others: Sequence[str | None]
     session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
     if needs_s3a:
         s3a.connect(session, places, own_machine=not _is_submitted())
-    entries_bytes = 0 if out is None else entries_bytes_of(session, out)
-    _suit(session, entries_bytes)
-    known = out is not None and has_own_log(out)
-    few = known and entries_bytes <= HELD_WORK_BYTES
-    session.conf.set(_HOLDS, str(few).lower())
-    _set(session, HELD_WORK_SETTINGS, few)
-    # Where tables are left to Spark its writer writes the first entries, however many they are.
-    small = entries_bytes <= SMALL_WORK_BYTES and (known or entries_bytes > 0)
-    _set(session, SMALL_WORK_SETTINGS, small)
+    fit_work(session, out, reads_entries)
     return session
-
-
-def prepare_for_many(session: SparkSession, partitions: int) -> None:
-    """Set what fits work that is not small though `entries` are few, until a job starts the session again."""
-    session.conf.set(_HOLDS, "false")
-    _set(session, HELD_WORK_SETTINGS | SMALL_WORK_SETTINGS, False)
-    if PARTITIONS not in _given(session.sparkContext):
-        session.conf.set(PARTITIONS, str(partitions))
-
-
-def _set(session: SparkSession, settings: Mapping[str, str], on: bool) -> None:
-    for name, value in settings.items():
-        if on:
-            session.conf.set(name, value)
-        else:
-            session.conf.unset(name)
-
-
-def holds_results(session: SparkSession) -> bool:
-    """Whether the driver gathers what is kept and written: one partition, no caches, no tasks that write files."""
-    return session.conf.get(_HOLDS, "false") == "true"
-
-
-def entries_bytes_of(session: SparkSession, out: str) -> int:
-    """Bytes of the table `entries` in `out`, 0 where it is not there yet."""
-    folder, table = local_out(out), TABLES["entries"]
-    if folder is not None:
-        return sum(path.stat().st_size for path in (folder / "tables" / "entries").rglob("*.parquet"))
-    log = own_log(out, table)
-    return TableLog(session, table_path(out, table)).size_bytes if log is None else log.size_bytes
-
-
-def partitions_for(entries_bytes: int) -> int:
-    """Partitions of a shuffle where `entries` is so large; adaptive execution joins those that stay small."""
-    return max(int(WORK_SETTINGS[PARTITIONS]), -(-entries_bytes // PARTITION_BYTES))
-
-
-@lru_cache(maxsize=1)
-def _given(context: SparkContext) -> frozenset[str]:
-    """Names of the settings that the session began with; each is a call to Java, and each job asks."""
-    return frozenset(key for key, _ in context.getConf().getAll())
-
-
-def _suit(session: SparkSession, entries_bytes: int) -> None:
-    """Set what fits the work and nobody chose."""
-    given = _given(session.sparkContext)
-    for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(entries_bytes))}).items():
-        if key not in given:
-            session.conf.set(key, value)
 
 
 def _is_submitted() -> bool:

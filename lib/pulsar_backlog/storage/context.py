@@ -1,0 +1,129 @@
+"""What the body of a job gets, and how it asks for and replaces its cluster's rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pulsar_backlog.arguments import source_of
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage.delta import (
+    frame_of,
+    gathered,
+    logged_version,
+    read_table,
+    replace_slice,
+    small_rows,
+    table_version,
+)
+from pulsar_backlog.storage.table_logs import own_log
+from pulsar_backlog.storage.work_size import PARTITIONS, fit_work
+from pulsar_backlog.tables import TABLES
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.store import Source
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
+
+    Attributes:
+        begin: starts the session, or finds the running one.
+        kept: closed when the job ends, see `keep`.
+    """
+
+    begin: Callable[[], SparkSession]
+    job: str
+    options: Options
+    started: datetime
+    kept: ExitStack = field(default_factory=ExitStack)
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session, started by who asks first: a job that finds nothing new starts no JVM."""
+        return self.begin()
+
+    @property
+    def mine(self) -> Column:
+        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
+        _ = self.spark
+        return f.col("cluster") == self.cluster
+
+    def source(self) -> Source:
+        """The source that the command line names, as each of the tasks that read it at once may ask it."""
+        return source_of(self.options).shared_by(self.spark.sparkContext.defaultParallelism)
+
+    @property
+    def partitions(self) -> int:
+        """Into how many parts rows are shuffled."""
+        return int(self.spark.conf.get(PARTITIONS, "8") or 8)
+
+    def table(self, name: str) -> DataFrame:
+        """A table's rows of the cluster; who asks for `entries` works on as many as there are."""
+        if name == "entries":
+            fit_work(self.spark, self.out, reads_entries=True)
+        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine)
+
+    def version(self, name: str) -> int:
+        """Delta version of a table, -1 when it was never written."""
+        known = logged_version(self.out, TABLES[name])
+        return table_version(self.spark, self.out, TABLES[name]) if known is None else known
+
+    def has(self, name: str) -> bool:
+        """Whether a table has been made."""
+        return self.version(name) >= 0
+
+    def held(self, name: str) -> pa.Table | None:
+        """The cluster's rows of a small table, without a session; None where it is large or left to Spark."""
+        rows = small_rows(self.out, TABLES[name])
+        return None if rows is None else rows.filter(pc.equal(rows["cluster"], self.cluster))
+
+    def logged_rows(self, name: str) -> int | None:
+        """How many rows of the cluster a table has; None where only a query tells."""
+        log = own_log(self.out, TABLES[name])
+        known = None if log is None else log.rows_of(self.cluster)
+        if known is not None:
+            return known
+        held = self.held(name)
+        return None if held is None else int(held.num_rows)
+
+    def rows(self, name: str) -> int:
+        """How many rows of the cluster a table has."""
+        known = self.logged_rows(name)
+        return self.table(name).count() if known is None else known
+
+    def replace(self, name: str, rows: DataFrame) -> int:
+        """Replace the cluster's rows of a table; how many there are now."""
+        return replace_slice(rows, self.out, TABLES[name], self.mine)
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
+
+        One that stays cached would answer for a later job in the same session too, from tables as they were.
+        """
+        few = gathered(frame)
+        if few is not None:
+            return frame_of(self.spark, few, frame.schema)
+        self.kept.callback(frame.unpersist)
+        return frame.persist(StorageLevel.MEMORY_AND_DISK)
+
+    @property
+    def out(self) -> str:
+        """Folder of tables and reports."""
+        return self.options.out or ""
+
+    @property
+    def cluster(self) -> str:
+        """Name of the cluster."""
+        return self.options.cluster or ""
