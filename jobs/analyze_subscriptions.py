@@ -70,15 +70,11 @@ def analyze(context: JobContext) -> JobResult:
     stalls = context.keep(_stalls(context, tables, saved, models))
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
-    counts = {
-        "subscriptions": context.replace("subscriptions", rows),
-        "ack_ranges": context.replace("ack_ranges", ranges.select(*TABLES["ack_ranges"].column_names())),
-        "stalls": context.replace("stalls", stalls),
-    }
+    ranges = ranges.select(*TABLES["ack_ranges"].column_names())
     found = findings_frame(context, saved.findings())
     found = found.unionByName(findings_of_stalls(stalls, origin)).unionByName(findings_of_batches(joined, origin))
-    replace_findings(context, found)
-    return JobResult(digest, rows=counts)
+    replaced = {"subscriptions": rows, "ack_ranges": ranges, "stalls": stalls}
+    return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, found)))
 
 
 def _stalls(

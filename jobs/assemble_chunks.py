@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -70,19 +71,15 @@ def assemble(context: JobContext) -> JobResult:
     edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, edges))
     publications = folded.drop("roles")
-    rows = {
-        "chunked_messages": context.replace("chunked_messages", publications),
-        "chunks": context.replace("chunks", roles_of(folded)),
-        "topic_stats": context.replace("topic_stats", topic_stats(producers, publications, context.cluster)),
-    }
+    told = findings_frame(context, findings_of_chains(ledgers, facts, lambda: context.table("entries")))
+    rows = {"chunked_messages": context.replace("chunked_messages", publications)}  # folds
+    besides = {"chunks": roles_of(folded), "topic_stats": topic_stats(producers, publications, context.cluster)}
     origin = Origin(context.cluster, JOB)
     in_context = codes_in_context(publications, producers, noted, _known(edges, state))
     absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
     in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
-    told = findings_frame(context, findings_of_chains(ledgers, facts, lambda: context.table("entries")))
-    replace_findings(
-        context, findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
-    )
+    found = findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
+    rows |= context.replace_all(besides, partial(replace_findings, context, found))
     return JobResult(digest, rows=rows)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 from pyspark.sql import functions as f
 
@@ -51,11 +52,9 @@ def model(context: JobContext) -> JobResult:
     rows = model_rows(context.table("noted_entries"), publications)
     run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
     outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-    counts = {
-        "consumer_outcomes": context.replace("consumer_outcomes", outcomes),
-        "client_forecasts": context.replace("client_forecasts", forecasts),
-    }
-    replace_findings(context, findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB)))
+    counts = {"consumer_outcomes": context.replace("consumer_outcomes", outcomes)}  # runs the models
+    found = findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB))
+    counts |= context.replace_all({"client_forecasts": forecasts}, partial(replace_findings, context, found))
     return JobResult(digest, rows=counts)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -124,3 +127,27 @@ def test_a_full_disk_is_told_with_the_room_that_is_left(tmp_path: Path) -> None:
 def test_other_faults_pass(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), environment_told(str(tmp_path), "s3a://bucket", None):
         raise ZeroDivisionError
+
+
+WITHOUT_MEMORY = """
+from pyspark.sql import functions as f
+from pulsar_backlog.storage.endings import ending, environment_told
+from pulsar_backlog.storage.session import choose, start_session
+
+def run():
+    choose({"spark.driver.memory": "512m"})
+    with environment_told():
+        return start_session("memory").range(1).select(f.expr("repeat('x', 2000000000)")).collect()
+
+raise SystemExit(ending("pulsar-backlog any", run))
+"""
+
+
+def test_too_little_memory_is_told_with_the_setting_that_gives_more() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MEMORY], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("pulsar-backlog any: Java's memory was not enough; ")
+    assert "spark.driver.memory" in done.stderr

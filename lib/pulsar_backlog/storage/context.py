@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -106,6 +107,18 @@ class JobContext:
     def replace(self, name: str, rows: DataFrame) -> int:
         """Replace the cluster's rows of a table; how many there are now."""
         return replace_slice(rows, self.out, TABLES[name], self.mine)
+
+    def replace_all(self, tables: Mapping[str, DataFrame], beside: Callable[[], None]) -> dict[str, int]:
+        """Replace the cluster's rows of several tables, and do something else: planning one leaves a core for the next.
+
+        Returns:
+            How many rows each table has now.
+        """
+        with ThreadPoolExecutor(len(tables) + 1) as pool:
+            done = pool.submit(beside)
+            counts = dict(zip(tables, pool.map(self.replace, tables, tables.values()), strict=True))
+            done.result()
+        return counts
 
     def keep(self, frame: DataFrame) -> DataFrame:
         """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.

@@ -20,6 +20,7 @@ MAX_HEADLINE = 300
 """Characters of a foreign exception's words that a sentence quotes."""
 
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+_NO_MEMORY = "OutOfMemoryError"
 _CONFLICTS = "delta.exceptions"
 """Module of Delta's Python exceptions, all of which say that another writer came first."""
 
@@ -57,7 +58,7 @@ def environment_told(*places: str | None) -> Iterator[None]:
         places: the folders or addresses that the block writes to.
 
     Raises:
-        UsageError: the disk is full, or another run wrote to the same tables.
+        UsageError: the disk is full, memory was not enough, or another run wrote to the same tables.
     """
     try:
         yield
@@ -86,6 +87,12 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
         return (
             f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta accepted only "
             "the first write: wait until the other run ends, then start this command again"
+        )
+    if any(_NO_MEMORY in _words(one) for one in chain):
+        return (
+            "Java's memory was not enough; what was committed stays. Give it more, as spark.driver.memory (on a "
+            "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit as "
+            "--driver-memory or --executor-memory, then start the same command again"
         )
     if any(sign in _words(one) for one in chain for sign in _FULL):
         return (
