@@ -91,8 +91,8 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
     if any(_NO_MEMORY in _words(one) for one in chain):
         return (
             "Java's memory was not enough; what was committed stays. Give it more, as spark.driver.memory (on a "
-            "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit as "
-            "--driver-memory or --executor-memory, then start the same command again"
+            "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit "
+            "as --driver-memory or --executor-memory, then start the same command again"
         )
     if any(sign in _words(one) for one in chain for sign in _FULL):
         return (
