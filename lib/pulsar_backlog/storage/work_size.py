@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache, partial
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -90,8 +91,10 @@ def holds_results(session: SparkSession) -> bool:
 
 def work_bytes(session: SparkSession, out: str, reads_entries: bool) -> int:
     """The size of the work that the tables in `out` make, 0 where there are none yet."""
-    entries = _bytes_of(session, out, "entries") // ENTRIES_SHARE if reads_entries else 0
-    return entries + sum(_bytes_of(session, out, name) for name in LOOKED_AT)
+    names = (*LOOKED_AT, "entries") if reads_entries else LOOKED_AT
+    with ThreadPoolExecutor(len(names)) as pool:  # a bucket takes its time for each
+        sizes = pool.map(partial(_bytes_of, session, out), names)
+        return sum(size // ENTRIES_SHARE if name == "entries" else size for name, size in zip(names, sizes, strict=True))
 
 
 def partitions_for(size: int) -> int:
