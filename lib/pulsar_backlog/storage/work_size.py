@@ -93,8 +93,8 @@ def work_bytes(session: SparkSession, out: str, reads_entries: bool) -> int:
     """The size of the work that the tables in `out` make, 0 where there are none yet."""
     names = (*LOOKED_AT, "entries") if reads_entries else LOOKED_AT
     with ThreadPoolExecutor(len(names)) as pool:  # a bucket takes its time for each
-        sizes = pool.map(partial(_bytes_of, session, out), names)
-        return sum(size // ENTRIES_SHARE if name == "entries" else size for name, size in zip(names, sizes, strict=True))
+        sizes = dict(zip(names, pool.map(partial(_bytes_of, session, out), names), strict=True))
+    return sum(sizes.values()) - sizes.get("entries", 0) + sizes.get("entries", 0) // ENTRIES_SHARE
 
 
 def partitions_for(size: int) -> int:
