@@ -79,24 +79,15 @@ class DeltaLog(ABC):
 
     def files(self) -> list[tuple[str, int, int | None]]:
         """Path within the table, bytes and rows of each file; rows are None where the log does not tell."""
-        if self._table is None:
-            return []
-        adds: Any = self._table.get_add_actions(flatten=True)
-        columns = [adds.column(name).to_pylist() for name in ("path", "size_bytes", "num_records")]
-        return [(unquote(path), size, rows) for path, size, rows in zip(*columns, strict=True)]
+        told = self._of_files("path", "size_bytes", "num_records")
+        return [(unquote(path), size, rows) for path, size, rows in told]
 
     def rows_of(self, cluster: str) -> int | None:
         """How many rows a cluster has, as the statistics of the files tell; None where they do not."""
-        if self._table is None:
-            return 0
         if not self.is_plain:
             return None
-        adds: Any = self._table.get_add_actions(flatten=True)
         found = 0
-        names = ("num_records", "min.cluster", "max.cluster")
-        if not {*names} <= {*adds.schema.names}:
-            return None if adds.num_rows else 0
-        for rows, low, high in zip(*(adds.column(name).to_pylist() for name in names), strict=True):
+        for rows, low, high in self._of_files("num_records", "min.cluster", "max.cluster"):
             if rows is None or low is None or high is None:
                 return None
             if low == high == cluster:
@@ -104,6 +95,15 @@ class DeltaLog(ABC):
             elif low <= cluster <= high:
                 return None
         return found
+
+    def _of_files(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """What the log says of each file, by delta-rs' names of it; None for what it does not say of any."""
+        if self._table is None:
+            return
+        adds: Any = self._table.get_add_actions(flatten=True)
+        unknown = [None] * adds.num_rows
+        known = {*adds.schema.names}
+        yield from zip(*(adds.column(name).to_pylist() if name in known else unknown for name in names), strict=True)
 
     @property
     def size_bytes(self) -> int:
