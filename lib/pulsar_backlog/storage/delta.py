@@ -17,6 +17,7 @@ from pulsar_backlog.storage.delta_log import other_contract
 from pulsar_backlog.storage.direct import direct_write, written
 from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in
 from pulsar_backlog.storage.places import table_path
+from pulsar_backlog.storage.plain_files import frame_of_files
 from pulsar_backlog.storage.table_logs import has_own_log, own_log
 from pulsar_backlog.storage.work_size import holds_results
 from pulsar_backlog.tables import TABLES, Table
@@ -45,6 +46,10 @@ def read_table(spark: SparkSession, out: str, table: Table) -> DataFrame:
     rows = small_rows(out, table)
     if rows is not None:
         return frame_of(spark, rows, schema_of(table))
+    log = own_log(out, table)
+    plain = None if log is None else frame_of_files(spark, log, table)
+    if plain is not None:
+        return plain
     if not exists(spark, out, table):
         return spark.createDataFrame([], schema_of(table))
     return spark.read.format("delta").load(table_path(out, table))

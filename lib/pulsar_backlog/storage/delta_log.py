@@ -62,6 +62,11 @@ class DeltaLog(ABC):
             protocol.min_reader_version <= READER_VERSION and protocol.min_writer_version <= WRITER_VERSION
         )
 
+    @property
+    def leads_elsewhere(self) -> bool:
+        """Whether files of the table lie below it or in another one's folder, as its own never do."""
+        return any("/" in path for path, *_ in self.files())
+
     def has_columns_of(self, table: Table) -> bool:
         """Whether the table has the contract's columns and types; true when there is none."""
         if self._table is None:

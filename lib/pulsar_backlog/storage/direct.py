@@ -13,6 +13,7 @@ from pulsar_backlog.output.data_files import FILES_DDL, write_data_file
 from pulsar_backlog.storage.commits import DirectWrite, open_direct
 from pulsar_backlog.storage.delta_log import DeltaLog
 from pulsar_backlog.storage.places import table_path
+from pulsar_backlog.storage.plain_files import frame_of_files
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -39,35 +40,33 @@ def direct_write(spark: SparkSession, out: str, table: Table, part: Column) -> I
     log = own_log(out, table)
     if log is not None:
         log.check(table)
-    if log is None or not log.is_plain or _leads_elsewhere(log):
+    if log is None or not log.is_plain or log.leads_elsewhere:
         yield None
         return
-    touched = _touched(spark, log, part)
+    touched = _touched(spark, log, table, part)
     with open_direct(log, table, touched) as direct:
         if touched:
             mine = f.col("_metadata.file_name").isin(touched)
-            stay = _as_it_was(spark, log).filter(mine & ~f.coalesce(part, f.lit(False)))
+            stay = _as_it_was(spark, log, table).filter(mine & ~f.coalesce(part, f.lit(False)))
             direct.kept = written(stay.select(*table.column_names()), direct).collect()
         yield direct
     # As Spark's writer does: what is cached of the table is old now.
     spark.catalog.refreshByPath(table_path(out, table))
 
 
-def _touched(spark: SparkSession, log: DeltaLog, part: Column) -> list[str]:
+def _touched(spark: SparkSession, log: DeltaLog, table: Table, part: Column) -> list[str]:
     """The table's files with rows of a slice."""
     if not log.files():
         return []
-    found = _as_it_was(spark, log).filter(part).select("_metadata.file_name").distinct().collect()
+    found = _as_it_was(spark, log, table).filter(part).select("_metadata.file_name").distinct().collect()
     return [row["file_name"] for row in found]
 
 
-def _as_it_was(spark: SparkSession, log: DeltaLog) -> DataFrame:
+def _as_it_was(spark: SparkSession, log: DeltaLog, table: Table) -> DataFrame:
+    plain = frame_of_files(spark, log, table)
+    if plain is not None:
+        return plain
     return spark.read.format("delta").option("versionAsOf", log.version).load(log.path)
-
-
-def _leads_elsewhere(log: DeltaLog) -> bool:
-    """Whether files of the table lie below it or in another one's folder, as its own never do."""
-    return any("/" in path for path, *_ in log.files())
 
 
 def written(rows: DataFrame, direct: DirectWrite) -> DataFrame:
