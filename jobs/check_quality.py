@@ -10,19 +10,21 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import pandas as pd
-from pyspark.sql import DataFrame
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
-from pulsar_backlog.frames.report.summaries import audit_summary, ledger_summary, topic_summary
+from pulsar_backlog.findings.storage import LEFT_UNREAD
+from pulsar_backlog.ledgers.values import SPREAD_KINDS
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
+from pulsar_backlog.quality.summaries import COLUMNS, Summary
+from pulsar_backlog.storage.asking import asking, sql
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -59,19 +61,20 @@ def run_rules(context: JobContext) -> JobResult:
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
-    tables = {name: context.table(name) for name in INPUTS if name != "entries"}
-    present = sum(context.has(name) for name in INPUTS)
-    frames = {
-        "ledger_summary": ledger_summary(tables).orderBy("ledger_id"),
-        "topic_summary": topic_summary(tables).orderBy("topic"),
-        "audit_summary": audit_summary(tables, context.rows("entries"), present, len(INPUTS), context.started),
+    given: dict[Summary, dict[str, int | str]] = {
+        "ledger_summary": {"spread_kinds": ", ".join(map(literal, (*SPREAD_KINDS, "live")))},
+        "topic_summary": {},
+        "audit_summary": {
+            "stored": context.rows("entries"),
+            "present": sum(context.has(name) for name in INPUTS),
+            "expected": len(INPUTS),
+            "run_at_ms": round(context.started.timestamp() * 1000),
+            "left_unread": literal(LEFT_UNREAD),
+        },
     }
-    with ThreadPoolExecutor(len(frames)) as pool:  # planning one query leaves a core for the next
-        return dict(zip(frames, pool.map(_to_pandas, frames.values()), strict=True))
-
-
-def _to_pandas(frame: DataFrame) -> pd.DataFrame:
-    return frame.toPandas()
+    with asking(context) as asked:
+        found = asked.rows({name: sql("quality", name, values) for name, values in given.items()})
+    return {name: pd.DataFrame(found[name], columns=list(COLUMNS[name])) for name in given}
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.steps.report_model import Gathering
+from pulsar_backlog.storage.asking import asking
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.repairs import history
@@ -72,15 +73,16 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     if is_unchanged(context, digest) and all(map(files.exists, (FRONT, PAGE_NAME, RESULT))):
         again(verdict_again(json.loads(files.read(RESULT)), context.options.fail_on))
         return JobResult(digest, changed=False)
-    gathering = Gathering(context)
-    report = gathering.model()
-    use(report)
     repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
     files.write(PAGE_NAME, repairs)
     written = []
-    for name, text in pages(report, gathering.further(), gathering.rest()):
-        files.write(name, text)
-        written.append(name)
+    with asking(context) as asked:
+        gathering = Gathering(context, asked)
+        report = gathering.model()
+        use(report)
+        for name, text in pages(report, gathering.further(), gathering.rest()):
+            files.write(name, text)
+            written.append(name)
     files.keep_only(FOLDER, {name.removeprefix(f"{FOLDER}/") for name in written})
     files.write(RESULT, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)

@@ -1,4 +1,4 @@
-"""From small rows about subscriptions and clients to the report's values; the queries: `frames/report/acks.py`."""
+"""From small rows about subscriptions and clients to the report's values; the queries: conf/report."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class ConsumerRows:
 def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
     """The subscriptions of each topic that has any."""
     stalls = _grouped(rows.stalls, "topic", "subscription")
-    cells = {(row["topic"], row["subscription"]): row["cells"] for row in rows.cells}
-    axes = {row["topic"]: _axis(row) for row in rows.axes}
+    cells = _grouped(rows.cells, "topic", "subscription")
+    axes = {topic: _axis(starts) for (topic,), starts in _grouped(rows.axes, "topic").items()}
     found: dict[Topic, TopicAcks] = {}
     for (topic,), own in _grouped(rows.subscriptions, "topic").items():
         subscriptions = tuple(
@@ -71,12 +71,14 @@ def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
 
 def listed(row: Mapping[str, Any]) -> ListedSubscription:
     """One line about a subscription."""
-    by = row["blocked_by"]
-    at = (by["ledger_id"], by["entry_id"]) if by else None
     return ListedSubscription(
         row["topic"], row["subscription"], row["state"], row["stalls"] or 0, row["backlog_entries"],
-        row["backlog_bytes"], at, by["sureness"] if by else None,
+        row["backlog_bytes"], _blocked_at(row), row["blocked_sureness"],
     )  # fmt: skip
+
+
+def _blocked_at(row: Row | Mapping[str, Any]) -> tuple[int, int] | None:
+    return None if row["blocked_sureness"] is None else (row["blocked_ledger_id"], row["blocked_entry_id"])
 
 
 def _sureness(counts: Mapping[str, Any]) -> dict[str, int]:
@@ -87,39 +89,37 @@ def _sureness(counts: Mapping[str, Any]) -> dict[str, int]:
 def model_sum(row: Mapping[str, Any]) -> ModelSum:
     """One model over all topics."""
     counts = {name: int(row[name] or 0) for name in OUTCOMES}
-    first = row["first"]
-    if first is None:
+    if row["first_damage"] is None:
         return ModelSum(row["model"], counts)
     return ModelSum(
-        row["model"], counts, row["stopped"], first["damage"], first["topic"], first["ledger_id"], first["entry_id"],
-        row["sureness"],
+        row["model"], counts, row["stopped"], row["first_damage"], row["first_topic"], row["first_ledger_id"],
+        row["first_entry_id"], row["sureness"],
     )  # fmt: skip
 
 
 def _facts(row: Row, stalls: Iterable[Row], cells: Iterable[Row]) -> SubscriptionFacts:
-    by = row["blocked_by"]
     return SubscriptionFacts(
         row=_picked(row, SubscriptionRow),
-        blocked_at=(by["ledger_id"], by["entry_id"]) if by else None,
-        blocked_sureness=by["sureness"] if by else None,
-        cells=tuple(AckCell(**cell) for cell in cells),
+        blocked_at=_blocked_at(row),
+        blocked_sureness=row["blocked_sureness"],
+        cells=tuple(AckCell(**{name: cell[name] for name in AckCell.__annotations__}) for cell in cells),
         stalls=tuple(_picked(stall, StallRow) for stall in stalls),
         stall_total=row["stall_total"] or 0,
     )
 
 
-def _axis(row: Row) -> Axis:
-    starts = row["starts"]
-    sizes = [b["start"] - a["start"] for a, b in pairwise([*starts, {"start": row["total"]}])]
+def _axis(starts: Sequence[Row]) -> Axis:
+    """From the rows of a topic's cells, in order."""
+    last = starts[-1]
+    sizes = [b["start"] - a["start"] for a, b in pairwise([*starts, {"start": last["total"]}])]
     places = tuple((one["ledger_id"], one["entry_id"]) for one in starts)
-    return Axis(places, tuple(sizes), (row["ledger_id"], row["entry_id"]))
+    return Axis(places, tuple(sizes), (last["last_ledger_id"], last["last_entry_id"]))
 
 
 def _example(row: Row) -> Example:
-    first = row["first"]
     return Example(
-        row["model"], row["outcome"], row["publications"], first["first_ledger_id"], first["first_entry_id"],
-        first["sureness"], first["reason"],
+        row["model"], row["outcome"], row["publications"], row["first_ledger_id"], row["first_entry_id"],
+        row["sureness"], row["reason"],
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ Topic = str | None
 
 @dataclass(frozen=True)
 class TopicRows:
-    """Rows that belong to topics, each with a `topic`; see the queries in `frames/report/rows.py`."""
+    """Rows that belong to topics, each with a `topic`; see the queries in conf/report."""
 
     ledgers: Sequence[Row]
     buckets: Sequence[Row]

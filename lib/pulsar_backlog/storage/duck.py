@@ -37,8 +37,18 @@ _CONFIG: Mapping[str, str] = {
     "python_enable_replacements": "false",  # a name in a query is a table, never a variable of this program
     "default_null_order": "nulls_first_on_asc_last_on_desc",  # as Spark sorts
 }
-_PRELUDE = ("SET TimeZone = 'UTC'", "SET errors_as_json = true", "CREATE MACRO explode(items) AS unnest(items)")
-"""`explode` is the only word of the views that DuckDB lacks."""
+_PRELUDE = (
+    "SET TimeZone = 'UTC'",
+    "SET errors_as_json = true",
+    "CREATE MACRO explode(items) AS unnest(items)",
+    "CREATE MACRO sequence(low, high) AS generate_series(low, high)",
+    "CREATE MACRO size(items) AS len(items)",
+    "CREATE MACRO slice(items, low, many) AS list_slice(items, low, low + many - 1)",
+    "CREATE MACRO try_element_at(items, nth) AS list_extract(items, nth)",
+    "CREATE MACRO div(whole, parts) AS whole // parts",
+    "CREATE MACRO unix_millis(moment) AS epoch_ms(moment)",
+)
+"""Words of the queries of conf/ that Spark has and DuckDB lacks."""
 _LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
@@ -49,6 +59,7 @@ def opened(
     endpoint: str | None = None,
     wanted: Mapping[str, Wanted] | None = None,
     writes: Path | None = None,
+    memory: str | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that knows the tables and views that a query names, and nothing else.
 
@@ -58,6 +69,7 @@ def opened(
         endpoint: of an S3 service that is not AWS.
         wanted: by table, which rows of it are asked for; files that hold none of them are skipped.
         writes: the one file that may be written.
+        memory: how much may be used, if not `MEMORY_LIMIT`; what does not fit goes to the disk.
 
     Raises:
         UsageError: there are no tables, one that plain readers do not read, or answers outgrow memory and disk; the
@@ -68,7 +80,7 @@ def opened(
     with (
         _told(out),
         tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
-        duckdb.connect(config={**_CONFIG}) as connection,
+        duckdb.connect(config={**_CONFIG, **({"memory_limit": memory} if memory else {})}) as connection,
     ):
         connection.execute(f"SET temp_directory = {literal(spill)}")  # which forgets the limit of its size
         connection.execute(f"SET max_temp_directory_size = {literal(SPILL_LIMIT)}")
@@ -101,7 +113,7 @@ def _told(out: str) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         needs = f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk"
         raise UsageError(f"{needs}: ask for less, or ask with sql --engine spark") from error
-    except duckdb.IOException as error:
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:  # the latter of damaged files
         raise SourceError(out, "failed", str(said(error)["exception_message"]).partition("\n")[0]) from error
 
 

@@ -6,7 +6,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.report import acks as report_acks
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import findings_of_stalls
 from pulsar_backlog.storage.delta import conform
@@ -51,7 +50,7 @@ def test_only_what_compaction_reached_is_cut(spark: SparkSession, changed: dict[
         assert (stall["first_chunk_entry_id"], stall["last_entry_id"], stall["sureness"]) == (10, 12, "likely")
 
 
-def test_what_is_cut_is_a_finding_and_a_row_of_the_report(spark: SparkSession) -> None:
+def test_what_is_cut_is_a_finding(spark: SparkSession) -> None:
     """Nothing of it is unacknowledged: it begins where its chunk 0 lies."""
     cut = {
         "topic": TOPIC, "subscription": COMPACTION, "chunk_uuid": "p-1", "kind": "compaction_truncation",
@@ -61,9 +60,3 @@ def test_what_is_cut_is_a_finding_and_a_row_of_the_report(spark: SparkSession) -
     stalls = table_frame(spark, "stalls", [cut])
     (finding,) = findings_of_stalls(stalls, Origin("c", "analyze_subscriptions")).collect()
     assert (finding["code"], finding["count"], list(finding["evidence"])) == ("C28", 1, ["7:10"])
-    compacted = {"topic": TOPIC, "subscription": COMPACTION, "limits": (1, 1, 1, 1, True)}
-    subscriptions = table_frame(spark, "subscriptions", [compacted])
-    (stands,) = report_acks.standing(subscriptions, stalls).collect()
-    assert (stands["stall_total"], stands["blocked_by"]) == (1, None)
-    chosen = report_acks.chosen_subscriptions(report_acks.standing(subscriptions, stalls), 5, 5)
-    assert [row["chunk_uuid"] for row in report_acks.stall_rows(stalls, chosen, 5).collect()] == ["p-1"]

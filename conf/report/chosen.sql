@@ -1,0 +1,2 @@
+-- The topics of one batch of the report, the worst first.
+SELECT * FROM topics WHERE place > $after AND place <= $after + $topics

@@ -1,0 +1,42 @@
+-- Subscriptions with how many chunk sets they have, and the first one that blocks them.
+WITH placed AS (
+  -- A set begins where its first copy that is not acknowledged lies; at its chunk 0 where none is named.
+  SELECT
+    topic,
+    subscription,
+    blocks_dispatch,
+    sureness,
+    advice,
+    action,
+    CASE WHEN size(unacked_positions) > 0 THEN unacked.ledger_id ELSE first_chunk_ledger_id END AS ledger_id,
+    CASE WHEN size(unacked_positions) > 0 THEN unacked.entry_id ELSE first_chunk_entry_id END AS entry_id
+  FROM (SELECT *, try_element_at(unacked_positions, 1) AS unacked FROM stalls) AS s
+),
+
+blocking AS (
+  SELECT
+    *,
+    row_number() OVER (
+      PARTITION BY topic, subscription ORDER BY ledger_id, entry_id, sureness, advice, action
+    ) AS nth
+  FROM placed
+  WHERE blocks_dispatch
+),
+
+counted AS (
+  SELECT topic, subscription, count(*) AS stall_total FROM stalls GROUP BY topic, subscription
+)
+
+SELECT
+  s.*,
+  c.stall_total,
+  b.nth IS NOT NULL AS is_blocked,
+  b.ledger_id AS blocked_ledger_id,
+  b.entry_id AS blocked_entry_id,
+  b.sureness AS blocked_sureness,
+  b.advice AS blocked_advice,
+  b.action AS blocked_action,
+  CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END AS blocked_rank
+FROM subscriptions AS s
+LEFT JOIN counted AS c ON s.topic = c.topic AND s.subscription = c.subscription
+LEFT JOIN blocking AS b ON s.topic = b.topic AND s.subscription = b.subscription AND b.nth = 1

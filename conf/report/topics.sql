@@ -1,0 +1,46 @@
+-- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report.
+WITH of_entries AS (
+  SELECT
+    f.topic,
+    CAST(sum(f.entries) AS bigint) AS entries,
+    CAST(sum(f.messages) AS bigint) AS single_messages,
+    CAST(sum(f.bytes) AS bigint) AS bytes,
+    min(f.oldest_stored_ms) AS first_ms,
+    max(f.newest_stored_ms) AS last_ms,
+    bool_and(f.broker_timestamps = f.entries) AS by_broker,
+    CAST(sum(f.entries_with_uuid) AS bigint) AS chunk_entries
+  FROM ledger_facts AS f
+  WHERE f.entries > 0
+  GROUP BY f.topic
+),
+
+of_scans AS (
+  SELECT s.topic, CAST(sum(s.rejected) AS bigint) AS rejected FROM scans AS s GROUP BY s.topic
+),
+
+of_messages AS (
+  SELECT topic, count(*) AS chunked FROM chunked_messages GROUP BY topic
+),
+
+of_findings AS (
+  SELECT topic, count(*) AS errors FROM findings WHERE severity = 'error' GROUP BY topic
+)
+
+SELECT
+  t.topic,
+  e.entries,
+  e.single_messages,
+  e.bytes,
+  e.first_ms,
+  e.last_ms,
+  e.by_broker,
+  e.chunk_entries,
+  s.rejected,
+  m.chunked,
+  f.errors,
+  row_number() OVER (ORDER BY coalesce(f.errors, 0) DESC, coalesce(e.bytes, 0) DESC, t.topic) AS place
+FROM (SELECT DISTINCT topic FROM ledgers) AS t
+LEFT JOIN of_entries AS e ON t.topic IS NOT DISTINCT FROM e.topic
+LEFT JOIN of_scans AS s ON t.topic IS NOT DISTINCT FROM s.topic
+LEFT JOIN of_messages AS m ON t.topic IS NOT DISTINCT FROM m.topic
+LEFT JOIN of_findings AS f ON t.topic IS NOT DISTINCT FROM f.topic

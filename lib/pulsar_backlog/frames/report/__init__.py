@@ -1,1 +1,0 @@
-"""Tables in, the small rows of reports, summaries and answers out."""

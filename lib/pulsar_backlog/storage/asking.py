@@ -1,0 +1,134 @@
+"""The small rows of a report: SQL of conf/ over one cluster's tables, in this process or by Spark.
+
+DuckDB answers where the tables lie in a local folder and are not large: some thirty questions take it less than a
+second, and Spark's plans of them most of a small job. Elsewhere Spark runs the same SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from string import Template
+from typing import Any, Protocol
+
+import duckdb
+from pyspark.sql import DataFrame
+
+from pulsar_backlog.config import home
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.duck import opened, rows_of
+from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.storage.table_logs import own_log
+from pulsar_backlog.tables import TABLES
+
+Row = dict[str, Any]
+
+ASKED = tuple(name for name in TABLES if name not in ("entries", "messages"))
+"""Tables that queries of reports may name: of entries the scan noted what is told of them."""
+MAX_BYTES = 1024**3
+"""Bytes of all files of those tables together up to which DuckDB answers."""
+MEMORY_LIMIT = "512MiB"
+"""Of DuckDB beside a driver; what does not fit goes to the disk."""
+_AT_ONCE = 4
+
+
+class Asking(Protocol):
+    """Who answers queries over the rows of one cluster."""
+
+    def keep(self, name: str, query: str) -> None:
+        """Make the rows of a query a relation that other queries may name, instead of one that had the name."""
+
+    def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
+        """The rows of each query, which are known to be few, by column."""
+
+
+def sql(room: str, name: str, values: Mapping[str, int | str]) -> str:
+    """A query of `conf/<room>/<name>.sql` with values in their places.
+
+    Args:
+        room: folder of conf/.
+        name: of the query.
+        values: numbers, and SQL that this program made of its own words.
+    """
+    return Template((home() / "conf" / room / f"{name}.sql").read_text()).substitute(values)
+
+
+@contextmanager
+def asking(context: JobContext) -> Iterator[Asking]:
+    """Who answers for a job's cluster; what is kept goes when the block ends.
+
+    Raises:
+        SourceError: a table cannot be read; also while it is asked.
+    """
+    if _fits_this_process(context.out):
+        with opened(context.out, " ".join(ASKED), memory=MEMORY_LIMIT) as connection:
+            yield DuckAsking(connection, context.cluster)
+    else:
+        with spark_asking(context, {name: context.table(name) for name in ASKED}) as asked:
+            yield asked
+
+
+def _fits_this_process(out: str) -> bool:
+    if local_out(out) is None:
+        return False
+    logs = [own_log(out, TABLES[name]) for name in ASKED]
+    known = [log for log in logs if log is not None and log.is_plain]
+    return len(known) == len(logs) and sum(log.size_bytes for log in known) <= MAX_BYTES
+
+
+class DuckAsking:
+    """DuckDB, over a connection that knows the tables of all clusters."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, cluster: str) -> None:
+        self._connection = connection
+        for name in ASKED:
+            mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {literal(cluster)}"  # noqa: S608 - quoted
+            connection.execute(f"CREATE TEMP VIEW {name} AS {mine}")
+
+    def keep(self, name: str, query: str) -> None:
+        """See `Asking`."""
+        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
+
+    def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
+        """See `Asking`."""
+        return {name: rows_of(self._connection, query) for name, query in queries.items()}
+
+
+class SparkAsking:
+    """Spark, with tables and what is kept as temporary views of the session."""
+
+    def __init__(self, context: JobContext) -> None:
+        self._context = context
+        self.views: set[str] = set()
+
+    def view(self, name: str, frame: DataFrame) -> None:
+        """Give a frame a name."""
+        frame.createOrReplaceTempView(name)
+        self.views.add(name)
+
+    def keep(self, name: str, query: str) -> None:
+        """See `Asking`."""
+        self.view(name, self._context.keep(self._context.spark.sql(query)))
+
+    def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
+        """See `Asking`; several at once: planning one leaves a core for the next."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            return dict(zip(queries, pool.map(self._rows, queries.values()), strict=True))
+
+    def _rows(self, query: str) -> list[Row]:
+        return [row.asDict(recursive=True) for row in self._context.spark.sql(query).collect()]
+
+
+@contextmanager
+def spark_asking(context: JobContext, tables: Mapping[str, DataFrame]) -> Iterator[SparkAsking]:
+    """Spark over frames by the names of tables."""
+    asked = SparkAsking(context)
+    try:
+        for name, frame in tables.items():
+            asked.view(name, frame)
+        yield asked
+    finally:
+        for name in asked.views:
+            context.spark.catalog.dropTempView(name)

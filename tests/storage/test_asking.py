@@ -1,0 +1,82 @@
+"""Who answers a report's questions: this process or Spark, and that both say the same of a real audit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import check_quality
+from pulsar_backlog.config import home
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.options import Options
+from pulsar_backlog.report.result import result_json
+from pulsar_backlog.steps.report_model import Gathering
+from pulsar_backlog.storage import asking, table_logs
+from pulsar_backlog.storage.asking import DuckAsking, SparkAsking
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.runs import now
+from tests.auditing import Audited
+
+LONG_AGO = now()
+
+
+def context_of(spark: SparkSession, out: Path) -> JobContext:
+    return JobContext(lambda: spark, "job", Options(out=str(out), cluster="demo"), LONG_AGO)
+
+
+def test_both_engines_tell_the_same_of_the_bundled_audit(
+    spark: SparkSession, bundled: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told, checked = [], []
+    for engine, most in ((DuckAsking, asking.MAX_BYTES), (SparkAsking, -1)):
+        monkeypatch.setattr(asking, "MAX_BYTES", most)
+        context = context_of(spark, bundled.out)
+        with context.kept, asking.asking(context) as asked:
+            assert isinstance(asked, engine)
+            gathering = Gathering(context, asked)
+            told.append(
+                [
+                    json.loads(json.dumps(part, default=vars, sort_keys=True))
+                    for part in (result_json(gathering.model()), vars(gathering.model()))
+                ]
+            )
+        checked.append({name: frame.to_json() for name, frame in check_quality.summaries(context).items()})
+    assert len(told[0][1]["topics"]) > 50
+    assert told[0] == told[1]
+    assert checked[0] == checked[1]
+
+
+@pytest.mark.parametrize(
+    "path", sorted((home() / "conf").glob("*/*.sql")), ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_each_query_begins_with_a_sentence(path: Path) -> None:
+    first = path.read_text().splitlines()[0]
+    assert first.startswith("-- ")
+    assert first.endswith(".")
+
+
+def test_spark_answers_where_tables_are_its_own(
+    spark: SparkSession, bundled: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
+    context = context_of(spark, bundled.out)
+    with context.kept, asking.asking(context) as asked:
+        assert isinstance(asked, SparkAsking)
+        (row,) = asked.rows({"n": "SELECT count(*) AS n FROM ledgers"})["n"]
+        assert row["n"] > 0
+    assert not spark.catalog.tableExists("quality_results")
+
+
+def test_a_table_that_cannot_be_read_is_one_sentence(spark: SparkSession, bundled: Audited, tmp_path: Path) -> None:
+    shutil.copytree(bundled.out, tmp_path / "out")
+    (file, *_) = (tmp_path / "out" / "tables" / "chunked_messages").glob("*.parquet")
+    file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
+    with (
+        pytest.raises(SourceError, match="chunked_messages"),
+        asking.asking(context_of(spark, tmp_path / "out")) as asked,
+    ):
+        asked.rows({"n": "SELECT count(state) AS n FROM chunked_messages"})
