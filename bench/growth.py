@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deltalake import DeltaTable
+from pyarrow import parquet
 
 from bench.generate import Spec, write_backlog
 from bench.scorecard import Goal, Scorecard
@@ -176,7 +177,9 @@ def _audit(source: Path) -> Audit:
     out = DATA / "out"
     options = ("--out", str(out), "--cluster", "bench", "--fail-on", "never")
     found = watch([sys.executable, "-m", "pulsar_backlog.cli", "audit", str(source), *options])
-    rows = DeltaTable(str(out / "tables" / "runs")).to_pyarrow_table().select(["job", "started", "seconds"]).to_pylist()
+    # Not by `to_pyarrow_table`, whose threads may abort a program that ends.
+    files = DeltaTable(str(out / "tables" / "runs")).file_uris()
+    rows = parquet.read_table(files, columns=["job", "started", "seconds"]).to_pylist()
     rows.sort(key=lambda row: row["started"])
     starts = {row["job"]: row["started"].timestamp() for row in rows}
     scan = next(row for row in rows if row["job"] == "scan_entries")

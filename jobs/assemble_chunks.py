@@ -37,6 +37,7 @@ from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
+from pulsar_backlog.storage.asking import asking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import findings_frame, replace_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
@@ -62,13 +63,14 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    noted, facts, of_producers, scans, ledgers, rejects = (context.table(name) for name in INPUTS)
-    # Small, and asked for again and again: ends of the log, statistics, findings.
-    producers = context.keep(producers_of(of_producers))
+    noted, facts, of_producers, ledgers, rejects = (context.table(name) for name in INPUTS if name != "scans")
+    # Small, and asked for again and again: ends of producers, statistics, findings.
+    producers = context.keep(producers_of(of_producers), made_of="producer_facts")
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
     tables = LogTables(facts, of_producers, noted, rejects)
-    edges = log_edges(edge_rows(producers, scans, ledgers), tables, state, grace_ms)
+    with asking(context) as asked:
+        edges = log_edges(edge_rows(asked), tables, asked, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, edges))
     publications = folded.drop("roles")
     told = findings_frame(context, findings_of_chains(ledgers, facts, lambda: context.table("entries")))

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from deltalake import DeltaTable
+from pyarrow import parquet
 
 NOT_COMPARED = {"runs"}
 OF_THE_RUN = ("made", "inputs")
@@ -23,7 +24,9 @@ SHOWN = 5
 
 def rows_of(table: DeltaTable) -> Counter[str]:
     """The rows of a Delta table as texts, without `OF_THE_RUN`, each with how often it occurs."""
-    rows = table.to_pyarrow_table().to_pylist(maps_as_pydicts="strict")
+    # Not by `to_pyarrow_table`, whose threads may abort a program that ends.
+    files = table.file_uris()
+    rows = parquet.read_table(files).to_pylist(maps_as_pydicts="strict") if files else []
     for row in rows:
         for name in OF_THE_RUN:
             row.pop(name, None)

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from jobs import check_quality
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.frames.log.edges import _unproven_seams, edge_rows
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.steps.report_model import Gathering
@@ -31,7 +32,7 @@ def context_of(spark: SparkSession, out: Path) -> JobContext:
 def test_both_engines_tell_the_same_of_the_bundled_audit(
     spark: SparkSession, bundled: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told, checked = [], []
+    told, checked, ends = [], [], []
     for engine, most in ((DuckAsking, asking.MAX_BYTES), (SparkAsking, -1)):
         monkeypatch.setattr(asking, "MAX_BYTES", most)
         context = context_of(spark, bundled.out)
@@ -44,10 +45,16 @@ def test_both_engines_tell_the_same_of_the_bundled_audit(
                     for part in (result_json(gathering.model()), vars(gathering.model()))
                 ]
             )
+            edges = [{name: tuple(sorted(value)) if isinstance(value, list | set) and name != "hurt" else value
+                for name, value in row.items()} for row in edge_rows(asked)]  # fmt: skip
+            edges.append({"seams": _unproven_seams(asked)})
         checked.append({name: frame.to_json() for name, frame in check_quality.summaries(context).items()})
+        ends.append(sorted(edges, key=str))
     assert len(told[0][1]["topics"]) > 50
     assert told[0] == told[1]
     assert checked[0] == checked[1]
+    assert len(ends[0]) > 50
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize(

@@ -120,12 +120,16 @@ class JobContext:
             done.result()
         return counts
 
-    def keep(self, frame: DataFrame) -> DataFrame:
+    def keep(self, frame: DataFrame, made_of: str | None = None) -> DataFrame:
         """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
+
+        Args:
+            frame: what is kept.
+            made_of: the table of whose rows it is made, of each at most one.
         """
-        few = gathered(frame)
+        few = gathered(frame, is_small=made_of is not None and self.held(made_of) is not None)
         if few is not None:
             return frame_of(self.spark, few, frame.schema)
         self.kept.callback(frame.unpersist)

@@ -81,18 +81,21 @@ def in_one_piece(rows: pa.Table) -> pa.Table:
 
 
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
-    """Rows that the driver holds as a frame; in one partition where the work is small, so that nothing is shuffled."""
-    frame = spark.createDataFrame(in_one_piece(rows), schema=_loose(schema))
-    return frame.coalesce(1) if holds_results(spark) else frame
+    """Rows that the driver holds as a frame, in one partition: to group or join such rows, nothing is shuffled."""
+    return spark.createDataFrame(in_one_piece(rows), schema=_loose(schema)).coalesce(1)
 
 
-def gathered(frame: DataFrame) -> pa.Table | None:
+def gathered(frame: DataFrame, is_small: bool = False) -> pa.Table | None:
     """The rows of a frame that are few enough to be held; None where they are not, and where work is not small.
 
     Rows that hold bytes, which may be payloads, are never gathered.
+
+    Args:
+        frame: whose rows.
+        is_small: whether it is made of rows that are held, so that it is looked at even where work is not small.
     """
     has_bytes = any(isinstance(field.dataType, BinaryType) for field in frame.schema.fields)
-    if has_bytes or not holds_results(frame.sparkSession):
+    if has_bytes or not (is_small or holds_results(frame.sparkSession)):
         return None
     # Arrow takes a struct that is null for one whose values are null, which they must not be where they never are.
     loose = [_loosened(field) for field in frame.schema.fields]

@@ -46,6 +46,7 @@ _PRELUDE = (
     "CREATE MACRO slice(items, low, many) AS list_slice(items, low, low + many - 1)",
     "CREATE MACRO try_element_at(items, nth) AS list_extract(items, nth)",
     "CREATE MACRO div(whole, parts) AS whole // parts",
+    "CREATE MACRO collect_set(value) AS coalesce(list(DISTINCT value) FILTER (value IS NOT NULL), [])",
     "CREATE MACRO unix_millis(moment) AS epoch_ms(moment)",
 )
 """Words of the queries of conf/ that Spark has and DuckDB lacks."""

@@ -13,6 +13,10 @@ from pulsar_backlog.frames.chunks import damage as chunk_damage
 from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.producers import producers_of
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage.asking import spark_asking
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.runs import now
 from tests.frames.rows import NOON_MS, entry, fact_frames, ledger, table_frame
 
 MISMATCH, ABSENT = {"checksum_state": "mismatch"}, {"checksum_state": "absent"}
@@ -49,12 +53,15 @@ def edge_of(spark: SparkSession, rows: list[dict[str, Any]], rejects: list[dict[
             **{f"checksum_{state}": own.count(state) for state in ("valid", "mismatch", "absent")},
         })  # fmt: skip
     tables = tables_of(spark, rows, rejects)
-    facts = edge_rows(
-        producers_of(tables.producer_facts),
-        table_frame(spark, "scans", books),
-        table_frame(spark, "ledgers", [ledger("t", one["ledger_id"]) for one in books]),
-    )
-    return log_edges(facts, tables, None, 1000)["t"]
+    given = {
+        "ledger_facts": tables.ledger_facts,
+        "producer_facts": tables.producer_facts,
+        "scans": table_frame(spark, "scans", books),
+        "ledgers": table_frame(spark, "ledgers", [ledger("t", one["ledger_id"]) for one in books]),
+    }
+    context = JobContext(lambda: spark, "job", Options(cluster="c"), now())
+    with spark_asking(context, given) as asked:
+        return log_edges(edge_rows(asked), tables, asked, None, 1000)["t"]
 
 
 def test_a_damaged_entry_is_listed_with_what_it_claims(spark: SparkSession) -> None:

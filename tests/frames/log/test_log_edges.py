@@ -13,7 +13,10 @@ from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.frames.chunks.damage import LogTables
 from pulsar_backlog.frames.log.edges import edge_rows, log_edges
-from pulsar_backlog.frames.log.producers import producers_of
+from pulsar_backlog.options import Options
+from pulsar_backlog.storage.asking import spark_asking
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 from tests.frames.rows import entry, fact_frames, ledger, table_frame
 
@@ -37,11 +40,11 @@ def edge_of(
     facts = fact_frames(spark, rows)
     scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
     ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
-    producers = producers_of(facts["producer_facts"])
     names = ("ledger_facts", "producer_facts", "noted_entries")
     tables = LogTables(*(facts[name] for name in names), table_frame(spark, "rejects", []))
-    found = log_edges(edge_rows(producers, scans, ledgers), tables, state, 1000)
-    return found["t"]
+    context = JobContext(lambda: spark, "job", Options(cluster="c"), now())
+    with spark_asking(context, {**facts, "scans": scans, "ledgers": ledgers}) as asked:
+        return log_edges(edge_rows(asked), tables, asked, state, 1000)["t"]
 
 
 def said(*ids: int, **given: Any) -> ClusterState:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.rows import Damage, Damaged, DamageKind
@@ -78,13 +78,6 @@ class Found:
     unchecked: Mapping[int, Collection[int]] = field(default_factory=dict)
     rejected: Mapping[int, Collection[int]] = field(default_factory=dict)
     writers: Collection[tuple[int, str]] = ()
-
-
-def hurt_ledgers() -> Column:
-    """Of the books of a topic: ledger id, damaged and unverified entries of each ledger that has any."""
-    damaged = f.col("checksum_mismatch") + f.col("rejected")
-    one = f.struct("ledger_id", damaged.alias("damaged"), f.col("checksum_absent").alias("unverified"))
-    return f.collect_list(f.when((damaged > 0) | (f.col("checksum_absent") > 0), one))
 
 
 def damage_of_topics(rows: Iterable[Mapping[str, Any]], tables: LogTables) -> dict[str, Damage]:

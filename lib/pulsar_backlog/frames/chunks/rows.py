@@ -52,28 +52,6 @@ def producer_ends(producers: DataFrame) -> DataFrame:
     )
 
 
-def topic_ends(producers: DataFrame) -> DataFrame:
-    """Per topic: earliest and latest time an entry was stored (broker's clock, else the producer's), first, last place.
-
-    `begins_at_start` is true where the first entry's index (PIP-70) is that of the topic's very first message.
-    """
-    ends = producers.groupBy("topic").agg(
-        f.min("first_ms").alias("begin_time_ms"),
-        f.max("last_ms").alias("end_time_ms"),
-        f.max("last_entry").alias("last"),
-        f.min("first").alias("first"),
-    )
-    return ends.select(
-        "topic",
-        "begin_time_ms",
-        "end_time_ms",
-        f.col("first.ledger_id").alias("first_ledger_id"),
-        f.coalesce(f.col("first.index") == 0, f.lit(False)).alias("begins_at_start"),
-        f.col("last.ledger_id").alias("last_ledger_id"),
-        f.col("last.entry_id").alias("last_entry_id"),
-    )
-
-
 def with_producer_ends(chunks: DataFrame, ends: DataFrame) -> DataFrame:
     """Chunk rows, each with the end of its producer."""
     return chunks.join(ends, on=["topic", "producer_name"], how="left").select(*CHUNK_COLUMNS, *PRODUCER_END_COLUMNS)

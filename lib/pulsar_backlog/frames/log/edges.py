@@ -9,77 +9,58 @@ from collections.abc import Collection, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as f
-
 from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics, hurt_ledgers
-from pulsar_backlog.frames.chunks.rows import topic_ends
-
-EDGE_COLUMNS = (
-    "topic", "begin_time_ms", "end_time_ms", "first_ledger_id", "begins_at_start", "last_ledger_id", "last_entry_id",
-    "has_rejects", "hurt", "open_ledgers", "scanned", "unscanned", "live_last", "cut",
-)  # fmt: skip
+from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics
+from pulsar_backlog.storage.asking import Asking, sql
 
 _NOTHING_SAID = TopicState("")
 
 
-def edge_rows(producers: DataFrame, scans: DataFrame, ledgers: DataFrame) -> DataFrame:
-    """One row per topic, as `EDGE_COLUMNS`: a few numbers and its ledger ids; `producers` as by `producers_of`.
+Row = Mapping[str, Any]
+
+
+def edge_rows(asked: Asking) -> list[Row]:
+    """One row per topic, as `conf/log/edges.sql`, and with what more it takes.
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
-    scope, without a data object, or not got to. `has_rejects`: something was passed over within a scanned ledger.
-    `hurt`: ledgers with damaged entries, as by `hurt_ledgers`. `live_last`: where reading of live ledgers ended;
-    `cut`: ledgers that were not read to their end.
+    scope, without a data object, or not got to. `hurt`: ledgers with damaged entries, with how many. `live_last`:
+    where reading of live ledgers ended.
     """
-    short = f.coalesce(f.col("frames") < f.col("expected_entries"), f.lit(False))
-    lost = f.max((f.col("rejected") > 0) | (f.col("structure_faults") > 0) | ~f.col("complete") | short)
-    books = scans.groupBy("topic").agg(
-        lost.alias("has_rejects"),
-        f.collect_set(f.when(~f.col("complete"), f.col("ledger_id"))).alias("cut"),
-        f.collect_set("ledger_id").alias("scanned"),
-        hurt_ledgers().alias("hurt"),
-    )
-    still_open = f.collect_set(f.when(f.col("ledger_state") == "OPEN", f.col("ledger_id")))
-    stored = ledgers.groupBy("topic").agg(
-        still_open.alias("open_ledgers"),
-        f.collect_set("ledger_id").alias("stored"),
-        f.unix_millis(f.max("closed_time")).alias("closed_ms"),
-        f.max(_live_last()).alias("live_last"),
-    )
-    joined = topic_ends(producers).join(books, on="topic", how="left").join(stored, on="topic", how="left")
-    return (
-        joined.withColumn("end_time_ms", f.greatest("end_time_ms", "closed_ms"))
-        .withColumn("unscanned", f.array_except("stored", "scanned"))
-        .select(*EDGE_COLUMNS)
-    )
+    found = asked.rows({name: sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
+    hurt: dict[str | None, list[Row]] = {}
+    for one in found["hurt_ledgers"]:
+        hurt.setdefault(one["topic"], []).append(one)
+    return [
+        row | {
+            "hurt": hurt.get(row["topic"], []),
+            "unscanned": {*(row["stored"] or ())} - {*(row["scanned"] or ())},
+            "live_last": None if row["live_ledger_id"] is None else (row["live_ledger_id"], row["live_entry_id"]),
+        }
+        for row in found["edges"]
+    ]  # fmt: skip
 
 
-def _live_last() -> Column:
-    """Of a live ledger: its last entry that was read, or told to be hidden. No row of `entries` shows a hidden one."""
-    count = f.regexp_extract("copy", r"^live-entries-(\d+)", 1).cast("bigint")
-    return f.when((f.col("kind") == "live") & f.col("selected"), f.struct("ledger_id", (count - 1).alias("entry_id")))
-
-
-def log_edges(rows: DataFrame, tables: LogTables, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
+def log_edges(
+    rows: Collection[Row], tables: LogTables, asked: Asking, state: ClusterState | None, grace_ms: int
+) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        tables: asked only where no list of ledgers says what lies between scanned ones, and where something is damaged.
+        tables: asked only where something is damaged.
+        asked: asked only where no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
     """
-    found = [row.asDict() for row in rows.toLocalIterator()]
     lists = _ledger_lists(state)
-    unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in found}
-    unproven = _unproven_seams(tables.ledger_facts) if any(unlisted.values()) else {}
+    unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in rows}
+    unproven = _unproven_seams(asked) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
-    damage = damage_of_topics(found, tables)
+    damage = damage_of_topics(rows, tables)
     return {
         row["topic"]: _edge(
             row,
@@ -89,7 +70,7 @@ def log_edges(rows: DataFrame, tables: LogTables, state: ClusterState | None, gr
             grace_ms,
             damage.get(row["topic"], NO_DAMAGE),
         )
-        for row in found
+        for row in rows
     }
 
 
@@ -119,15 +100,10 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
     return {before for before, after in seams if not any(before in one and after in one for one in lists)}
 
 
-def _unproven_seams(facts: DataFrame) -> dict[str, set[int]]:
+def _unproven_seams(asked: Asking) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
-    by_ledger = facts.filter(f.col("topic").isNotNull() & (f.col("entries") > 0))
-    order = Window.partitionBy("topic").orderBy("ledger_id")
-    goes_on = f.coalesce(
-        f.lead("first_message_index").over(order) == f.try_add("last_entry_index", f.lit(1)), f.lit(False)
-    )
     unproven: dict[str, set[int]] = {}
-    for row in by_ledger.select("topic", "ledger_id", goes_on.alias("goes_on")).filter(~f.col("goes_on")).collect():
+    for row in asked.rows({"seams": sql("log", "unproven_seams", {})})["seams"]:
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])
     return unproven
 
