@@ -75,7 +75,9 @@ def _fits_this_process(out: str) -> bool:
         return False
     logs = [own_log(out, TABLES[name]) for name in ASKED]
     known = [log for log in logs if log is not None and log.is_plain]
-    return len(known) == len(logs) and sum(log.size_bytes for log in known) <= MAX_BYTES
+    if len(known) < len(logs) or all(log.version < 0 for log in known):  # left to Spark, as are no tables at all
+        return False
+    return sum(log.size_bytes for log in known) <= MAX_BYTES
 
 
 class DuckAsking:

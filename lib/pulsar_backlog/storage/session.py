@@ -46,7 +46,7 @@ REQUIRED_SETTINGS: dict[str, str] = {
 LOCAL_SETTINGS: dict[str, str] = {
     "spark.master": "local[*]",
     # A core works on one task. Smaller heaps stay in use: memory that is touched for the first time is slow.
-    "spark.driver.memory": f"{min(max(os.cpu_count() or 1, 2), 4)}g",
+    "spark.driver.memory": f"{min(max(os.cpu_count() or 1, 2), 4) * 832}m",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
