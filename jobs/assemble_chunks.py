@@ -33,7 +33,7 @@ from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log.chains import findings_of_chains
-from pulsar_backlog.frames.log.edges import edge_rows, log_edges
+from pulsar_backlog.frames.log.edges import TABLES_ASKED, edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
@@ -69,7 +69,7 @@ def assemble(context: JobContext) -> JobResult:
     state = _state(admin, ledgers)
     grace_ms = (context.options.grace_seconds or 0) * 1000
     tables = LogTables(facts, of_producers, noted, rejects)
-    with asking(context) as asked:
+    with asking(context, TABLES_ASKED) as asked:
         edges = log_edges(edge_rows(asked), tables, asked, state, grace_ms)
     folded = context.keep(_folded(context, noted, producers, edges))
     publications = folded.drop("roles")

@@ -72,7 +72,7 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
             "left_unread": literal(LEFT_UNREAD),
         },
     }
-    with asking(context) as asked:
+    with asking(context, [name for name in INPUTS if name != "entries"]) as asked:
         found = asked.rows({name: sql("quality", name, values) for name, values in given.items()})
     return {name: pd.DataFrame(found[name], columns=list(COLUMNS[name])) for name in given}
 

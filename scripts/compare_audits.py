@@ -24,9 +24,11 @@ SHOWN = 5
 
 def rows_of(table: DeltaTable) -> Counter[str]:
     """The rows of a Delta table as texts, without `OF_THE_RUN`, each with how often it occurs."""
-    # Not by `to_pyarrow_table`, whose threads may abort a program that ends.
     files = table.file_uris()
-    rows = parquet.read_table(files).to_pylist(maps_as_pydicts="strict") if files else []
+    # In a folder not by `to_pyarrow_table`, whose threads may abort a program that ends.
+    in_folder = files and not any("://" in file for file in files)
+    found = parquet.read_table(files) if in_folder else table.to_pyarrow_table()
+    rows = found.to_pylist(maps_as_pydicts="strict")
     for row in rows:
         for name in OF_THE_RUN:
             row.pop(name, None)

@@ -19,7 +19,7 @@ from pulsar_backlog.report.acks_build import ConsumerRows, acks_by_topic
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.strips import strip
 from pulsar_backlog.steps.report_model import LIMITS
-from pulsar_backlog.storage import asking
+from pulsar_backlog.storage import asking, held
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.runs import now
 from pulsar_backlog.terms import SURENESSES
@@ -68,12 +68,14 @@ Ask = Callable[..., dict[str, Rows]]
 """Rows of queries over tables that hold these rows, with other numbers than a report's where they are given."""
 
 
-@pytest.fixture(params=["duckdb", "spark"])
+@pytest.fixture(params=["held", "files", "spark"])
 def ask(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Ask]:
-    """One engine and then the other."""
-    monkeypatch.setattr(asking, "MAX_BYTES", asking.MAX_BYTES if request.param == "duckdb" else -1)
+    """DuckDB over rows that are held, and over files, and Spark."""
+    if request.param != "held":
+        monkeypatch.setattr(held, "MAX_ROWS", -1)
+    monkeypatch.setattr(asking, "MAX_BYTES", asking.MAX_BYTES if request.param == "files" else -1)
     with ExitStack() as stack:
 
         def answer(*queries: str, given: dict[str, dict[str, int]] | None = None, **tables: Rows) -> dict[str, Rows]:

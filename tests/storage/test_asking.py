@@ -16,11 +16,12 @@ from pulsar_backlog.frames.log.edges import _unproven_seams, edge_rows
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.steps.report_model import Gathering
-from pulsar_backlog.storage import asking, table_logs
+from pulsar_backlog.storage import asking, held, table_logs
 from pulsar_backlog.storage.asking import DuckAsking, SparkAsking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.runs import now
 from tests.auditing import Audited
+from tests.small_tables import write_tables
 
 LONG_AGO = now()
 
@@ -33,8 +34,12 @@ def test_both_engines_tell_the_same_of_the_bundled_audit(
     spark: SparkSession, bundled: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told, checked, ends = [], [], []
-    for engine, most in ((DuckAsking, asking.MAX_BYTES), (SparkAsking, -1)):
+    for engine, rows, most in (
+        (DuckAsking, held.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1),
+    ):  # fmt: skip
+        monkeypatch.setattr(held, "MAX_ROWS", rows)
         monkeypatch.setattr(asking, "MAX_BYTES", most)
+        held._held.clear()
         context = context_of(spark, bundled.out)
         with context.kept, asking.asking(context) as asked:
             assert isinstance(asked, engine)
@@ -51,10 +56,11 @@ def test_both_engines_tell_the_same_of_the_bundled_audit(
         checked.append({name: frame.to_json() for name, frame in check_quality.summaries(context).items()})
         ends.append(sorted(edges, key=str))
     assert len(told[0][1]["topics"]) > 50
-    assert told[0] == told[1]
-    assert checked[0] == checked[1]
     assert len(ends[0]) > 50
-    assert ends[0] == ends[1]
+    for other in (1, 2):
+        assert told[0] == told[other]
+        assert checked[0] == checked[other]
+        assert ends[0] == ends[other]
 
 
 @pytest.mark.parametrize(
@@ -78,8 +84,26 @@ def test_spark_answers_where_tables_are_its_own(
     assert not spark.catalog.tableExists("quality_results")
 
 
-def test_a_table_that_cannot_be_read_is_one_sentence(spark: SparkSession, bundled: Audited, tmp_path: Path) -> None:
+def test_all_tables_are_counted_where_no_log_tells_their_rows(
+    spark: SparkSession, bundled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(bundled.out / "tables", tmp_path / "tables")
+    write_tables(tmp_path, messages=[{"cluster": "demo", "topic": "t"}, {"cluster": "other", "topic": "t"}])
+    context = context_of(spark, tmp_path)
+    with context.kept, asking.asking(context) as asked:
+        told = Gathering(context, asked).model().tables
+    monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
+    with context.kept, asking.asking(context) as asked:
+        counted = Gathering(context, asked).model().tables
+    assert {one.name: one.rows for one in told}["messages"] == 1
+    assert told == counted
+
+
+def test_a_table_that_cannot_be_read_is_one_sentence(
+    spark: SparkSession, bundled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(bundled.out, tmp_path / "out")
+    monkeypatch.setattr(held, "MAX_ROWS", -1)
     (file, *_) = (tmp_path / "out" / "tables" / "chunked_messages").glob("*.parquet")
     file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
     with (

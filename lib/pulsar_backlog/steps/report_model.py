@@ -21,7 +21,7 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
-from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.storage.asking import ASKED, Asking, sql
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.tables import TABLES
@@ -126,9 +126,12 @@ class Gathering:
     def _sizes(self) -> dict[str, int]:
         """The number of rows of each table that exists: as its log tells it, or counted."""
         told = {name: self.context.logged_rows(name) for name in TABLES if self.context.has(name)}
-        sizes = {name: count for name, count in told.items() if count is not None}
-        counted = {name: _COUNT.get(name, f"SELECT count(*) AS rows FROM {name}") for name in told if name not in sizes}  # noqa: S608 - a table's name
-        return sizes | {name: found[0]["rows"] for name, found in self.asked.rows(counted).items()}
+        unknown = [name for name, count in told.items() if count is None]
+        counts = self.asked.rows({name: _COUNT.format(name) for name in unknown if name in ASKED})
+        told |= {name: found[0]["rows"] for name, found in counts.items()}
+        if "entries" in unknown:
+            told["entries"] = sum(row["entries"] or 0 for row in self.topic_rows)
+        return {name: self.context.rows(name) if count is None else count for name, count in told.items()}
 
     def _keep(self, name: str, **values: int) -> None:
         self.asked.keep(name, _query(name, **values))
@@ -137,8 +140,7 @@ class Gathering:
         return self.asked.rows({"": query})[""]
 
 
-_COUNT = {"entries": "SELECT coalesce(sum(entries), 0) AS rows FROM ledger_facts"}
-"""How rows are counted of tables that are not asked."""
+_COUNT = "SELECT count(*) AS rows FROM {}"
 
 
 def _query(name: str, **values: int) -> str:

@@ -1,12 +1,13 @@
 """The small rows of a report: SQL of conf/ over one cluster's tables, in this process or by Spark.
 
-DuckDB answers where the tables lie in a local folder and are not large: some thirty questions take it less than a
-second, and Spark's plans of them most of a small job. Elsewhere Spark runs the same SQL.
+DuckDB answers where the driver holds the tables, and where they lie in a local folder and are not large: some thirty
+questions take it less than a second, and Spark's plans of them most of a small job. Elsewhere Spark runs the same SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from string import Template
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame
 
 from pulsar_backlog.config import home
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.duck import opened, rows_of
+from pulsar_backlog.storage.duck import connected, opened, rows_of
 from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.table_logs import own_log
@@ -27,10 +28,10 @@ Row = dict[str, Any]
 
 ASKED = tuple(name for name in TABLES if name not in ("entries", "messages"))
 """Tables that queries of reports may name: of entries the scan noted what is told of them."""
-MAX_BYTES = 1024**3
-"""Bytes of all files of those tables together up to which DuckDB answers."""
-MEMORY_LIMIT = "512MiB"
-"""Of DuckDB beside a driver; what does not fit goes to the disk."""
+MAX_BYTES = 512 * 1024**2
+"""Bytes of the files of all tables that are asked, up to which DuckDB reads them in a local folder."""
+LIMITS = {"memory_limit": "512MiB", "threads": str(min(os.cpu_count() or 1, 4))}
+"""Of DuckDB beside a driver, each of whose threads takes memory; what does not fit goes to the disk."""
 _AT_ONCE = 4
 
 
@@ -56,38 +57,46 @@ def sql(room: str, name: str, values: Mapping[str, int | str]) -> str:
 
 
 @contextmanager
-def asking(context: JobContext) -> Iterator[Asking]:
+def asking(context: JobContext, names: Collection[str] = ASKED) -> Iterator[Asking]:
     """Who answers for a job's cluster; what is kept goes when the block ends.
+
+    Args:
+        context: of the job.
+        names: the tables that queries name.
 
     Raises:
         SourceError: a table cannot be read; also while it is asked.
     """
-    if _fits_this_process(context.out):
-        with opened(context.out, " ".join(ASKED), memory=MEMORY_LIMIT) as connection:
-            yield DuckAsking(connection, context.cluster)
+    held = {name: context.held(name) for name in names}
+    if all(rows is not None for rows in held.values()):
+        with connected(LIMITS) as connection:
+            for name, rows in held.items():
+                connection.register(name, rows)
+            yield DuckAsking(connection)
+    elif _fits_this_process(context.out, names):
+        with opened(context.out, " ".join(names), limits=LIMITS) as connection:
+            for name in names:
+                mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {literal(context.cluster)}"  # noqa: S608 - quoted
+                connection.execute(f"CREATE TEMP VIEW {name} AS {mine}")
+            yield DuckAsking(connection)
     else:
-        with spark_asking(context, {name: context.table(name) for name in ASKED}) as asked:
+        with spark_asking(context, {name: context.table(name) for name in names}) as asked:
             yield asked
 
 
-def _fits_this_process(out: str) -> bool:
+def _fits_this_process(out: str, names: Collection[str]) -> bool:
     if local_out(out) is None:
         return False
-    logs = [own_log(out, TABLES[name]) for name in ASKED]
+    logs = [own_log(out, TABLES[name]) for name in names]
     known = [log for log in logs if log is not None and log.is_plain]
-    if len(known) < len(logs) or all(log.version < 0 for log in known):  # left to Spark, as are no tables at all
-        return False
-    return sum(log.size_bytes for log in known) <= MAX_BYTES
+    return len(known) == len(logs) and sum(log.size_bytes for log in known) <= MAX_BYTES
 
 
 class DuckAsking:
-    """DuckDB, over a connection that knows the tables of all clusters."""
+    """DuckDB, over a connection that knows the cluster's rows by the names of tables."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, cluster: str) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
-        for name in ASKED:
-            mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {literal(cluster)}"  # noqa: S608 - quoted
-            connection.execute(f"CREATE TEMP VIEW {name} AS {mine}")
 
     def keep(self, name: str, query: str) -> None:
         """See `Asking`."""

@@ -54,13 +54,31 @@ _LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
 @contextmanager
+def connected(limits: Mapping[str, str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that knows no table yet, in bounded memory, with the words of the queries of conf/.
+
+    Args:
+        limits: settings of DuckDB that bound what it takes, besides `MEMORY_LIMIT` or instead of it.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
+        duckdb.connect(config={**_CONFIG, **(limits or {})}) as connection,
+    ):
+        connection.execute(f"SET temp_directory = {literal(spill)}")  # which forgets the limit of its size
+        connection.execute(f"SET max_temp_directory_size = {literal(SPILL_LIMIT)}")
+        for statement in _PRELUDE:
+            connection.execute(statement)
+        yield connection
+
+
+@contextmanager
 def opened(
     out: str,
     query: str,
     endpoint: str | None = None,
     wanted: Mapping[str, Wanted] | None = None,
     writes: Path | None = None,
-    memory: str | None = None,
+    limits: Mapping[str, str] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that knows the tables and views that a query names, and nothing else.
 
@@ -70,7 +88,7 @@ def opened(
         endpoint: of an S3 service that is not AWS.
         wanted: by table, which rows of it are asked for; files that hold none of them are skipped.
         writes: the one file that may be written.
-        memory: how much may be used, if not `MEMORY_LIMIT`; what does not fit goes to the disk.
+        limits: as for `connected`.
 
     Raises:
         UsageError: there are no tables, one that plain readers do not read, or answers outgrow memory and disk; the
@@ -78,15 +96,7 @@ def opened(
         SourceError: a table cannot be read; also while the connection is used.
     """
     tables, views = named_in(query)
-    with (
-        _told(out),
-        tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as spill,
-        duckdb.connect(config={**_CONFIG, **({"memory_limit": memory} if memory else {})}) as connection,
-    ):
-        connection.execute(f"SET temp_directory = {literal(spill)}")  # which forgets the limit of its size
-        connection.execute(f"SET max_temp_directory_size = {literal(SPILL_LIMIT)}")
-        for statement in _PRELUDE:
-            connection.execute(statement)
+    with _told(out), connected(limits) as connection:
         allowed = _open_tables(connection, out, tables, endpoint, wanted or {})
         for name, sql in views.items():
             connection.execute(f"CREATE VIEW {name} AS {sql}")

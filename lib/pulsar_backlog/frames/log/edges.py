@@ -23,6 +23,10 @@ _NOTHING_SAID = TopicState("")
 Row = Mapping[str, Any]
 
 
+TABLES_ASKED = ("producer_facts", "scans", "ledgers", "ledger_facts")
+"""Tables that the queries of conf/log name."""
+
+
 def edge_rows(asked: Asking) -> list[Row]:
     """One row per topic, as `conf/log/edges.sql`, and with what more it takes.
 
