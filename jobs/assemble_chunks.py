@@ -33,10 +33,10 @@ from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with
 from pulsar_backlog.frames.chunks.topic_stats import topic_stats
 from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log.chains import findings_of_chains
-from pulsar_backlog.frames.log.edges import TABLES_ASKED, edge_rows, log_edges
 from pulsar_backlog.frames.log.order import ledger_orders
 from pulsar_backlog.frames.log.order_findings import findings_of_order
 from pulsar_backlog.frames.log.producers import producers_of
+from pulsar_backlog.steps.log_edges import TABLES_ASKED, edge_rows, log_edges
 from pulsar_backlog.storage.asking import asking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import findings_frame, replace_findings

@@ -20,10 +20,10 @@ from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Damage, FamilyFold, LogEdge
 from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.frames.chunks.damage import Found, choose, damage_of, in_order
-from pulsar_backlog.frames.log.edges import _edge
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.planning import values as plans
 from pulsar_backlog.repair.planning.plan import plan_repair
+from pulsar_backlog.steps.log_edges import _edge
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.wire.columns import decode_entries

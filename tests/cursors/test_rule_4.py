@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Publication
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
-from pulsar_backlog.frames.log.edges import _edge, _unlisted_seams
+from pulsar_backlog.steps.log_edges import _edge, _unlisted_seams
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from tests.chunks.build import row

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from jobs import check_quality
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.frames.log.edges import _unproven_seams, edge_rows
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.result import result_json
+from pulsar_backlog.steps.log_edges import _unproven_seams, edge_rows
 from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.storage import asking, held, table_logs
 from pulsar_backlog.storage.asking import DuckAsking, SparkAsking

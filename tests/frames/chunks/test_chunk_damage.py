@@ -11,9 +11,9 @@ from pulsar_backlog.chunks.rows import Damage, Damaged, LogEdge
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.frames.chunks import damage as chunk_damage
 from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics
-from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.options import Options
+from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.storage.asking import spark_asking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.runs import now

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
-from pulsar_backlog.frames.log.edges import _edge
+from pulsar_backlog.steps.log_edges import _edge
 
 TOPIC = "persistent://lab/s/a"
 STATE = TopicState(TOPIC, (LedgerRecord(7, TOPIC),), last_confirmed=(7, 9), known_until_ms=5_000)

@@ -12,8 +12,8 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.frames.chunks.damage import LogTables
-from pulsar_backlog.frames.log.edges import edge_rows, log_edges
 from pulsar_backlog.options import Options
+from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.storage.asking import spark_asking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.runs import now
