@@ -37,17 +37,6 @@ of_runs AS (
   FROM spread
 ),
 
-sets AS (
-  SELECT
-    topic,
-    subscription,
-    blocks_dispatch,
-    CASE WHEN size(unacked_positions) > 0 THEN unacked.ledger_id ELSE first_chunk_ledger_id END AS ledger_id,
-    CASE WHEN size(unacked_positions) > 0 THEN unacked.entry_id ELSE first_chunk_entry_id END AS entry_id
-  FROM (SELECT *, try_element_at(unacked_positions, 1) AS unacked FROM stalls) AS s
-  WHERE blocks_dispatch OR action NOT IN ('wait', 'none')
-),
-
 of_sets AS (
   SELECT
     t.topic,
@@ -60,6 +49,7 @@ of_sets AS (
   FROM sets AS t
   SEMI JOIN drawn AS d ON t.topic = d.topic AND t.subscription = d.subscription
   INNER JOIN spans AS s ON t.topic = s.topic AND t.ledger_id = s.ledger_id
+  WHERE t.blocks_dispatch OR t.action NOT IN ('wait', 'none')
 )
 
 SELECT

@@ -1,25 +1,11 @@
 -- Subscriptions with how many chunk sets they have, and the first one that blocks them.
-WITH placed AS (
-  -- A set begins where its first copy that is not acknowledged lies; at its chunk 0 where none is named.
-  SELECT
-    topic,
-    subscription,
-    blocks_dispatch,
-    sureness,
-    advice,
-    action,
-    CASE WHEN size(unacked_positions) > 0 THEN unacked.ledger_id ELSE first_chunk_ledger_id END AS ledger_id,
-    CASE WHEN size(unacked_positions) > 0 THEN unacked.entry_id ELSE first_chunk_entry_id END AS entry_id
-  FROM (SELECT *, try_element_at(unacked_positions, 1) AS unacked FROM stalls) AS s
-),
-
-blocking AS (
+WITH blocking AS (
   SELECT
     *,
     row_number() OVER (
       PARTITION BY topic, subscription ORDER BY ledger_id, entry_id, sureness, advice, action
     ) AS nth
-  FROM placed
+  FROM sets
   WHERE blocks_dispatch
 ),
 

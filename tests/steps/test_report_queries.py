@@ -91,6 +91,7 @@ def ask(
                     "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
                 )
 
+            asked.name("sets", query("sets"))
             for name in ("topics", "standing", "chosen", "drawn", "spans"):
                 asked.keep(name, query(name))
             return asked.rows({name: query(name) for name in queries})

@@ -89,6 +89,7 @@ class Gathering:
     def model(self) -> ReportModel:
         """The report's model, with the first batch of topics."""
         context, topics = self.context, self.topic_rows
+        self.asked.name("sets", _query("sets"))
         self._keep("standing")
         whole = self.asked.rows({name: _query(name) for name in _OF_ALL})
         sizes, runs = self._sizes(), whole["runs"]

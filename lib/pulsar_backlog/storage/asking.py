@@ -41,6 +41,9 @@ class Asking(Protocol):
     def keep(self, name: str, query: str) -> None:
         """Make the rows of a query a relation that other queries may name, instead of one that had the name."""
 
+    def name(self, name: str, query: str) -> None:
+        """The same of a relation that is computed each time it is asked for."""
+
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
         """The rows of each query, which are known to be few, by column."""
 
@@ -102,6 +105,10 @@ class DuckAsking:
         """See `Asking`."""
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
+    def name(self, name: str, query: str) -> None:
+        """See `Asking`."""
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
         """See `Asking`."""
         return {name: rows_of(self._connection, query) for name, query in queries.items()}
@@ -122,6 +129,10 @@ class SparkAsking:
     def keep(self, name: str, query: str) -> None:
         """See `Asking`."""
         self.view(name, self._context.keep(self._context.spark.sql(query)))
+
+    def name(self, name: str, query: str) -> None:
+        """See `Asking`."""
+        self.view(name, self._context.spark.sql(query))
 
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
         """See `Asking`; several at once: planning one leaves a core for the next."""

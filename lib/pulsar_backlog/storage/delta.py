@@ -43,14 +43,14 @@ def exists(spark: SparkSession, out: str, table: Table) -> bool:
 
 def read_table(spark: SparkSession, out: str, table: Table) -> DataFrame:
     """A whole table; an empty frame of its schema when it was never written."""
-    rows = small_rows(out, table)
-    if rows is not None:
-        return frame_of(spark, rows, schema_of(table))
     log = own_log(out, table)
-    plain = None if log is None else frame_of_files(spark, log, table)
-    if plain is not None:
-        return plain
-    if not exists(spark, out, table):
+    if log is not None:
+        rows = rows_in(log, table)
+        known = frame_of_files(spark, log, table) if rows is None else frame_of(spark, rows, schema_of(table))
+        if known is not None:
+            return known
+    version = TableLog(spark, table_path(out, table)).version if log is None else log.version
+    if version < 0:
         return spark.createDataFrame([], schema_of(table))
     return spark.read.format("delta").load(table_path(out, table))
 
