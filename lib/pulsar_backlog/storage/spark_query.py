@@ -17,11 +17,11 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructTy
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
 from pulsar_backlog.private_files import private_file
-from pulsar_backlog.storage.delta import exists, register_tables
+from pulsar_backlog.storage.delta import exists, read_table
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
-from pulsar_backlog.storage.views import named_in, views
+from pulsar_backlog.storage.views import named_in
 from pulsar_backlog.tables import TABLES
 
 _KEEP_NULLS = {"ignoreNullFields": "false"}
@@ -72,11 +72,13 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
     if folder is not None and not (folder / "tables").is_dir():  # told before Spark starts
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     spark = start_session("pulsar-backlog sql", out)
-    if not exists(spark, out, TABLES["runs"]) and not any(exists(spark, out, TABLES[t]) for t in named_in(query)[0]):
+    tables, views = named_in(query)
+    if not any(exists(spark, out, TABLES[name]) for name in ("runs", *tables)):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    register_tables(spark, out)
+    for name in tables:
+        read_table(spark, out, TABLES[name]).createOrReplaceTempView(name)
     with _told(query):
-        for name, sql in views().items():
+        for name, sql in views.items():
             spark.sql(sql).createOrReplaceTempView(name)
         _check(spark, query)
         yield SparkAnswer(spark.sql(query))
