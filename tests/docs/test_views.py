@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from pulsar_backlog.storage.duck import opened
 from pulsar_backlog.storage.views import named_in
 from pulsar_backlog.storage.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from tests.small_tables import NOON, complete_row, write_tables
 
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
@@ -27,7 +29,8 @@ def ask_spark(spark: SparkSession, view: str, columns: list[str], **given: list[
         nothing = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
         frame = spark.sql(f"SELECT {nothing} WHERE FALSE")  # most tables of most tests are empty
         if rows := given.get(name):
-            frame = spark.createDataFrame([tuple(complete_row(table, row)) for row in rows], table.ddl())
+            made = [dict(zip(table.column_names(), complete_row(table, row), strict=True)) for row in rows]
+            frame = spark.createDataFrame(pa.Table.from_pylist(made, schema=arrow_schema(table))).coalesce(1)
         frame.createOrReplaceTempView(name)
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {VIEWS[view]}")
     return [tuple(row) for row in spark.table(view).select(*columns).collect()]

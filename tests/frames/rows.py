@@ -19,16 +19,21 @@ NOON_MS = round(NOON.timestamp() * 1000)
 _EMPTY: dict[str, Any] = {"string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "timestamp": NOON}
 
 
-def table_frame(spark: SparkSession, table: str, rows: Iterable[dict[str, Any]]) -> DataFrame:
+def table_rows(table: str, rows: Iterable[dict[str, Any]]) -> pa.Table:
     """Rows of a table."""
     columns = TABLES[table].columns
     blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in columns}
-    made = [tuple((blank | row).values()) for row in rows]
+    made = [blank | row for row in rows]
     assert all(len(row) == len(columns) for row in made), "a column that the table does not have"
-    return spark.createDataFrame(made, TABLES[table].ddl())
+    return pa.Table.from_pylist(made, schema=arrow_schema(TABLES[table]))
 
 
-def fact_frames(spark: SparkSession, entries: Iterable[dict[str, Any]]) -> dict[str, DataFrame]:
+def table_frame(spark: SparkSession, table: str, rows: Iterable[dict[str, Any]]) -> DataFrame:
+    """The same as a frame."""
+    return spark.createDataFrame(table_rows(table, rows), TABLES[table].ddl()).coalesce(1)
+
+
+def fact_rows(entries: Iterable[dict[str, Any]]) -> dict[str, pa.Table]:
     """What a scan makes of these entries besides: rows of the fact tables, by table. Topics may share ledger ids."""
     blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in TABLES["entries"].columns}
     ledgers: dict[tuple[Any, int], list[dict[str, Any]]] = {}
@@ -45,7 +50,12 @@ def fact_frames(spark: SparkSession, entries: Iterable[dict[str, Any]]) -> dict[
         (of_ledger,) = runs.values()
         found["ledger_facts"].append(ledger_row(of_ledger, "c", topic, ledger_id))
     schemas = {name: arrow_schema(TABLES[name]) for name in found}
-    return {name: spark.createDataFrame(pa.Table.from_pylist(found[name], schema=schemas[name])) for name in found}
+    return {name: pa.Table.from_pylist(found[name], schema=schemas[name]) for name in found}
+
+
+def fact_frames(spark: SparkSession, entries: Iterable[dict[str, Any]]) -> dict[str, DataFrame]:
+    """The same as frames."""
+    return {name: spark.createDataFrame(rows) for name, rows in fact_rows(entries).items()}
 
 
 def at(ms: int) -> datetime:

@@ -9,21 +9,20 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
-from pulsar_backlog.storage.delta import schema_of
 from pulsar_backlog.tables import TABLES
+from tests.frames.rows import table_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 TOPIC = "persistent://t/n/one"
 OWN = {"cluster": "c", "topic": TOPIC, "chunk_uuid": "p-0", "publish_time_ms": 1000}
-ZERO = {"string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0}
 
 
 def frame(spark: SparkSession, table: str, *rows: dict[str, Any]) -> DataFrame:
-    """Rows of a table; required columns that a test does not name are empty."""
-    usual = {c.name: ZERO.get(c.type, []) for c in TABLES[table].columns if not c.nullable}
-    return spark.createDataFrame([{**usual, **row} for row in rows], schema_of(TABLES[table]))
+    """Rows of a table, of which it has as many columns as it has; required ones that a test does not name are empty."""
+    names = set(TABLES[table].column_names())
+    return table_frame(spark, table, ({name: row[name] for name in row.keys() & names} for row in rows))
 
 
 def places(*entry_ids: int) -> list[dict[str, int]]:
