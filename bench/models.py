@@ -6,9 +6,11 @@ in fifty a chunk is missing, so that contexts are dropped, evicted and expired a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from statistics import median
 
+import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -17,8 +19,11 @@ from bench.measuring import interleaved, warm_up
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import to_nothing
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS
+from pulsar_backlog.frames.clients.log_stream import in_log_order
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
 from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.workers import quiet
 
 MODELS = tuple(f"{model}:receiver_queue=1000000" for model in DEFAULT_MODELS)
 """With as many permits as they need: a client that stalls is no work."""
@@ -72,16 +77,26 @@ def _is_broken(message: Column, producer: Column) -> Column:
     return (message * PRODUCERS + producer) % MISSING_ONE_IN == 7
 
 
+def _outcomes(rows: DataFrame, models: tuple[str, ...]) -> DataFrame:
+    """Rows of `consumer_outcomes`, of rows as `MODEL_COLUMNS`."""
+    context = ModelContext("bench", models, {})
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from (batch for name, batch in run_models(batches, context) if name == "consumer_outcomes")
+
+    return in_log_order(rows, PARTITIONS).mapInArrow(quiet(run), TABLES["consumer_outcomes"].ddl())
+
+
 def measure_models(spark: SparkSession, rows: int, repetitions: int, card: Scorecard) -> None:
     """Each default model alone, from rows in memory to outcomes that nobody keeps."""
     sample = chunk_rows(spark, rows // WARM_PART).persist(StorageLevel.MEMORY_ONLY)
-    warm_up(lambda: to_nothing(run_models(sample, ModelContext(MODELS, {}), PARTITIONS)))
+    warm_up(lambda: to_nothing(_outcomes(sample, MODELS)))
     sample.unpersist()
     stored = chunk_rows(spark, rows).persist(StorageLevel.MEMORY_ONLY)
     count = stored.count()
 
     def run(model: str) -> None:
-        to_nothing(run_models(stored, ModelContext((model,), {}), PARTITIONS))
+        to_nothing(_outcomes(stored, (model,)))
 
     timings = interleaved({f"{model.partition(':')[0]} model": partial(run, model) for model in MODELS}, repetitions)
     card.tell_rates(timings, count / 1e6, "M chunk rows/s")

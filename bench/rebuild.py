@@ -32,16 +32,20 @@ from bench.measuring import core_ratio, interleaved, median_ratio
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog, to_nothing
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks
-from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
+from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
 from pulsar_backlog.frames.export.messages import exported_chunked
 from pulsar_backlog.frames.export.plan import Filters, pack, plan_chunked, with_transactions
-from pulsar_backlog.frames.log.producers import producers_of
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
+from pulsar_backlog.options import Options
+from pulsar_backlog.steps.chunk_rows import fold_rows, name_chunk_entries
+from pulsar_backlog.storage.asking import spark_asking, sql
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table
+from pulsar_backlog.storage.handing import shuffled
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.entry import decode_entry
@@ -215,14 +219,27 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
     topics = [row["topic"] for row in noted.select("topic").distinct().collect()]
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), backlog.source)
-    chunks = with_producer_ends(select_chunks(noted), producer_ends(producers_of(producers)))
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = backlog.entries / 1e6
-    whole_way = {"noted entries to publications": lambda: to_nothing(fold_chunks(chunks, context, partitions))}
+    handed = fold_rows()
+    job = JobContext(lambda: spark, "bench", Options(out=str(out), cluster=CLUSTER), now())
+    with spark_asking(job, {"noted_entries": noted, "producer_facts": producers}) as asked:
+        asked.name("producers", sql("log", "producers", {}))
+        name_chunk_entries(asked)
+        chunks = asked.frame(handed.query)
+
+    def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for folded in fold_batches(batches, context):
+            yield from (batch for name, batch in tables_of(folded) if name == "chunked_messages")
+
+    def folded(given: DataFrame) -> DataFrame:
+        return shuffled(given, handed, partitions, fold, TABLES["chunked_messages"].ddl())
+
+    whole_way = {"noted entries to publications": lambda: to_nothing(folded(chunks))}
     card.tell_rates(interleaved(whole_way, repetitions), rows, "M chunk rows/s")
     stored = chunks.persist(StorageLevel.MEMORY_ONLY)
     stored.count()
-    timings = interleaved({"fold": lambda: to_nothing(fold_chunks(stored, context, partitions))}, repetitions)
+    timings = interleaved({"fold": lambda: to_nothing(folded(stored))}, repetitions)
     stored.unpersist()
     card.tell_rates(timings, rows, "M chunk rows/s")
     rate = rows / timings["fold"].median

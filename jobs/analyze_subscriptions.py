@@ -22,18 +22,19 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.cluster.digest import folder_digest
-from pulsar_backlog.frames.clients.rows import model_rows
-from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.log.order import log_ends
 from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
-from pulsar_backlog.frames.subscriptions.findings import findings_of_batches, findings_of_stalls
+from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_batches, places_of_stalls
 from pulsar_backlog.frames.subscriptions.rows import subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
+from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.steps.saved_state import SavedState, saved_state
+from pulsar_backlog.storage.asking import spark_asking
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.findings import replace_findings, with_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
@@ -62,7 +63,6 @@ def analyze(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     if admin is None:
         return _without_state(context, digest)
-    origin = Origin(context.cluster, JOB)
     tables = {name: context.table(name) for name in INPUTS}
     spans, chunks, publications = (tables[name] for name in ("entry_spans", "chunks", "chunked_messages"))
     saved = saved_state(context.options, Path(admin), tables["ledgers"], tables["ledger_facts"])
@@ -71,8 +71,8 @@ def analyze(context: JobContext) -> JobResult:
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
     ranges = ranges.select(*TABLES["ack_ranges"].column_names())
-    found = findings_frame(context, saved.findings())
-    found = found.unionByName(findings_of_stalls(stalls, origin)).unionByName(findings_of_batches(joined, origin))
+    places = places_of_stalls(stalls).unionByName(places_of_batches(joined))
+    found = with_findings(context, counted_findings(context, places, COUNTED), saved.findings())
     replaced = {"subscriptions": rows, "ack_ranges": ranges, "stalls": stalls}
     return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, found)))
 
@@ -86,7 +86,9 @@ def _stalls(
         join_stalls, publications, tables["chunks"], log_ends=log_ends(tables["ledger_facts"]),
         cluster=context.cluster, partitions=context.partitions,
     )  # fmt: skip
-    rows = model_rows(noted, publications)
+    with spark_asking(context, {"noted_entries": noted, "chunked_messages": publications}) as asked:
+        name_chunk_entries(asked)
+        rows = asked.frame(model_rows())
     stalls = advised_stalls(judged, saved.readers, rows, models, context.partitions, context.keep)
     return stalls.unionByName(compacted_stalls(publications, noted, saved.horizons, context.cluster))
 

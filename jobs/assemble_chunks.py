@@ -13,33 +13,26 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.frames.chunks.context import Known, codes_in_context
-from pulsar_backlog.frames.chunks.damage import LogTables
-from pulsar_backlog.frames.chunks.findings import findings_of_chunks
-from pulsar_backlog.frames.chunks.fold import FoldContext, fold_chunks, roles_of
-from pulsar_backlog.frames.chunks.rows import producer_ends, select_chunks, with_producer_ends
-from pulsar_backlog.frames.chunks.topic_stats import topic_stats
-from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
-from pulsar_backlog.frames.log.order import ledger_orders
-from pulsar_backlog.frames.log.order_findings import findings_of_order
-from pulsar_backlog.frames.log.producers import producers_of
-from pulsar_backlog.steps.log_edges import TABLES_ASKED, edge_rows, log_edges
-from pulsar_backlog.storage.asking import asking
+from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
+from pulsar_backlog.steps.chunk_rows import name_chunk_entries
+from pulsar_backlog.steps.finding_rows import noticed_findings
+from pulsar_backlog.steps.folding import fold
+from pulsar_backlog.steps.log_edges import edge_rows, log_edges
+from pulsar_backlog.steps.order_findings import findings_of_order
+from pulsar_backlog.steps.topic_stats import topic_stats
+from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking, sql
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
+from pulsar_backlog.storage.findings import replace_findings, with_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "assemble_chunks"
@@ -63,46 +56,41 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    noted, facts, of_producers, ledgers, rejects = (context.table(name) for name in INPUTS if name != "scans")
-    # Small, and asked for again and again: ends of producers, statistics, findings.
-    producers = context.keep(producers_of(of_producers), made_of="producer_facts")
-    state = _state(admin, ledgers)
-    grace_ms = (context.options.grace_seconds or 0) * 1000
-    tables = LogTables(facts, of_producers, noted, rejects)
-    with asking(context, TABLES_ASKED) as asked:
-        edges = log_edges(edge_rows(asked), tables, asked, state, grace_ms)
-    folded = context.keep(_folded(context, noted, producers, edges))
-    publications = folded.drop("roles")
-    told = findings_frame(context, findings_of_chains(ledgers, facts, lambda: context.table("entries")))
-    rows = {"chunked_messages": context.replace("chunked_messages", publications)}  # folds
-    besides = {"chunks": roles_of(folded), "topic_stats": topic_stats(producers, publications, context.cluster)}
-    origin = Origin(context.cluster, JOB)
-    in_context = codes_in_context(publications, producers, noted, _known(edges, state))
-    absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-    in_order = findings_of_order(ledger_orders(facts), producers, ledgers, absent, origin)
-    found = findings_of_chunks(publications, in_context, origin).unionByName(in_order).unionByName(told)
-    rows |= context.replace_all(besides, partial(replace_findings, context, found))
+    with asking(context, INPUTS, HANDED_BYTES) as asked:
+        _name_relations(asked)
+        state = _state(admin, asked)
+        edges = log_edges(edge_rows(asked), asked, state, (context.options.grace_seconds or 0) * 1000)
+        rows = fold(context, asked, edges)
+        chains = list(_chains(context, asked))
+    with asking(context, (*INPUTS, "chunked_messages")) as asked:
+        _name_relations(asked)
+        rows["topic_stats"] = context.replace("topic_stats", topic_stats(asked, context.cluster))
+        absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
+        noticed = findings_of_chunks(asked, _known(edges, state)), findings_of_order(asked, absent)
+        found = noticed_findings(context, asked, *noticed)
+        replace_findings(context, with_findings(context, found, chains))
     return JobResult(digest, rows=rows)
 
 
-def _folded(context: JobContext, noted: DataFrame, producers: DataFrame, edges: Mapping[str, LogEdge]) -> DataFrame:
-    """The publications of the cluster, with their roles."""
-    fold_context = FoldContext(
-        cluster=context.cluster,
-        edges=edges,
-        source=context.source(),
-    )
-    chunks = with_producer_ends(select_chunks(noted), producer_ends(producers))
-    partitions = context.partitions
-    return fold_chunks(chunks, fold_context, partitions)
+def _name_relations(asked: Asking) -> None:
+    asked.keep("producers", sql("log", "producers", {}))
+    name_chunk_entries(asked)
 
 
-def _state(admin: str | None, ledgers: DataFrame) -> ClusterState | None:
+def _state(admin: str | None, asked: Asking) -> ClusterState | None:
     """What saved admin JSON says; which topic a ledger belongs to is known from the source too."""
     if admin is None:
         return None
-    rows = ledgers.filter(f.col("topic").isNotNull()).select("ledger_id", "topic")
-    return read_cluster_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows.toLocalIterator()})
+    rows = asked.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
+    return read_cluster_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows})
+
+
+def _chains(context: JobContext, asked: Asking) -> Iterator[Finding]:
+    """What entries tell of ledgers whose topic nothing names; reads nothing where there are none."""
+    nameless = "SELECT count(*) AS ledgers FROM ledgers WHERE selected AND topic IS NULL"
+    if asked.rows({"nameless": nameless})["nameless"][0]["ledgers"]:
+        tables = (context.table(name) for name in ("ledgers", "ledger_facts", "entries"))
+        yield from findings_of_chains(*tables)
 
 
 def _known(edges: Mapping[str, LogEdge], state: ClusterState | None) -> Known:

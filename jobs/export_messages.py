@@ -15,15 +15,15 @@ from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.export.findings import findings_of_export
+from pulsar_backlog.frames.export.findings import COUNTED, INCOMPLETE, places_of_export
 from pulsar_backlog.frames.export.plan import (
     wanted_entries,
     with_transactions,
 )
-from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export
 from pulsar_backlog.steps.exporting import exported, filters_of, of_topics, slice_of, summary_of, wanted_topics
+from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
@@ -62,10 +62,9 @@ def export(context: JobContext) -> JobResult:
     messages = with_transactions(entries)
     write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))
-    origin = Origin(context.cluster, JOB)
     hidden = None if filters.all_transactions else wanted_entries(messages, filters)
-    findings = findings_of_export(written, wanted_entries(publications, filters), hidden, origin)
-    replace_findings(context, findings, topics=topics)
+    places = places_of_export(written, wanted_entries(publications, filters), hidden)
+    replace_findings(context, counted_findings(context, places, COUNTED, INCOMPLETE), topics=topics)
     summary = summary_of(context, written, topics)
     print_export(summary, terminal())
     rows = {"messages": summary.messages}

@@ -10,21 +10,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 
-from pyspark.sql import functions as f
+import pyarrow as pa
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.clients.findings import findings_of_models
-from pulsar_backlog.frames.clients.models import ModelContext, forecasts_of, outcomes_of, run_models
-from pulsar_backlog.frames.clients.rows import model_rows
-from pulsar_backlog.frames.finding_rows import Origin
+from pulsar_backlog.frames.clients.models import ModelContext, run_models
+from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_rows
+from pulsar_backlog.steps.model_findings import TABLES_ASKED, findings_of_models
+from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.storage.task_tables import replace_by_tasks
 
 JOB = "model_consumers"
 INPUTS = ("noted_entries", "chunked_messages", "ledgers")
@@ -47,15 +47,19 @@ def model(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    publications = context.table("chunked_messages")
-    partitions = context.partitions
-    rows = model_rows(context.table("noted_entries"), publications)
-    run = context.keep(run_models(rows, ModelContext(models, _ledger_topics(context, models)), partitions))
-    outcomes, forecasts = outcomes_of(run, context.cluster), forecasts_of(run, context.cluster)
-    counts = {"consumer_outcomes": context.replace("consumer_outcomes", outcomes)}  # runs the models
-    found = findings_of_models(outcomes, forecasts, publications, Origin(context.cluster, JOB))
-    counts |= context.replace_all({"client_forecasts": forecasts}, partial(replace_findings, context, found))
-    return JobResult(digest, rows=counts)
+    with asking(context, INPUTS, HANDED_BYTES) as asked:
+        name_chunk_entries(asked)
+        known = ModelContext(context.cluster, models, _ledger_topics(asked, models))
+        shared = context.spark.sparkContext.broadcast(known)
+
+        def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+            known = shared.value  # Spark turns the collector on when it reads a broadcast
+            yield from run_models(batches, known)
+
+        rows = replace_by_tasks(context, asked, packed_model_rows(), make, ("consumer_outcomes", "client_forecasts"))
+    with asking(context, TABLES_ASKED) as asked:
+        replace_findings(context, findings_of_models(context, asked))
+    return JobResult(digest, rows=rows)
 
 
 def _models(context: JobContext) -> tuple[str, ...]:
@@ -73,12 +77,15 @@ def _models(context: JobContext) -> tuple[str, ...]:
     return models
 
 
-def _ledger_topics(context: JobContext, models: Sequence[str]) -> dict[int, str]:
+def _ledger_topics(asked: Asking, models: Sequence[str]) -> dict[int, str]:
     """Topics of the few ledgers that the models' positions name."""
     settings = [parse_model(name) for name in models]
     named = {at[0] for s in settings for at in (*s.reconnect_after, *s.restart_after, *((s.start,) if s.start else ()))}
-    rows = context.table("ledgers").filter(f.col("ledger_id").isin(*named) & f.col("topic").isNotNull())
-    return {row["ledger_id"]: row["topic"] for row in rows.select("ledger_id", "topic").distinct().toLocalIterator()}
+    if not named:
+        return {}
+    ids = ", ".join(map(str, sorted(named)))
+    query = f"SELECT DISTINCT ledger_id, topic FROM ledgers WHERE ledger_id IN ({ids}) AND topic IS NOT NULL"  # noqa: S608 - numbers
+    return {row["ledger_id"]: row["topic"] for row in asked.rows({"topics": query})["topics"]}
 
 
 if __name__ == "__main__":

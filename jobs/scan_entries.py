@@ -14,24 +14,16 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame
-
 from pulsar_backlog.arguments import budget_of, job_parser
-from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.scanning.findings import (
-    findings_of_changed,
-    findings_of_entries,
-    findings_of_left,
-    findings_of_scans,
-)
 from pulsar_backlog.ledgers.budget import within
 from pulsar_backlog.progress import progress
 from pulsar_backlog.steps.live_snapshots import findings_of_end
+from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
 from pulsar_backlog.steps.scan_group import scan_group, scan_groups
 from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
+from pulsar_backlog.storage.asking import asking
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import findings_frame, replace_findings
-from pulsar_backlog.storage.meanwhile import asked_meanwhile
+from pulsar_backlog.storage.findings import replace_findings, with_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "scan_entries"
@@ -65,7 +57,7 @@ def scan(context: JobContext) -> JobResult:
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
     shown = progress("scan", sum(copy.scan_bytes for copy in pending))
-    with asked_meanwhile(context.spark, lambda: _found(context)), shown as show:
+    with shown as show:
         for group in scan_groups(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
@@ -74,16 +66,9 @@ def scan(context: JobContext) -> JobResult:
         *findings_of_left(left, topics, str(budget)),
         *findings_of_end(context.options),
     ]
-    findings = findings_frame(context, told)
-    replace_findings(context, findings.unionByName(_found(context)))
+    with asking(context, TABLES_ASKED) as asked:
+        replace_findings(context, with_findings(context, findings_of_scans(context, asked), told))
     return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
-
-
-def _found(context: JobContext) -> DataFrame:
-    """What books and facts of all scans say, whenever they were made."""
-    scans, rejects, facts = (context.table(name) for name in ("scans", "rejects", "ledger_facts"))
-    origin = Origin(context.cluster, JOB)
-    return findings_of_scans(scans, rejects, origin).unionByName(findings_of_entries(facts, origin))
 
 
 if __name__ == "__main__":

@@ -7,12 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.chunks.healthy_families import healthy, whole_families
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, fold_rows, fold_schema
+from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, fold_rows
 from pulsar_backlog.ledgers.store import Source
 
 EDGE = LogEdge(2_000_000, 1000, {}, frozenset(), None, True, (), False, True, True)
@@ -98,18 +96,12 @@ def publications(batches: Any) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (row["topic"], row["chunk_uuid"], row["publish_time_ms"]))
 
 
-@pytest.fixture(scope="module")
-def schema(spark: SparkSession) -> pa.Schema:
-    del spark  # DDL is parsed by the JVM
-    return to_arrow_schema(fold_schema())
-
-
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 @pytest.mark.parametrize("seed", range(12))
-def test_both_ways_say_the_same(schema: pa.Schema, seed: int, size: int) -> None:
+def test_both_ways_say_the_same(seed: int, size: int) -> None:
     found = rows(seed)
-    wanted = publications(fold_rows(cut(found, 10_000), CONTEXT, schema))
-    assert publications(fold_batches(cut(found, size), CONTEXT, schema)) == wanted
+    wanted = publications(fold_rows(cut(found, 10_000), CONTEXT))
+    assert publications(fold_batches(cut(found, size), CONTEXT)) == wanted
 
 
 def test_most_families_go_the_short_way() -> None:

@@ -1,7 +1,7 @@
 """Random logs, one byte of one entry flipped: what lacks a chunk is not lost for certain, and no plan acknowledges it.
 
 From bytes through the real decoder, the fold, the stall rules and the plan. What Spark does between them (columns
-renamed, the books of damaged entries) is written out here; tests/frames and tests/jobs hold the two together.
+renamed, the books of damaged entries) is written out here; tests/steps and tests/jobs hold the two together.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Damage, FamilyFold, LogEdge
 from pulsar_backlog.cluster.values import TopicState
-from pulsar_backlog.frames.chunks.damage import Found, choose, damage_of, in_order
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.planning import values as plans
 from pulsar_backlog.repair.planning.plan import plan_repair
+from pulsar_backlog.steps.damage import Found, choose, damage_of, in_order
 from pulsar_backlog.steps.log_edges import _edge
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge

@@ -1,4 +1,4 @@
-"""What makes small audits fast: one compiler, a question asked beforehand, and no Spark where nothing is new."""
+"""What makes small audits fast: one compiler, and no Spark where nothing is new."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from pulsar_backlog.storage import session, work_size
+from pulsar_backlog.storage import session
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.meanwhile import asked_meanwhile
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from tests.auditing import OBJECTS, run_one, run_scan
 
@@ -48,20 +47,6 @@ def test_the_jvm_of_brief_work_has_one_compiler_unless_somebody_chose(monkeypatc
     monkeypatch.setattr(session, "_chosen", {OPTIONS: "-Dmine=1"})
     session.expect_brief_work()
     assert session._chosen == {OPTIONS: "-Dmine=1"}
-
-
-def test_a_question_on_the_side_disturbs_nobody(spark: SparkSession) -> None:
-    asked: list[str] = []
-
-    def question() -> DataFrame:
-        asked.append("asked")
-        raise ValueError("tables half written")
-
-    for holds, times in (("false", 0), ("true", 1)):
-        spark.conf.set(work_size._HOLDS, holds)
-        with asked_meanwhile(spark, question):
-            pass
-        assert len(asked) == times
 
 
 def test_a_scan_without_news_asks_nothing_of_spark(

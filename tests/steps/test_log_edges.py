@@ -6,19 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
-from pulsar_backlog.frames.chunks.damage import LogTables
-from pulsar_backlog.options import Options
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
-from pulsar_backlog.storage.asking import spark_asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.runs import now
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
-from tests.frames.rows import entry, fact_frames, ledger, table_frame
+from tests.engines import asked_of, job_context
+from tests.frames.rows import entry, fact_rows, ledger, table_rows
 
 Indexed = dict[int, list[int]]
 """Indexes of the entries of each ledger."""
@@ -33,18 +28,18 @@ def scan(ledger_id: int, entries: int, **given: Any) -> dict[str, Any]:
 
 
 def edge_of(
-    spark: SparkSession, indexed: Indexed, state: ClusterState | None = None, more_ledgers: tuple[int, ...] = (),
+    indexed: Indexed, state: ClusterState | None = None, more_ledgers: tuple[int, ...] = (),
     **of_scan: Any,
 ) -> LogEdge:  # fmt: skip
     rows = [entry("t", id_, at, n=index) for id_, of in indexed.items() for at, index in enumerate(of)]
-    facts = fact_frames(spark, rows)
-    scans = table_frame(spark, "scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()])
-    ledgers = table_frame(spark, "ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)])
-    names = ("ledger_facts", "producer_facts", "noted_entries")
-    tables = LogTables(*(facts[name] for name in names), table_frame(spark, "rejects", []))
-    context = JobContext(lambda: spark, "job", Options(cluster="c"), now())
-    with spark_asking(context, {**facts, "scans": scans, "ledgers": ledgers}) as asked:
-        return log_edges(edge_rows(asked), tables, asked, state, 1000)["t"]
+    tables = {
+        **fact_rows(rows),
+        "scans": table_rows("scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()]),
+        "ledgers": table_rows("ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)]),
+        "rejects": table_rows("rejects", []),
+    }
+    with asked_of("duckdb", job_context(), tables) as asked:
+        return log_edges(edge_rows(asked), asked, state, 1000)["t"]
 
 
 def said(*ids: int, **given: Any) -> ClusterState:
@@ -77,19 +72,17 @@ def stored_list(*ids: int) -> ClusterState:
     ],
 )  # fmt: skip
 def test_what_may_lie_between_two_ledgers(
-    spark: SparkSession, indexed: Indexed, state: ClusterState | None, unknown_after: tuple[int, ...]
+    indexed: Indexed, state: ClusterState | None, unknown_after: tuple[int, ...]
 ) -> None:
-    assert edge_of(spark, indexed, state).unknown_after == unknown_after
+    assert edge_of(indexed, state).unknown_after == unknown_after
 
 
 @pytest.mark.parametrize(
     ("state", "deduplicated"),
     [(None, False), (said(5), False), (said(5, deduplicated=False), False), (said(5, deduplicated=True), True)],
 )
-def test_deduplication_is_known_where_the_broker_says_so(
-    spark: SparkSession, state: ClusterState | None, deduplicated: bool
-) -> None:
-    assert edge_of(spark, GOES_ON, state).deduplicated is deduplicated
+def test_deduplication_is_known_where_the_broker_says_so(state: ClusterState | None, deduplicated: bool) -> None:
+    assert edge_of(GOES_ON, state).deduplicated is deduplicated
 
 
 @pytest.mark.parametrize(
@@ -103,9 +96,9 @@ def test_deduplication_is_known_where_the_broker_says_so(
     ],
 )  # fmt: skip
 def test_ledgers_that_were_not_scanned(
-    spark: SparkSession, state: ClusterState | None, more_ledgers: tuple[int, ...], absent: tuple[int, ...]
+    state: ClusterState | None, more_ledgers: tuple[int, ...], absent: tuple[int, ...]
 ) -> None:
-    assert edge_of(spark, GOES_ON, state, more_ledgers).absent_ledgers == absent
+    assert edge_of(GOES_ON, state, more_ledgers).absent_ledgers == absent
 
 
 @pytest.mark.parametrize(
@@ -120,10 +113,10 @@ def test_ledgers_that_were_not_scanned(
     ],
 )  # fmt: skip
 def test_the_end_is_seen_only_where_the_broker_saw_it(
-    spark: SparkSession, last_confirmed: tuple[int, int] | None, ledgers: tuple[int, ...], at_end: bool
+    last_confirmed: tuple[int, int] | None, ledgers: tuple[int, ...], at_end: bool
 ) -> None:
     state = said(*ledgers, last_confirmed=last_confirmed, publishers=0, known_until_ms=10**14)
-    edge = edge_of(spark, GOES_ON, state)
+    edge = edge_of(GOES_ON, state)
     # What a snapshot says of producers and of time counts for the log that it saw.
     assert (edge.complete_to_end, edge.producers_gone, edge.end_time_ms == 10**14) == (at_end,) * 3
 
@@ -139,5 +132,5 @@ def test_the_end_is_seen_only_where_the_broker_saw_it(
         pytest.param({"expected_entries": None}, False, id="nothing promised"),
     ],
 )
-def test_what_was_passed_over(spark: SparkSession, of_scan: dict[str, Any], has_rejects: bool) -> None:
-    assert edge_of(spark, GOES_ON, None, **of_scan).has_rejects is has_rejects
+def test_what_was_passed_over(of_scan: dict[str, Any], has_rejects: bool) -> None:
+    assert edge_of(GOES_ON, None, **of_scan).has_rejects is has_rejects

@@ -14,7 +14,8 @@ DEFAULT_QUEUE = 1000
 QUEUE_BYTES = 256 * 1024 * 1024
 """Memory that a consumer's queue of whole messages should not exceed."""
 FRAME_PADDING_BYTES = 10 * 1024
-"""Room for a header beside a slice that fills `maxMessageSize`."""
+"""What a frame may be larger than `maxMessageSize`: room for the header of a slice that fills the limit.
+Source: apache/pulsar pulsar-common/.../protocol/Commands.java at 492eb456, `MESSAGE_SIZE_FRAME_PADDING`."""
 SMALL_MESSAGE_BYTES = 10 * 1024
 """Messages up to here gain from batching."""
 

@@ -14,7 +14,8 @@ from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.frames.chunks.damage import LogTables, damage_of_topics
+from pulsar_backlog.steps import damage as damaged
+from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.storage.asking import Asking, sql
 
 _NOTHING_SAID = TopicState("")
@@ -23,8 +24,8 @@ _NOTHING_SAID = TopicState("")
 Row = Mapping[str, Any]
 
 
-TABLES_ASKED = ("producer_facts", "scans", "ledgers", "ledger_facts")
-"""Tables that the queries of conf/log name."""
+TABLES_ASKED = ("scans", "ledgers", *damaged.TABLES_ASKED)
+"""Tables that are asked here."""
 
 
 def edge_rows(asked: Asking) -> list[Row]:
@@ -48,15 +49,12 @@ def edge_rows(asked: Asking) -> list[Row]:
     ]  # fmt: skip
 
 
-def log_edges(
-    rows: Collection[Row], tables: LogTables, asked: Asking, state: ClusterState | None, grace_ms: int
-) -> Mapping[str, LogEdge]:
+def log_edges(rows: Collection[Row], asked: Asking, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        tables: asked only where something is damaged.
-        asked: asked only where no list of ledgers says what lies between scanned ones.
+        asked: asked only where something is damaged, or no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
     """
@@ -64,7 +62,7 @@ def log_edges(
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in rows}
     unproven = _unproven_seams(asked) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
-    damage = damage_of_topics(rows, tables)
+    damage = damage_of_topics(rows, asked)
     return {
         row["topic"]: _edge(
             row,

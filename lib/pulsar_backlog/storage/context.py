@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -23,6 +23,7 @@ from pulsar_backlog.storage.delta import (
     gathered,
     logged_version,
     read_table,
+    replace_rows,
     replace_slice,
     small_rows,
     table_version,
@@ -33,6 +34,10 @@ from pulsar_backlog.tables import TABLES
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.store import Source
+
+
+Rows: TypeAlias = DataFrame | pa.Table
+"""Rows of a table: those that Spark has, and those that this process holds."""
 
 
 @dataclass(frozen=True)
@@ -104,11 +109,14 @@ class JobContext:
         known = self.logged_rows(name)
         return self.table(name).count() if known is None else known
 
-    def replace(self, name: str, rows: DataFrame) -> int:
+    def replace(self, name: str, rows: Rows) -> int:
         """Replace the cluster's rows of a table; how many there are now."""
-        return replace_slice(rows, self.out, TABLES[name], self.mine)
+        if isinstance(rows, DataFrame):
+            return replace_slice(rows, self.out, TABLES[name], self.mine)
+        replace_rows(self.spark, rows, self.out, TABLES[name], self.mine)
+        return int(rows.num_rows)
 
-    def replace_all(self, tables: Mapping[str, DataFrame], beside: Callable[[], None]) -> dict[str, int]:
+    def replace_all(self, tables: Mapping[str, Rows], beside: Callable[[], None]) -> dict[str, int]:
         """Replace the cluster's rows of several tables, and do something else: planning one leaves a core for the next.
 
         Returns:
@@ -120,16 +128,12 @@ class JobContext:
             done.result()
         return counts
 
-    def keep(self, frame: DataFrame, made_of: str | None = None) -> DataFrame:
+    def keep(self, frame: DataFrame) -> DataFrame:
         """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
-
-        Args:
-            frame: what is kept.
-            made_of: the table of whose rows it is made, of each at most one.
         """
-        few = gathered(frame, is_small=made_of is not None and self.held(made_of) is not None)
+        few = gathered(frame)
         if few is not None:
             return frame_of(self.spark, few, frame.schema)
         self.kept.callback(frame.unpersist)

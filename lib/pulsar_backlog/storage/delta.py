@@ -20,7 +20,7 @@ from pulsar_backlog.storage.places import table_path
 from pulsar_backlog.storage.plain_files import frame_of_files
 from pulsar_backlog.storage.table_logs import has_own_log, own_log
 from pulsar_backlog.storage.work_size import holds_results
-from pulsar_backlog.tables import TABLES, Table
+from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import column_types, delta_schema
 
@@ -85,17 +85,13 @@ def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFra
     return spark.createDataFrame(in_one_piece(rows), schema=_loose(schema)).coalesce(1)
 
 
-def gathered(frame: DataFrame, is_small: bool = False) -> pa.Table | None:
+def gathered(frame: DataFrame) -> pa.Table | None:
     """The rows of a frame that are few enough to be held; None where they are not, and where work is not small.
 
     Rows that hold bytes, which may be payloads, are never gathered.
-
-    Args:
-        frame: whose rows.
-        is_small: whether it is made of rows that are held, so that it is looked at even where work is not small.
     """
     has_bytes = any(isinstance(field.dataType, BinaryType) for field in frame.schema.fields)
-    if has_bytes or not (is_small or holds_results(frame.sparkSession)):
+    if has_bytes or not holds_results(frame.sparkSession):
         return None
     # Arrow takes a struct that is null for one whose values are null, which they must not be where they never are.
     loose = [_loosened(field) for field in frame.schema.fields]
@@ -145,9 +141,11 @@ def replace_slice(df: DataFrame, out: str, table: Table, part: Column) -> int:
         return sum(rows_in_file(file) for file in files)
 
 
-def replace_rows(spark: SparkSession, rows: Sequence[Mapping[str, Any]], out: str, table: Table, part: Column) -> None:
+def replace_rows(
+    spark: SparkSession, rows: Sequence[Mapping[str, Any]] | pa.Table, out: str, table: Table, part: Column
+) -> None:
     """The same for rows that the driver holds; without a Spark job where that can be."""
-    made = pa.Table.from_pylist(rows, schema=arrow_schema(table))
+    made = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows, schema=arrow_schema(table))
     if made.num_rows <= MAX_ROWS and _replace_held(spark, made, out, table, part):
         return
     with direct_write(spark, out, table, part) as direct:
@@ -227,12 +225,6 @@ def make_table(spark: SparkSession, out: str, table: Table) -> None:
         log.make(table)
     elif column_types(log.schema.jsonValue()) != column_types(delta_schema(table)):
         raise other_contract(path)
-
-
-def register_tables(spark: SparkSession, out: str) -> None:
-    """Make every table a temporary view of its own name; empty where it was never written."""
-    for table in TABLES.values():
-        read_table(spark, out, table).createOrReplaceTempView(table.name)
 
 
 def _only(part: Column) -> Column:

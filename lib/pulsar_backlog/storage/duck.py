@@ -48,6 +48,9 @@ _PRELUDE = (
     "CREATE MACRO div(whole, parts) AS whole // parts",
     "CREATE MACRO collect_set(value) AS coalesce(list(DISTINCT value) FILTER (value IS NOT NULL), [])",
     "CREATE MACRO unix_millis(moment) AS epoch_ms(moment)",
+    "CREATE MACRO timestamp_millis(ms) AS CAST(epoch_ms(CAST(ms AS bigint)) AS TIMESTAMP WITH TIME ZONE)",
+    "CREATE MACRO array_repeat(value, times) AS repeat([value], times)",
+    "CREATE MACRO array_join(items, separator) AS array_to_string(items, separator)",
 )
 """Words of the queries of conf/ that Spark has and DuckDB lacks."""
 _LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")

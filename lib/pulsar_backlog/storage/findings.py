@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.context import JobContext, Rows
 from pulsar_backlog.storage.delta import frame_of, replace_rows, replace_slice, schema_of
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -18,13 +17,12 @@ from pulsar_backlog.tables.arrow import arrow_schema
 
 def findings_frame(context: JobContext, findings: Iterable[Finding]) -> DataFrame:
     """Findings as rows of the `findings` table."""
-    made = pa.Table.from_pylist(_rows(context, findings), schema=arrow_schema(TABLES["findings"]))
-    return frame_of(context.spark, made, schema_of(TABLES["findings"]))
+    return frame_of(context.spark, _held(context, findings), schema_of(TABLES["findings"]))
 
 
 def replace_findings(
     context: JobContext,
-    findings: DataFrame | Sequence[Finding],
+    findings: Rows | Sequence[Finding],
     left_out: Collection[int] = (),
     topics: Collection[str] | None = None,
 ) -> None:
@@ -44,8 +42,17 @@ def replace_findings(
     if isinstance(findings, DataFrame):
         replace_slice(findings, context.out, TABLES["findings"], mine)
     else:
-        replace_rows(context.spark, _rows(context, findings), context.out, TABLES["findings"], mine)
+        rows = findings if isinstance(findings, pa.Table) else _held(context, findings)
+        replace_rows(context.spark, rows, context.out, TABLES["findings"], mine)
 
 
-def _rows(context: JobContext, findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    return [finding.row(context.cluster, context.job) for finding in findings]
+def with_findings(context: JobContext, rows: Rows, findings: Iterable[Finding]) -> Rows:
+    """Rows of the `findings` table, and findings besides."""
+    if isinstance(rows, DataFrame):
+        return rows.unionByName(findings_frame(context, findings))
+    return pa.concat_tables([rows, _held(context, findings)])
+
+
+def _held(context: JobContext, findings: Iterable[Finding]) -> pa.Table:
+    rows = [finding.row(context.cluster, context.job) for finding in findings]
+    return pa.Table.from_pylist(rows, schema=arrow_schema(TABLES["findings"]))

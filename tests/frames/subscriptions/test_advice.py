@@ -13,14 +13,16 @@ from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, Picked
 from pulsar_backlog.cursors.acked import AckedSet, BitMap
-from pulsar_backlog.frames.clients.rows import model_rows
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
+from pulsar_backlog.storage.asking import spark_asking
 from pulsar_backlog.storage.delta import conform
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import by_topic, state_of
 from pulsar_backlog.tables import TABLES
 from tests.chunks.build import edge, row
+from tests.engines import job_context
 from tests.frames.rows import NOON_MS, table_frame
 
 CLUSTER = {"cluster": "c"}
@@ -84,7 +86,10 @@ def advised(spark: SparkSession, text: str, acked: str = "", type_: str | None =
         join_stalls, publications, table_frame(spark, "chunks", log.chunks), log_ends={log.topic: log.end},
         cluster="c", partitions=2,
     )  # fmt: skip
-    rows = model_rows(table_frame(spark, "noted_entries", log.noted), publications)
+    tables = {"noted_entries": table_frame(spark, "noted_entries", log.noted), "chunked_messages": publications}
+    with spark_asking(job_context(spark), tables) as asked:
+        name_chunk_entries(asked)
+        rows = asked.frame(model_rows())
     found = advised_stalls(judged, states, rows, models_to_ask(()), 2, DataFrame.cache)
     return {
         r["chunk_uuid"] if r["publish_time_ms"] == LATER_MS else r["chunk_uuid"].lower(): r

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.frames.finding_rows import Origin
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
-from pulsar_backlog.frames.subscriptions.findings import findings_of_stalls
+from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_stalls
+from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.storage.delta import conform
 from pulsar_backlog.subscriptions.analysed import COMPACTION
 from pulsar_backlog.tables import TABLES
+from tests.engines import job_context, listed
 from tests.frames.rows import table_frame
 
 TOPIC = "persistent://public/default/t"
@@ -58,5 +59,5 @@ def test_what_is_cut_is_a_finding(spark: SparkSession) -> None:
         "first_chunk_ledger_id": 7, "first_chunk_entry_id": 10,
     }  # fmt: skip
     stalls = table_frame(spark, "stalls", [cut])
-    (finding,) = findings_of_stalls(stalls, Origin("c", "analyze_subscriptions")).collect()
+    (finding,) = listed(counted_findings(job_context(spark), places_of_stalls(stalls), COUNTED))
     assert (finding["code"], finding["count"], list(finding["evidence"])) == ("C28", 1, ["7:10"])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.frames.finding_rows import Origin
-from pulsar_backlog.frames.subscriptions.findings import findings_of_batches
+from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_batches
+from pulsar_backlog.steps.finding_rows import counted_findings
+from tests.engines import job_context, listed
 
 
 def test_batch_indexes_that_the_stored_batch_does_not_have(spark: SparkSession) -> None:
@@ -17,7 +18,7 @@ def test_batch_indexes_that_the_stored_batch_does_not_have(spark: SparkSession) 
         ("runs", 7, 0, None),  # a run of whole entries has no batch
     ]
     joined = spark.createDataFrame(rows, "topic string, ledger_id bigint, first_entry_id bigint, impossible boolean")
-    (found,) = findings_of_batches(joined, Origin("c", "analyze_subscriptions")).collect()
+    (found,) = listed(counted_findings(job_context(spark), places_of_batches(joined), COUNTED))
     assert (found["code"], found["topic"], found["count"], found["ledger_id"], found["entry_id"]) == (
         "K12",
         "bad",

@@ -1,4 +1,4 @@
-"""The door to the chunk fold: chunk rows in topic and uuid order in, publications with their roles out."""
+"""The chunk fold over batches: chunk rows in topic and uuid order in, publications with their roles out."""
 
 from __future__ import annotations
 
@@ -10,34 +10,35 @@ from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
+import pyarrow.compute as pc
 
 from pulsar_backlog.chunks.decode import with_decode_result
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.healthy_families import healthy, healthy_publications, whole_families
 from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Picked, Publication
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema, arrow_type
 from pulsar_backlog.wire.rows import as_time
 from pulsar_backlog.wire.slices import decoded_size_check
-from pulsar_backlog.workers import quiet
+
+_ROLE_TYPE = (
+    "struct<ledger_id:bigint,entry_id:bigint,chunk_id:int,role:string,payload_length:int,checksum_state:string>"
+)
+
+FOLDED = arrow_schema(TABLES["chunked_messages"]).append(pa.field("roles", arrow_type(f"array<{_ROLE_TYPE}>")))
+"""Columns of `chunked_messages`, and the roles of its copies."""
 
 DECODE_LIMIT_BYTES = 128 * 1024 * 1024
 """Output that is followed of a message that claims less."""
 
 _chunk_fields = itemgetter(*(field.name for field in fields(ChunkRow)))
 _OUT_BATCH = 2048
-_ROLE_TYPE = (
-    "struct<ledger_id:bigint,entry_id:bigint,chunk_id:int,role:string,payload_length:int,checksum_state:string>"
-)
 _ROLE_FIELDS = ("ledger_id", "entry_id", "chunk_id", "role", "payload_length", "checksum_state")
+_OF_MESSAGE = ("cluster", "topic", "chunk_uuid", "publish_time", "publish_time_ms")
 _NAMED = {"manifest": Picked._fields, "missing_bytes": ("start", "end")}
 
 
@@ -61,62 +62,37 @@ class FoldContext:
         return BlockOpener(self.source)
 
 
-def fold_schema() -> StructType:
-    """Columns of `chunked_messages`, and the roles of its copies."""
-    return spark_schema(f"{TABLES['chunked_messages'].ddl()}, roles array<{_ROLE_TYPE}>")
-
-
-def fold_chunks(chunks: DataFrame, context: FoldContext, partitions: int) -> DataFrame:
-    """Publications of `chunks` (with producer ends), one row each, with the roles of their copies.
-
-    Rows of one topic and uuid meet in one task, in position order, however ledgers and runs cut them.
-    """
-    shared = chunks.sparkSession.sparkContext.broadcast(context)
-    schema = fold_schema()
-    arrow = to_arrow_schema(schema)
-
-    def fold_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from fold_batches(batches, shared.value, arrow)
-
-    # Spark sorts by eight bytes of the first column; all topics begin with the same eight.
-    keyed = chunks.withColumn("family", f.xxhash64("topic", "chunk_uuid")).repartition(partitions, "family")
-    ordered = keyed.sortWithinPartitions("family", "topic", "chunk_uuid", "ledger_id", "entry_id")
-    return ordered.drop("family").mapInArrow(quiet(fold_partition), schema)
-
-
-def fold_batches(
-    batches: Iterable[pa.RecordBatch], context: FoldContext, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
-    """Publications of sorted chunk rows: healthy families column by column, the others one after the other."""
+def fold_batches(batches: Iterable[pa.RecordBatch], context: FoldContext) -> Iterator[pa.RecordBatch]:
+    """Publications of sorted chunk rows, as `FOLDED`: healthy families column by column, the others one by one."""
     for families in whole_families(batches):
         mask = healthy(families)
         if mask.any():
-            yield healthy_publications(families, mask, context.cluster, schema)
+            yield healthy_publications(families, mask, context.cluster, FOLDED)
         if not mask.all():
-            yield from fold_rows([families.chosen(~mask)], context, schema)
+            yield from fold_rows([families.chosen(~mask)], context)
 
 
-def fold_rows(batches: Iterable[pa.RecordBatch], context: FoldContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def fold_rows(batches: Iterable[pa.RecordBatch], context: FoldContext) -> Iterator[pa.RecordBatch]:
     """The same by `chunks.fold`, whatever the families look like."""
     rows: list[dict[str, Any]] = []
     for topic, family in _families(batches):
         rows.extend(_publication_rows(topic, family, context))
         if len(rows) >= _OUT_BATCH:
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            yield pa.RecordBatch.from_pylist(rows, schema=FOLDED)
             rows = []
     if rows:
-        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        yield pa.RecordBatch.from_pylist(rows, schema=FOLDED)
 
 
-def roles_of(folded: DataFrame) -> DataFrame:
-    """Rows of `chunks` from folded publications."""
-    exploded = folded.select(
-        "cluster", "topic", "chunk_uuid", "publish_time", "publish_time_ms", f.explode("roles").alias("r")
-    )
-    return exploded.select(
-        "cluster", "topic", "r.ledger_id", "r.entry_id", "chunk_uuid", "publish_time", "publish_time_ms",
-        "r.chunk_id", "r.role", "r.payload_length", "r.checksum_state",
-    )  # fmt: skip
+def tables_of(folded: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Rows of `chunked_messages` and of `chunks` from publications with their roles."""
+    yield "chunked_messages", folded.drop_columns(["roles"])
+    lists = folded.column("roles")
+    roles, of_message = lists.flatten(), pc.list_parent_indices(lists)
+    columns = {name: folded.column(name).take(of_message) for name in _OF_MESSAGE}
+    columns |= dict(zip(_ROLE_FIELDS, roles.flatten(), strict=True))
+    schema = arrow_schema(TABLES["chunks"])
+    yield "chunks", pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 def _families(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

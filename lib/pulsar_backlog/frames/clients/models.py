@@ -1,4 +1,4 @@
-"""The door to the consumer models: chunk rows of whole topic partitions in position order in, outcomes out.
+"""The consumer models over batches: chunk rows of whole topic partitions in position order in, outcomes out.
 
 A topic partition goes through one task as a stream. What a task keeps is what the modelled clients keep: open messages,
 and holes that may come again.
@@ -8,32 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.chunks.clients.open_in_log import OpenInLog
 from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, ClientSettings
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
-from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, in_log_order, no_garbage_collection
-from pulsar_backlog.frames.schemas import spark_schema
-from pulsar_backlog.frames.times import time_of_ms
+from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, no_garbage_collection
+from pulsar_backlog.frames.times import times_of_ms
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
 from pulsar_backlog.terms import Position
-from pulsar_backlog.workers import quiet
 
-_FORECAST = [c for c in TABLES["client_forecasts"].columns if c.name not in ("cluster", "topic")]
-_OUTCOME = [c for c in TABLES["consumer_outcomes"].columns if c.name in Outcome._fields]
-_DOOR_DDL = ", ".join([
-    "topic string",
-    *(f"{c.name} {c.type}" for c in sorted(_OUTCOME, key=lambda c: Outcome._fields.index(c.name))),
-    f"forecast struct<{', '.join(f'{c.name}:{c.type}' for c in _FORECAST)}>",
-])  # fmt: skip
+_OUTCOMES, _FORECASTS = (arrow_schema(TABLES[name]) for name in ("consumer_outcomes", "client_forecasts"))
 
 
 @dataclass(frozen=True)
@@ -41,48 +32,27 @@ class ModelContext:
     """What every task needs besides its rows.
 
     Attributes:
+        cluster: name of the cluster.
         models: written names.
         ledger_topics: topic of each ledger that a model's `start` or `reconnect_after` names.
     """
 
+    cluster: str
     models: tuple[str, ...]
     ledger_topics: Mapping[int, str]
 
 
-def run_models(rows: DataFrame, context: ModelContext, partitions: int) -> DataFrame:
-    """What every model makes of `rows` (as `MODEL_COLUMNS`): a row per outcome, and a row per topic and model.
+def run_models(batches: Iterable[pa.RecordBatch], context: ModelContext) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """What every model makes of packed rows (`frames.clients.rows`), whole topics in position order.
 
-    Read them with `outcomes_of` and `forecasts_of`.
+    Rows of `consumer_outcomes` and `client_forecasts`, each batch with the name of its table.
     """
-    shared = rows.sparkSession.sparkContext.broadcast(context)
-    schema = spark_schema(_DOOR_DDL)
-    arrow = to_arrow_schema(schema)
-
-    def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known = shared.value  # Spark turns the collector on when it reads a broadcast
-        with no_garbage_collection():
-            for topic, stretches in by_topic(batches):
-                yield from _run_topic(topic, stretches, known, arrow)
-
-    return in_log_order(rows, partitions).mapInArrow(quiet(run_partition), schema)
+    with no_garbage_collection():
+        for topic, stretches in by_topic(batches):
+            yield from _run_topic(topic, stretches, context)
 
 
-def outcomes_of(run: DataFrame, cluster: str) -> DataFrame:
-    """Rows of `consumer_outcomes`."""
-    named = {"cluster": f.lit(cluster), "publish_time": time_of_ms("publish_time_ms")}
-    columns = [named.get(c.name, f.col(c.name)).alias(c.name) for c in TABLES["consumer_outcomes"].columns]
-    return run.filter(f.col("model").isNotNull()).select(*columns)
-
-
-def forecasts_of(run: DataFrame, cluster: str) -> DataFrame:
-    """Rows of `client_forecasts`."""
-    rows = run.filter(f.col("forecast").isNotNull()).select(f.lit(cluster).alias("cluster"), "topic", "forecast.*")
-    return rows.select(*TABLES["client_forecasts"].column_names())
-
-
-def _run_topic(
-    topic: str, stretches: Iterable[Stretch], context: ModelContext, arrow: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def _run_topic(topic: str, stretches: Iterable[Stretch], context: ModelContext) -> Iterator[tuple[str, pa.RecordBatch]]:
     """All models over one topic, side by side."""
     runs: list[TopicRun] = []
     open_in_log = OpenInLog(DEFAULT_EXPIRY_MS)
@@ -92,11 +62,13 @@ def _run_topic(
         open_in_log.pass_all(entries)
         for run in runs:
             run.offer_all(entries, in_logs)
-            yield from _outcome_batches(topic, run, arrow)
+            yield from _outcomes(topic, run, context.cluster)
+    of_topic = {"cluster": context.cluster, "topic": topic}
     for run in runs:
         run.finish()
-        yield from _outcome_batches(topic, run, arrow)
-        yield pa.RecordBatch.from_pylist([{"topic": topic, "forecast": _forecast(run, open_in_log.peak)}], schema=arrow)
+        yield from _outcomes(topic, run, context.cluster)
+        forecast = of_topic | _forecast(run, open_in_log.peak)
+        yield "client_forecasts", pa.RecordBatch.from_pylist([forecast], schema=_FORECASTS)
 
 
 def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
@@ -114,12 +86,14 @@ def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
     )
 
 
-def _outcome_batches(topic: str, run: TopicRun, arrow: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _outcomes(topic: str, run: TopicRun, cluster: str) -> Iterator[tuple[str, pa.RecordBatch]]:
     outcomes = list(run.outcomes())
     if outcomes:
-        columns = [[topic] * len(outcomes), *zip(*outcomes, strict=True), [None] * len(outcomes)]
-        arrays = [pa.array(values, type=field.type) for values, field in zip(columns, arrow, strict=True)]
-        yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+        columns: dict[str, Iterable[Any]] = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True))
+        columns |= {"cluster": repeat(cluster, len(outcomes)), "topic": repeat(topic, len(outcomes))}
+        columns["publish_time"] = times_of_ms(pa.array(columns["publish_time_ms"], pa.int64()))
+        arrays = [pa.array(columns[field.name], type=field.type) for field in _OUTCOMES]
+        yield "consumer_outcomes", pa.RecordBatch.from_arrays(arrays, schema=_OUTCOMES)
 
 
 def _forecast(run: TopicRun, peak_open_in_log: int) -> dict[str, Any]:

@@ -1,12 +1,12 @@
-"""Findings of an export: per topic, what was left out, what could not be opened, what is not vouched for."""
+"""Places of findings of an export: what was left out, what could not be opened, what is not vouched for."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.export.plan import exportable
-from pulsar_backlog.frames.finding_rows import Origin, code_of, counted_findings
 from pulsar_backlog.messages.kinds import ABORTED, OPEN
 from pulsar_backlog.messages.outcomes import Outcome
 
@@ -23,6 +23,9 @@ OUTCOME_CODES: dict[Outcome, str] = {
 }
 """Finding of an outcome that is not verified."""
 
+INCOMPLETE = ("X07", "X11")
+"""Codes of what was not read or not written, so that the export is not complete."""
+
 COUNTED = {
     "X01": "Chunked messages that were not exported because they are not whole",
     "X02": "Encrypted messages or batches that none of the given keys decrypts",
@@ -38,16 +41,13 @@ COUNTED = {
 }
 
 
-def findings_of_export(
-    messages: DataFrame, publications: DataFrame, hidden: DataFrame | None, origin: Origin
-) -> DataFrame:
-    """One finding per topic and code.
+def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataFrame | None) -> DataFrame:
+    """Rows as `frames.codes.CODED`.
 
     Args:
         messages: what was written.
         publications: wanted chunked messages, exported or not.
         hidden: entries with `txn_state` that were left out for their transaction, or None where none were.
-        origin: whose findings.
     """
     coded = messages.filter(~f.col("verified")).select(
         "topic", code_of(f.col("outcome"), dict(OUTCOME_CODES)).alias("code"), "ledger_id", "entry_id",
@@ -68,5 +68,4 @@ def findings_of_export(
                 f.when(is_open, "likely").otherwise("certain").alias("sureness"), reason.alias("reason"),
             )
         )  # fmt: skip
-    found = counted_findings(coded, COUNTED, origin)
-    return found.withColumn("incomplete", f.col("code").isin("X07", "X11"))
+    return coded

@@ -6,7 +6,7 @@ https://github.com/apache/pulsar/tree/492eb456/pulsar-client/src/main/java/org/a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -23,19 +23,16 @@ _REASON = (
 )
 
 
-def findings_of_chains(ledgers: DataFrame, facts: DataFrame, opened: Callable[[], DataFrame]) -> Iterator[Finding]:
-    """A finding for each chain of ledgers whose topic nothing names; looks at entries only where there are such.
+def findings_of_chains(ledgers: DataFrame, facts: DataFrame, entries: DataFrame) -> Iterator[Finding]:
+    """A finding for each chain of ledgers whose topic nothing names.
 
     Args:
         ledgers: rows of the table `ledgers`.
         facts: of `ledger_facts`.
-        opened: opens `entries`, which takes a second where nothing else reads it.
+        entries: of `entries`.
     """
     selected = ledgers.filter("selected").select("ledger_id", "topic")
-    if selected.filter("topic IS NULL").isEmpty():
-        return
     topics = {row["ledger_id"]: row["topic"] for row in selected.toLocalIterator()}
-    entries = opened()
     links = [Link(**row.asDict()) for row in links_of(facts, entries).toLocalIterator()]
     letters = {row["ledger_id"]: row["topic"] for row in letters_of(entries).toLocalIterator()}
     for chain in chains(topics, links, letters):

@@ -1,0 +1,42 @@
+-- C18: a message whose last chunk is stored after that of a message its producer numbered later.
+-- A producer that was restarted begins its numbers again, which is no inversion: the two messages must overlap in the
+-- log, or the lower one must have been published no later, and the numbers go on from the higher one.
+WITH completed AS (
+  SELECT
+    topic, producer_name, sequence_id, publish_time_ms, first_ledger_id, first_entry_id, last_ledger_id, last_entry_id,
+    (sequence_id, last_ledger_id, last_entry_id) AS place
+  FROM chunked_messages
+  WHERE state = 'whole'
+),
+
+ordered AS (
+  SELECT
+    topic, sequence_id, publish_time_ms, first_ledger_id, first_entry_id,
+    max(sequence_id) OVER earlier AS top_sequence_id,
+    max_by(last_ledger_id, place) OVER earlier AS top_ledger_id,
+    max_by(last_entry_id, place) OVER earlier AS top_entry_id,
+    max_by(publish_time_ms, place) OVER earlier AS top_publish_time_ms,
+    lead(sequence_id) OVER in_line AS next_sequence_id
+  FROM completed
+  WINDOW
+    in_line AS (PARTITION BY topic, producer_name ORDER BY last_ledger_id, last_entry_id),
+    earlier AS (
+      PARTITION BY topic, producer_name ORDER BY last_ledger_id, last_entry_id
+      ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    )
+)
+
+SELECT
+  topic,
+  first_ledger_id AS ledger_id,
+  first_entry_id AS entry_id,
+  'certain' AS sureness,
+  'the positions show the order' AS reason,
+  'C18' AS code
+FROM ordered
+WHERE
+  sequence_id < top_sequence_id
+  AND (
+    (first_ledger_id, first_entry_id) < (top_ledger_id, top_entry_id)
+    OR coalesce(next_sequence_id > top_sequence_id AND publish_time_ms <= top_publish_time_ms, FALSE)
+  )

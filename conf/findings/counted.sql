@@ -1,0 +1,23 @@
+-- One finding per topic and code of `coded`: position and evidence of the first places, the sureness of the least sure.
+SELECT
+  code,
+  coalesce(topic, 'topic unknown') AS subject,
+  topic,
+  min_by(ledger_id, number) AS ledger_id,
+  min_by(entry_id, number) AS entry_id,
+  count(*) AS count,
+  max_by(sureness, (doubt, reason)) AS sureness,
+  max_by(reason, (doubt, reason)) AS reason,
+  concat($counted, ': ', CAST(count(*) AS string), '.') AS message,
+  $evidence AS evidence,
+  code IN ($incomplete) AS incomplete
+FROM (
+  SELECT
+    *,
+    CASE sureness WHEN 'certain' THEN 0 WHEN 'likely' THEN 1 ELSE 2 END AS doubt,
+    concat_ws(':', CAST(ledger_id AS string), CAST(entry_id AS string)) AS place,
+    row_number() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
+  FROM coded
+  WHERE code IN ($codes)
+) AS numbered
+GROUP BY topic, code

@@ -1,0 +1,43 @@
+"""Chunk entries as queries: what the fold and the consumer models read of each."""
+
+from __future__ import annotations
+
+from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
+from pulsar_backlog.frames.chunks.rows import IS_CHUNK
+from pulsar_backlog.frames.clients.rows import CODECS, PACKED_COLUMNS, UNKNOWN_CODEC, packed_facts
+from pulsar_backlog.steps.finding_rows import listed
+from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.storage.handing import Handed
+from pulsar_backlog.terms import COMPLETE
+from pulsar_backlog.wire.metadata import COMPRESSIONS
+
+POSITION = ("ledger_id", "entry_id")
+
+
+def name_chunk_entries(asked: Asking) -> None:
+    """Let `chunk_entries` name the chunk entries of `noted_entries`."""
+    asked.name("chunk_entries", sql("chunks", "chunk_entries", {"is_chunk": IS_CHUNK}))
+
+
+def fold_rows() -> Handed:
+    """What the fold gets: chunk entries of `chunk_entries`, with the ends of `producers`."""
+    return Handed(sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION)
+
+
+def model_rows() -> str:
+    """SQL: rows of `MODEL_COLUMNS`, from `chunk_entries` and `chunked_messages`."""
+    values: dict[str, int | str] = {
+        "tag": ENCRYPTION_TAG_BYTES,
+        "codecs": listed(CODECS),
+        "plain": literal(COMPRESSIONS[0]),
+        "unknown": literal(UNKNOWN_CODEC),
+        "complete": listed(COMPLETE),
+    }
+    return sql("clients", "model_rows", values)
+
+
+def packed_model_rows() -> Handed:
+    """What the models get: the same, packed as `frames.clients.rows.packed` does, whole topics in position order."""
+    columns = f"{', '.join(PACKED_COLUMNS)}, CAST({packed_facts()} AS bigint) AS facts"
+    return Handed(f"SELECT {columns} FROM (\n{model_rows()}\n) AS model_rows", ("topic",), POSITION)  # noqa: S608 - own words

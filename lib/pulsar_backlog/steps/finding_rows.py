@@ -1,0 +1,65 @@
+"""Rows of `findings` by query: what was noticed, in the catalogue's terms, and one finding per topic and code."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE
+from pulsar_backlog.frames.codes import CODED
+from pulsar_backlog.storage.asking import Asking, spark_asking, sql
+from pulsar_backlog.storage.context import JobContext, Rows
+from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.tables import TABLES
+
+
+def case_of(value: str, words: Mapping[Any, str]) -> str:
+    """SQL: what `words` says of a value; null where it says nothing. All words are this program's own."""
+    whens = " ".join(f"WHEN {literal(name)} THEN {literal(word)}" for name, word in words.items())
+    return f"CASE {value} {whens} END"
+
+
+def listed(words: Iterable[str]) -> str:
+    """SQL: words of this program, between commas."""
+    return ", ".join(map(literal, words))
+
+
+def noticed_findings(context: JobContext, asked: Asking, *queries: str) -> Rows:
+    """Rows of `findings` of the job: what queries noticed, each with the columns of `conf/findings/counted.sql`."""
+    asked.name("noticed", " UNION ALL ".join(f"({query}\n)" for query in queries))
+    named = {
+        "name": case_of("code", {code: kind.name for code, kind in CATALOGUE.items()}),
+        "severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
+    }
+    given = {"cluster": context.cluster, "job": context.job}
+    return asked.table(sql("findings", "findings", named), TABLES["findings"], given)
+
+
+def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: Collection[str] = ()) -> str:
+    """SQL of what is noticed where places are counted: one row per topic and code, as `conf/findings/counted.sql`.
+
+    Args:
+        asked: who will answer.
+        codes: what is counted, by code; other codes are left out.
+        queries: rows as `frames.codes.CODED`.
+        incomplete: codes of what was unreadable, so that the audit is not complete.
+    """
+    asked.name("coded", " UNION ALL ".join(f"({query}\n)" for query in queries))
+    values: dict[str, int | str] = {
+        "counted": case_of("code", codes),
+        "codes": listed(codes),
+        "evidence": asked.in_order("place", "number", f"number <= {MAX_EVIDENCE}"),
+        "incomplete": listed(incomplete or ("",)),
+    }
+    return sql("findings", "counted", values)
+
+
+def counted_findings(
+    context: JobContext, places: DataFrame, codes: Mapping[str, str], incomplete: Collection[str] = ()
+) -> Rows:
+    """Rows of `findings` where the places are a frame, as `frames.codes.CODED`; the others as for `counted`."""
+    with spark_asking(context, {"places": places.select(*CODED)}) as asked:
+        query = counted(asked, codes, "SELECT * FROM places", incomplete=incomplete)
+        return noticed_findings(context, asked, query)

@@ -1,0 +1,49 @@
+"""Findings of the consumer models: per topic, what the log does to whom, and where."""
+
+from __future__ import annotations
+
+from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
+from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.steps.finding_rows import case_of, listed, noticed_findings
+from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.storage.context import JobContext, Rows
+from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.terms import COMPLETE
+
+DAMAGE_CODES = {
+    "reconnect_loop": "C41",
+    "process_death": "C42",
+    "panic": "C42",
+    "query_failure": "C42",
+    "permit_stall": "C43",
+    "dispatch_stall": "C43",
+}
+_OF_MESSAGES = {
+    "undelivered": ("C21", "Whole chunked messages that a client does not deliver exactly once"),
+    "mixtures": ("C40", "Chunked messages that a client joins with another one and delivers"),
+}
+"""Queries of conf/clients that give messages with their models: code, and what is counted."""
+
+TABLES_ASKED = ("consumer_outcomes", "client_forecasts", "chunked_messages")
+
+
+def findings_of_models(context: JobContext, asked: Asking) -> Rows:
+    """Rows of `findings` from all that the models said, and from the spans of whole messages.
+
+    Args:
+        context: of the job.
+        asked: knows `TABLES_ASKED`.
+    """
+    values: dict[str, dict[str, int | str]] = {
+        "overflows": {},
+        "slow_messages": {"expiry_ms": DEFAULT_EXPIRY_MS, "complete": listed(COMPLETE)},
+        "permit_leaks": {},
+        "damages": {"code": case_of("damage", DAMAGE_CODES)},
+    }
+    queries = [sql("clients", name, given) for name, given in values.items()]
+    evidence = asked.in_order("m.place", "m.number", f"m.number <= {MAX_EVIDENCE}")
+    for name, (code, message) in _OF_MESSAGES.items():
+        asked.keep(name, sql("clients", name, {"complete": listed(COMPLETE)}))
+        told = {"code": literal(code), "message": literal(message), "messages": name, "evidence": evidence}
+        queries.append(sql("clients", "messages_of_models", told))
+    return noticed_findings(context, asked, *queries)

@@ -1,0 +1,48 @@
+"""Findings about the order of each topic's log (`B`): indexes, broker metadata, clocks, and the times of ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import pyarrow as pa
+
+from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
+from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.steps.finding_rows import case_of
+from pulsar_backlog.storage.asking import Asking, sql
+
+CLOCK_TOLERANCE_MS = 60_000
+"""How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
+
+_ABSENT = pa.schema([("topic", pa.string()), ("ledger_id", pa.int64())])
+_MESSAGES = {
+    "B01": "Places where the index jumps: {count}; indexes that no stored message has: {extent}.",
+    "B02": "Entries whose index was given out before: {count}.",
+    "B03": "Places where broker metadata begins or ends: {count}.",
+    "B04": "Steps back of the broker's clock: {count}, the largest {extent} ms.",
+    "B05": "Producers whose clock is over a minute off the broker's: {count}, the farthest {extent} ms.",
+    "B06": (
+        "Entries published over a second before one that is stored before them: {count}; a seek by publish time is "
+        "ambiguous within {extent} ms."
+    ),
+    "B07": "Ledgers with entries from over a minute before or after their time: {count}, at most {extent} ms.",
+}
+
+
+def findings_of_order(asked: Asking, absent: Mapping[str, Collection[int]]) -> str:
+    """SQL of what is noticed: one row per topic and code.
+
+    Args:
+        asked: knows `ledger_facts`, `ledgers` and `producers`.
+        absent: topic -> ledgers that hold entries and were not scanned.
+    """
+    rows = [{"topic": topic, "ledger_id": ledger_id} for topic, ids in absent.items() for ledger_id in ids]
+    asked.hold("absent", pa.Table.from_pylist(rows, schema=_ABSENT))
+    asked.keep("seams", sql("log", "seams", {"farthest": FARTHEST}))
+    tolerances: dict[str, int | str] = {
+        "publish_tolerance_ms": PUBLISH_TOLERANCE_MS, "clock_tolerance_ms": CLOCK_TOLERANCE_MS,
+    }  # fmt: skip
+    asked.name("steps", sql("log", "steps", tolerances))
+    evidence = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
+    message = case_of("s.code", _MESSAGES)
+    return sql("log", "order_findings", {"farthest": FARTHEST, "evidence": evidence, "message": message})

@@ -1,0 +1,83 @@
+"""Findings of the scan: of what was left or has changed, of the books per ledger, of the entries per topic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pyspark.sql import Row
+
+from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.findings.storage import LEFT_UNREAD
+from pulsar_backlog.ledgers.budget import TopicBytes
+from pulsar_backlog.ledgers.values import PlannedCopy
+from pulsar_backlog.steps.finding_rows import case_of, noticed_findings
+from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.storage.context import JobContext, Rows
+
+TABLES_ASKED = ("scans", "rejects", "ledger_facts")
+
+_COUNTED = {
+    "E01": "Entries whose bytes do not match their checksum",
+    "E03": "Entries with metadata fields this version does not know",
+    "E04": "Entries with times outside the years 1970 to 9999",
+    "E05": "Entries without a checksum",
+    "E06": "Entries with text that is not UTF-8",
+    "E07": "Entries with odd metadata",
+}
+
+
+def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:
+    """A finding for each scanned object that is not what it was."""
+    for row in rows:
+        before, after = row["scanned_bytes"], row["data_bytes"]
+        yield Finding(
+            "S17",
+            f"ledger:{row['ledger_id']}",
+            f"The data object of ledger {row['ledger_id']} was {before} bytes when it was scanned, and is {after} now.",
+            topic=row["topic"],
+            ledger_id=row["ledger_id"],
+            reason="size or version tag differs from the last scan's",
+            evidence=(row["data_uri"],),
+        )
+
+
+def findings_of_left(
+    left: Iterable[PlannedCopy], topics: Mapping[str | None, TopicBytes], budget: str
+) -> Iterator[Finding]:
+    """A finding for each topic with ledgers that were left unread by the `budget` that was typed."""
+    by_topic: dict[str | None, list[PlannedCopy]] = {}
+    for copy in left:
+        by_topic.setdefault(copy.topic, []).append(copy)
+    for topic, copies in sorted(by_topic.items(), key=lambda one: one[0] or ""):
+        unread, stored = sum(copy.data_bytes or 0 for copy in copies), topics[topic].stored
+        first, last = copies[0].ledger_id, copies[-1].ledger_id
+        yield Finding(
+            LEFT_UNREAD,
+            topic or "ledgers without a topic",
+            f"{counted(len(copies), 'ledger')} of ids {first} to {last} ({unread:,} of {stored:,} bytes) are not read "
+            f"yet, because of {budget}.",
+            topic=topic,
+            count=len(copies),
+            reason="chosen by option",
+            evidence=tuple(f"ledger:{copy.ledger_id}" for copy in copies[:MAX_EVIDENCE]),
+            incomplete=True,
+        )
+
+
+def findings_of_scans(context: JobContext, asked: Asking) -> Rows:
+    """Rows of `findings`: what books and facts of all scans say, whenever they were made.
+
+    Args:
+        context: of the job.
+        asked: knows `TABLES_ASKED`.
+    """
+    places = {"entry": "r.place", "structure": "r.place", "hidden": "r.entry"}
+    values = {
+        f"{scope}_places": asked.in_order(value, "r.number", f"r.scope = '{scope}' AND r.number <= {MAX_EVIDENCE}")
+        for scope, value in places.items()
+    }
+    asked.keep("books", sql("scan", "books", {"evidence": MAX_EVIDENCE, **values}))
+    evidence = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
+    of_entries = sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), "evidence": evidence})
+    return noticed_findings(context, asked, sql("scan", "ledger_findings", {}), of_entries)
