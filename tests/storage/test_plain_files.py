@@ -33,13 +33,12 @@ def test_rows_are_those_of_deltas_reader(spark: SparkSession, bundled: Audited, 
     log = LocalLog(folder)
     ours = frame_of_files(spark, log, TABLES[name])
     theirs = spark.read.format("delta").load(str(folder))
-    key = TABLES[name].key
     if ours is None:
         assert not log.files()
         assert theirs.isEmpty()
         return
     assert ours.dtypes == theirs.dtypes
-    assert ours.orderBy(*key).collect() == theirs.orderBy(*key).collect()
+    assert sorted(map(str, ours.collect())) == sorted(map(str, theirs.collect()))
 
 
 @pytest.mark.parametrize(

@@ -33,8 +33,7 @@ def making() -> Making:
     return make  # not one of this module, which tasks cannot import
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("is_own", [True, False])
+@pytest.mark.parametrize(("engine", "is_own"), [*((engine, True) for engine in ENGINES), ("spark", False)])
 def test_rows_of_several_tables_replace_those_of_the_cluster(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, is_own: bool
 ) -> None:

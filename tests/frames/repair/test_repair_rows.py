@@ -170,28 +170,49 @@ def test_an_export_counts_when_it_is_made_of_exactly_these_chunks(spark: SparkSe
     assert kept(0, 1, publish_time_ms=2000) == 0  # another publication
 
 
+COPIED = {"properties": {"pulsar-backlog.original-id": "{at}:0"}, "payload_sha256": "ab"}
+NOT_AN_ID = {**COPIED, "properties": {"pulsar-backlog.original-id": "{at}:x"}}
+PUBLISHED: list[tuple[str | None, dict[str, Any] | None, str]] = [
+    # state of an earlier plan's action, what the log says is a copy, whether the message was published once more
+    (None, None, "no"),
+    ("planned", None, "no"),
+    ("refused", None, "no"),
+    ("done", None, "done"),
+    ("verified", None, "done"),
+    ("already", None, "done"),
+    ("begun", None, "unclear"),
+    ("failed", None, "unclear"),
+    (None, COPIED, "done"),
+    ("failed", COPIED, "done"),
+    (None, {**COPIED, "payload_sha256": "cd"}, "no"),  # somebody else's property
+    (None, NOT_AN_ID, "no"),
+]
+
+
 def test_what_was_published_once_more_is_known(spark: SparkSession) -> None:
-    ddl = "topic string, chunk_uuid string, publish_time_ms bigint, num_chunks int"
-    publications = spark.createDataFrame([(TOPIC, "p-0", 1000, 1)], ddl)
-    chunks = frame(spark, "chunks", chunk(0))
-    place = {**places(0)[0], "uri": "u", "offset": 0, "length": 1}
-    original = {**OWN, "ledger_id": 1, "entry_id": 0, "batch_index": -1, "positions": [place], "payload_sha256": "ab"}
-
-    def said(state: str | None, copy: dict[str, Any] | None = None) -> str:
-        done = {"kind": "republish", "state": state, "original": places(0)[0], "payload_sha256": "ab"}
-        actions = frame(spark, "repair_actions", *([done] if state else []))
-        other = {"cluster": "c", "topic": TOPIC, "ledger_id": 1, "entry_id": 9, "batch_index": -1}
-        messages = frame(spark, "messages", original, *([{**other, **copy}] if copy else []))
-        (row,) = repair_rows.export_rows(messages, publications, chunks, actions).collect()
-        return str(row["republished"])
-
-    copied = {"properties": {"pulsar-backlog.original-id": "1:0"}, "payload_sha256": "ab"}
-    assert said(None) == said("planned") == said("refused") == "no"
-    assert said("done") == said("verified") == said("already") == "done"
-    assert said("begun") == said("failed") == "unclear"
-    assert said(None, copied) == said("failed", copied) == "done"
-    assert said(None, {**copied, "payload_sha256": "cd"}) == "no"  # somebody else's property
-    assert said(None, {**copied, "properties": {"pulsar-backlog.original-id": "1:x"}}) == "no"
+    publications, chunks, messages, actions = [], [], [], []
+    for at, (state, copy, _) in enumerate(PUBLISHED):
+        own = {**OWN, "chunk_uuid": f"p-{at}"}
+        place = {"ledger_id": at, "entry_id": 0}
+        publications.append((TOPIC, f"p-{at}", 1000, 1))
+        chunks.append({**chunk(0), **own, **place})
+        positions = [{**place, "uri": "u", "offset": 0, "length": 1}]
+        messages.append({**own, **place, "batch_index": -1, "positions": positions, "payload_sha256": "ab"})
+        if state:
+            actions.append({"kind": "republish", "state": state, "original": place, "payload_sha256": "ab"})
+        if copy:
+            said = {name: value.format(at=at) for name, value in copy["properties"].items()}
+            other = {"cluster": "c", "topic": TOPIC, "ledger_id": at, "entry_id": 9, "batch_index": -1}
+            messages.append({**other, **copy, "properties": said})
+    known = spark.createDataFrame(
+        publications, "topic string, chunk_uuid string, publish_time_ms bigint, num_chunks int"
+    )
+    rows = repair_rows.export_rows(
+        frame(spark, "messages", *messages), known, frame(spark, "chunks", *chunks),
+        frame(spark, "repair_actions", *actions),
+    ).collect()  # fmt: skip
+    found = {row["ledger_id"]: row["republished"] for row in rows}
+    assert found == {at: expected for at, (_, _, expected) in enumerate(PUBLISHED)}
 
 
 def test_a_reset_counts_the_other_messages_it_brings_again(spark: SparkSession) -> None:
