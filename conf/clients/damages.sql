@@ -24,7 +24,7 @@ FROM (
     *,
     $code AS code,
     concat_ws(':', CAST(damage_ledger_id AS string), CAST(damage_entry_id AS string)) AS place,
-    CASE sureness WHEN 'certain' THEN 0 WHEN 'likely' THEN 1 ELSE 2 END AS doubt
+    $doubt AS doubt
   FROM client_forecasts
   WHERE damage IS NOT NULL
 ) AS hit

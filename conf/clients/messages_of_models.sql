@@ -14,7 +14,7 @@ SELECT
 FROM (
   SELECT
     *,
-    CASE sureness WHEN 'certain' THEN 0 WHEN 'likely' THEN 1 ELSE 2 END AS doubt,
+    $doubt AS doubt,
     concat_ws(':', CAST(ledger_id AS string), CAST(entry_id AS string)) AS place,
     row_number() OVER (PARTITION BY topic ORDER BY ledger_id, entry_id) AS number
   FROM (
@@ -25,7 +25,7 @@ FROM (
       max_by(sureness, (doubt, reason)) AS sureness,
       max_by(reason, (doubt, reason)) AS reason
     FROM (
-      SELECT *, CASE sureness WHEN 'certain' THEN 0 WHEN 'likely' THEN 1 ELSE 2 END AS doubt FROM $messages
+      SELECT *, $doubt AS doubt FROM $messages
     ) AS doubted
     GROUP BY topic, chunk_uuid, publish_time_ms
   ) AS once

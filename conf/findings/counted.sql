@@ -14,7 +14,7 @@ SELECT
 FROM (
   SELECT
     *,
-    CASE sureness WHEN 'certain' THEN 0 WHEN 'likely' THEN 1 ELSE 2 END AS doubt,
+    $doubt AS doubt,
     concat_ws(':', CAST(ledger_id AS string), CAST(entry_id AS string)) AS place,
     row_number() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
   FROM coded

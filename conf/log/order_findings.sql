@@ -2,7 +2,7 @@
 WITH numbered AS (
   SELECT
     *,
-    CASE sureness WHEN 'certain' THEN 0 ELSE 1 END AS doubt,
+    $doubt AS doubt,
     row_number() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_ids) AS number,
     CASE
       WHEN code = 'B01' AND sureness = 'likely' THEN 'a ledger that is not here may lie between'

@@ -13,6 +13,11 @@ from pulsar_backlog.storage.asking import Asking, spark_asking, sql
 from pulsar_backlog.storage.context import JobContext, Rows
 from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terms import DOUBT
+
+_WEIGHTS = " ".join(f"WHEN {literal(word)} THEN {weight}" for word, weight in DOUBT.items())
+DOUBT_OF_ROW = f"CASE sureness {_WEIGHTS} ELSE {max(DOUBT.values())} END"
+"""SQL: how doubtful a row is; of a group, the most doubtful one counts."""
 
 
 def case_of(value: str, words: Mapping[Any, str]) -> str:
@@ -50,6 +55,7 @@ def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: 
     values: dict[str, int | str] = {
         "counted": case_of("code", codes),
         "codes": listed(codes),
+        "doubt": DOUBT_OF_ROW,
         "evidence": asked.in_order("place", "number", f"number <= {MAX_EVIDENCE}"),
         "incomplete": listed(incomplete or ("",)),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.steps.finding_rows import case_of, listed, noticed_findings
+from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of, listed, noticed_findings
 from pulsar_backlog.storage.asking import Asking, sql
 from pulsar_backlog.storage.context import JobContext, Rows
 from pulsar_backlog.storage.duck_values import literal
@@ -38,12 +38,12 @@ def findings_of_models(context: JobContext, asked: Asking) -> Rows:
         "overflows": {},
         "slow_messages": {"expiry_ms": DEFAULT_EXPIRY_MS, "complete": listed(COMPLETE)},
         "permit_leaks": {},
-        "damages": {"code": case_of("damage", DAMAGE_CODES)},
+        "damages": {"code": case_of("damage", DAMAGE_CODES), "doubt": DOUBT_OF_ROW},
     }
     queries = [sql("clients", name, given) for name, given in values.items()]
     evidence = asked.in_order("m.place", "m.number", f"m.number <= {MAX_EVIDENCE}")
     for name, (code, message) in _OF_MESSAGES.items():
         asked.keep(name, sql("clients", name, {"complete": listed(COMPLETE)}))
         told = {"code": literal(code), "message": literal(message), "messages": name, "evidence": evidence}
-        queries.append(sql("clients", "messages_of_models", told))
+        queries.append(sql("clients", "messages_of_models", told | {"doubt": DOUBT_OF_ROW}))
     return noticed_findings(context, asked, *queries)

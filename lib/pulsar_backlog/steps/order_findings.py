@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.steps.finding_rows import case_of
+from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
 from pulsar_backlog.storage.asking import Asking, sql
 
 CLOCK_TOLERANCE_MS = 60_000
@@ -44,5 +44,7 @@ def findings_of_order(asked: Asking, absent: Mapping[str, Collection[int]]) -> s
     }  # fmt: skip
     asked.name("steps", sql("log", "steps", tolerances))
     evidence = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
-    message = case_of("s.code", _MESSAGES)
-    return sql("log", "order_findings", {"farthest": FARTHEST, "evidence": evidence, "message": message})
+    values: dict[str, int | str] = {
+        "farthest": FARTHEST, "evidence": evidence, "message": case_of("s.code", _MESSAGES), "doubt": DOUBT_OF_ROW,
+    }  # fmt: skip
+    return sql("log", "order_findings", values)
