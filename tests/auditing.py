@@ -20,8 +20,10 @@ ADMIN = DATA / "backlog" / "admin"
 EXPECTED = DATA / "backlog" / "expected"
 SESSION = {
     "spark.sql.shuffle.partitions": "2",
-    # Most of what a short run takes is the JVM compiling; one tier of compilers is a third less of it.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    # Most of what a short run takes is the JVM compiling; one tier of compilers is a third less of it. Alone it has
+    # 48 MiB for compiled code: the tests need more, and it would compile again what it threw away. The heap's young
+    # part would be collected six times a second.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -Xmn384m",
 }
 """What a session of tests is started with."""
 

@@ -1,4 +1,4 @@
-"""A worker that Spark lets go ends without a word; with PySpark's own daemon a stack trace comes."""
+"""A worker begins without reading archives, and ends without a word; with PySpark's own daemon a stack trace comes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from io import BufferedReader, BytesIO
 from pathlib import Path
+from zipfile import ZipFile
+from zipimport import zipimporter
 
 import pytest
+from pyspark.sql import SparkSession
+
+from pulsar_backlog import spark_daemon
 
 
 def read_int(connection: socket.socket) -> int:
@@ -56,11 +63,22 @@ def test_pysparks_own_shows_a_stack_trace() -> None:
     assert "BrokenPipeError" in let_go("pyspark.daemon")
 
 
-@pytest.mark.usefixtures("spark")
-def test_a_session_uses_it() -> None:
-    from pyspark.sql import SparkSession
+def test_a_task_finds_no_importer_of_an_archive_that_its_worker_inherited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = str(tmp_path / "some.zip")
+    ZipFile(archive, "w").close()
+    monkeypatch.setitem(sys.path_importer_cache, archive, zipimporter(archive))
+    found: list[bool] = []
+    monkeypatch.setattr(spark_daemon.worker, "main", lambda *_: found.append(archive in sys.path_importer_cache))
+    spark_daemon.run_task(BufferedReader(BytesIO(b"a task")), BytesIO())
+    assert found == [False]
 
-    session = SparkSession.getActiveSession()
-    assert session is not None
-    parents = session.sparkContext.parallelize([0], 1).map(lambda _: Path(f"/proc/{os.getppid()}/cmdline").read_text())
-    assert "pulsar_backlog.spark_daemon" in parents.first()
+
+def test_a_session_uses_it_and_workers_have_what_tasks_need(spark: SparkSession) -> None:
+    def told(_: int) -> Iterator[tuple[str, list[str]]]:
+        yield Path(f"/proc/{os.getppid()}/cmdline").read_text(), list(sys.modules)
+
+    ((daemon, modules),) = spark.sparkContext.parallelize([0], 1).flatMap(told).collect()
+    assert "pulsar_backlog.spark_daemon" in daemon
+    assert set(spark_daemon.NEEDED) <= set(modules)
