@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -71,6 +71,18 @@ Ask = Callable[..., dict[str, Rows]]
 """Rows of queries over tables that hold these rows, with other numbers than a report's where they are given."""
 
 
+def words_of(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def needed(texts: dict[str, str], queries: Iterable[str]) -> set[str]:
+    """Queries, the relations that they name, and those that these name."""
+    found = set(queries)
+    while more := (texts.keys() - found) & {word for name in found for word in words_of(texts[name])}:
+        found |= more
+    return found
+
+
 @pytest.fixture(params=["held", "files", "spark"])
 def ask(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -91,14 +103,16 @@ def ask(
                 )
 
             texts = {name: query(name) for name in ("sets", *KEPT, *queries)}
-            words = {word for text in texts.values() for word in re.findall(r"\w+", text)}
+            texts = {name: texts[name] for name in texts if name in needed(texts, queries)}
+            words = {word for text in texts.values() for word in words_of(text)}
             context = JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
             stack.enter_context(context.kept)
             names = [name for name in asking.ASKED if name in words]  # Spark takes its time for each
             asked = stack.enter_context(asking.asking(context, names))
             assert isinstance(asked, asking.SparkAsking if request.param == "spark" else asking.DuckAsking)
-            asked.name("sets", texts["sets"])
-            for name in KEPT:
+            for name in texts.keys() & {"sets"}:
+                asked.name(name, texts[name])
+            for name in (name for name in KEPT if name in texts):
                 asked.keep(name, texts[name])
             return asked.rows({name: texts[name] for name in queries})
 

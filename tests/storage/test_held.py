@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import delta_schema
 from tests.auditing import Audited
+from tests.small_tables import write_tables
 
 FINDINGS = TABLES["findings"]
 
@@ -219,6 +221,20 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     log.mkdir(parents=True)
     (log / f"{0:020}.json").write_text("no action\n")
     with pytest.raises(SourceError, match="delta-rs cannot read"):
+        held_rows(str(tmp_path), FINDINGS)
+
+
+@pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: b"", lambda data: data[:4] + data[-300:]])
+def test_a_file_that_is_damaged_is_told(tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
+    write_tables(tmp_path, findings=[finding("C01", 1)])
+    (file,) = (tmp_path / "tables" / "findings").glob("*.parquet")
+    assert held_rows(str(tmp_path), FINDINGS) is not None
+    file.write_bytes(harm(file.read_bytes()))
+    held._held.clear()
+    with pytest.raises(SourceError, match=rf"{file.name}: failed: this file of a table cannot be read"):
+        held_rows(str(tmp_path), FINDINGS)
+    file.unlink()
+    with pytest.raises(SourceError, match=rf"{file.name}: failed: this file of a table cannot be read"):
         held_rows(str(tmp_path), FINDINGS)
 
 

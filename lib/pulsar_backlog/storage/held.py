@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pulsar_backlog.errors import SourceError
 from pulsar_backlog.storage.delta_log import DeltaLog
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import Table
@@ -58,7 +59,7 @@ def rows_in(log: DeltaLog, table: Table) -> pa.Table | None:
     if table.name in NEVER or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
         return None
     schema = arrow_schema(table)
-    read = [log.read(path) for path, _size, _rows in files]
+    read = [_rows_of(log, path) for path, _size, _rows in files]
     rows = pa.concat_tables([one.select(schema.names).cast(schema) for one in read] or [schema.empty_table()])
     hold(log.path, identity, rows)
     return rows
@@ -70,6 +71,14 @@ def hold(path: str, identity: tuple[str, int], rows: pa.Table) -> None:
     _held.move_to_end(path)
     while len(_held) > MAX_TABLES:
         _held.popitem(last=False)
+
+
+def _rows_of(log: DeltaLog, file: str) -> pa.Table:
+    try:
+        return log.read(file)
+    except (pa.ArrowException, OSError) as error:
+        said = str(error).partition("\n")[0]
+        raise SourceError(f"{log.path}/{file}", "failed", f"this file of a table cannot be read ({said})") from error
 
 
 def _is_small(files: list[tuple[str, int, int | None]]) -> bool:
