@@ -337,7 +337,7 @@ def near(log: Log, key: Key) -> bool:
     return first - 1 <= ledgers.index(log.damaged.position[0]) <= last + 1 or by_time
 
 
-@examples(500)
+@examples(1000)
 @given(logs(), st.sampled_from(["Exclusive", "Shared"]))
 def test_nothing_that_lacks_a_chunk_near_damage_is_lost_for_certain(log: Log, type_: str) -> None:
     seen = is_damaged(log)
@@ -360,7 +360,7 @@ def test_nothing_that_lacks_a_chunk_near_damage_is_lost_for_certain(log: Log, ty
                 assert stall.action not in ("acknowledge", "skip"), stall
 
 
-@examples(150)
+@examples(300)
 @given(logs())
 def test_the_reason_of_what_the_flip_broke_names_the_entry(log: Log) -> None:
     if not is_damaged(log) or log.damaged.key not in missing(log) or log.damaged.chunk is None:
@@ -374,7 +374,7 @@ def test_the_reason_of_what_the_flip_broke_names_the_entry(log: Log) -> None:
             event(f"named: {found.reason.split(place)[-1][:60]}")
 
 
-@examples(150)
+@examples(300)
 @given(logs(), st.sampled_from(["likely", "cannot_tell"]))
 def test_the_flipped_entry_is_not_acknowledged_even_where_the_user_takes_the_risk(
     log: Log, accept: plans.Unsure
@@ -383,7 +383,7 @@ def test_the_flipped_entry_is_not_acknowledged_even_where_the_user_takes_the_ris
         assert log.damaged.position not in told_of(log.flipped, accept=accept).acknowledged
 
 
-@examples(150)
+@examples(300)
 @given(logs())
 def test_what_only_the_flip_makes_is_never_lost_for_certain(log: Log) -> None:
     """A uuid, or a publish time, that no entry but the damaged one names."""
@@ -394,7 +394,7 @@ def test_what_only_the_flip_makes_is_never_lost_for_certain(log: Log) -> None:
             event("an invented message")
 
 
-@examples(150)
+@examples(300)
 @given(logs())
 def test_without_damage_what_is_lost_is_certain(log: Log) -> None:
     """The near miss: the same logs are judged as surely as ever, and what is lost is acknowledged."""

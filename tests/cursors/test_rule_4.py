@@ -191,7 +191,7 @@ def cases(draw: st.DrawFn) -> tuple[list[Stored], Seen | None, SubscriptionView,
     return log, draw(views_of(log)), view, draw(st.lists(st.booleans(), min_size=24, max_size=24))
 
 
-@examples(1000)
+@examples(2000)
 @given(cases())
 def test_what_is_acknowledged_away_is_no_message_in_the_whole_log(
     case: tuple[list[Stored], Seen | None, SubscriptionView, list[bool]],
