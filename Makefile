@@ -83,7 +83,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 # --- proof ---------------------------------------------------------------------------------------------
 
 .PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
-check: lint site test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs (it runs two at a time, and the tests last)
+check: lint site test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check

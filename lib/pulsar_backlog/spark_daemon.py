@@ -9,6 +9,7 @@ Source: PythonWorkerFactory.scala, daemon.py and worker.py of apache/spark, 4.1.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from io import BufferedReader
 from typing import BinaryIO
@@ -35,6 +36,7 @@ def run_task(infile: BufferedReader, outfile: BinaryIO) -> None:
 
 if __name__ == "__main__":
     for module in NEEDED:
-        import_module(module)
+        with suppress(Exception):  # a task that needs it says why it cannot be had
+            import_module(module)
     daemon.worker_main = run_task
     daemon.manager()  # type: ignore[no-untyped-call]
