@@ -129,6 +129,29 @@ def test_other_faults_pass(tmp_path: Path) -> None:
         raise ZeroDivisionError
 
 
+WITH_GARBAGE = """
+from pulsar_backlog.storage.endings import ending
+
+class Garbage:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        print("looked for")
+
+garbage = Garbage()
+for number in range(2):
+    assert ending("pulsar-backlog any", lambda: 0) == 0
+"""
+
+
+def test_who_ends_looks_for_no_garbage() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_GARBAGE], env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == ""
+
+
 WITHOUT_MEMORY = """
 from pyspark.sql import functions as f
 from pulsar_backlog.storage.endings import ending, environment_told

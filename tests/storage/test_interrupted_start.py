@@ -27,7 +27,6 @@ def java() -> Iterator[subprocess.Popen[bytes]]:
 def handler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The handler of this run is put back."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    monkeypatch.setattr(session, "check_java", lambda: None)
     monkeypatch.setattr(SparkContext, "_ensure_initialized", lambda **_: None)
     yield
     signal.signal(signal.SIGINT, before)

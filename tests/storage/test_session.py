@@ -102,6 +102,26 @@ def test_a_pipeline_settings_are_those_of_its_session(tmp_path: Path, monkeypatc
     assert "spark.jars" not in begun[0]
 
 
+def test_what_may_be_done_meanwhile_begins_before_java_and_with_a_new_session_only(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def end_here(_: SparkConf) -> None:
+        begun.append("java")
+        raise InterruptedError
+
+    monkeypatch.setattr(sessions, "_meanwhile", set())
+    monkeypatch.setattr(sessions, "_start_java", end_here)
+    sessions.while_spark_starts(lambda: begun.append("meanwhile"))
+    assert start_session("any") is spark
+    assert begun == []
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    with pytest.raises(InterruptedError):
+        sessions._new_session("any", needs_s3a=False)
+    assert begun == ["meanwhile", "java"]
+
+
 def test_s3_is_another_file_system_to_spark() -> None:
     with pytest.raises(UsageError, match=r"s3://bucket/audit: Spark knows .* write s3a://bucket/audit"):
         s3a.is_needed([None, "/folder", "s3://bucket/audit"])

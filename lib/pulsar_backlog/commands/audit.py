@@ -134,7 +134,10 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
     from pulsar_backlog.quality.engine import import_meanwhile
+    from pulsar_backlog.storage.session import while_spark_starts
 
+    if _CHECKS in lines:
+        while_spark_starts(import_meanwhile)
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.
@@ -145,8 +148,6 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         if code in _STOPPED:
             return int(code)
         codes.append(code)
-        if job != _LISTS and code != EXIT_UNCHANGED and _CHECKS in lines:  # the scan has work for every core
-            import_meanwhile()
     return _worst(codes, given)
 
 

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -70,6 +70,7 @@ _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "P
 
 
 _chosen: dict[str, str] = {}
+_meanwhile: set[Callable[[], None]] = set()
 
 
 def choose(settings: Mapping[str, str]) -> None:
@@ -81,6 +82,11 @@ def choose(settings: Mapping[str, str]) -> None:
 def expect_brief_work() -> None:
     """Let the JVM of the next new session have one compiler (docs/decisions/0045); who chose options keeps them."""
     _chosen.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
+
+
+def while_spark_starts(begin: Callable[[], None]) -> None:
+    """Let this be called when a new session starts, for which this process and a core wait some seconds."""
+    _meanwhile.add(begin)
 
 
 def start_session(
@@ -117,9 +123,14 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = REQUIRED_SETTINGS
+    starts_java = not _is_submitted() and SparkContext._gateway is None
+    if starts_java:
+        check_java()
+    for begin in _meanwhile:
+        begin()
     if not _is_submitted():
         settings = {**_local_settings(needs_s3a), **_chosen, **settings}
-        if SparkContext._gateway is None:
+        if starts_java:
             _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
     builder = SparkSession.builder.appName(app)
     for key, value in settings.items():
@@ -155,9 +166,8 @@ def _start_java(conf: SparkConf) -> None:
     """Start the JVM that the session will use; what it says goes to the log file.
 
     Raises:
-        UsageError: there is no Java that will do, no room for its temporary files, or it does not start.
+        UsageError: there is no room for its temporary files, or it does not start.
     """
-    check_java()
     log_messages()  # Py4J logs what it lets through as an exception anyway
     try:
         with log_stream() as stream, _interrupts_noted() as noted:
