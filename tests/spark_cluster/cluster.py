@@ -29,6 +29,18 @@ HOSTS = ("127.0.0.1", "127.0.0.2")
 EXECUTOR_MEMORY = "768m"
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For JVMs that live for a minute: compiled once and quickly."""
+_QUERIES = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+made = spark.range(200).selectExpr("id", "id % 7 AS k", "cast(id AS string) AS s")
+made.write.parquet(sys.argv[1])
+rows = spark.read.parquet(sys.argv[1])
+joined = rows.join(rows.groupBy("k").count(), on="k").filter("id > 5").orderBy("id")
+joined.mapInArrow(lambda batches: batches, joined.schema).toArrow()
+spark.stop()
+"""
 MEMORY = ("--executor-memory", EXECUTOR_MEMORY, "--driver-memory", EXECUTOR_MEMORY)
 
 
@@ -54,6 +66,7 @@ class Cluster:
         bucket: the server of objects, whose credentials workers have in their environment.
         jars: as `--jars` takes them.
         workers: host and port of each.
+        java_options: of drivers and executors.
     """
 
     master: str
@@ -61,6 +74,7 @@ class Cluster:
     bucket: Bucket
     jars: str
     workers: tuple[str, ...]
+    java_options: str
 
     def submit(self, job: str, *argv: object, conf: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         """spark-submit of a job's file, as docs/cluster.md says."""
@@ -89,8 +103,9 @@ class Cluster:
 
     def _command(self, program: Path, *argv: object, conf: tuple[str, ...] = ()) -> list[str]:
         settings = (*self.recorded, "spark.ui.enabled=false", f"spark.pyspark.python={sys.executable}",
-                    f"spark.pyspark.driver.python={sys.executable}", f"spark.driver.extraJavaOptions={SHORT_LIVED}",
-                    f"spark.executor.extraJavaOptions={SHORT_LIVED}", *conf)  # fmt: skip
+                    f"spark.pyspark.driver.python={sys.executable}",
+                    f"spark.driver.extraJavaOptions={self.java_options}",
+                    f"spark.executor.extraJavaOptions={self.java_options}", *conf)  # fmt: skip
         return [
             *(str(SPARK_HOME / "bin" / "spark-submit"), "--master", self.master, "--name", program.stem),
             *("--properties-file", str(ROOT / "conf" / "spark" / "submit.conf"), *MEMORY),
@@ -169,7 +184,24 @@ def running_cluster(folder: Path, bucket: Bucket) -> Iterator[Cluster]:
             environment = of_workers | {"SPARK_LOCAL_IP": host}
             stack.enter_context(running([*start, master], own, work / "worker.log", environment, host))
             workers.append(f"{host}:{own}")
-        yield Cluster(master, folder, bucket, _jars(), tuple(workers))
+        yield Cluster(master, folder, bucket, _jars(), tuple(workers), with_archive(folder))
+
+
+def with_archive(folder: Path) -> str:
+    """Options of drivers and executors, with an archive of Spark's classes that a driver makes here.
+
+    All have one class path, and start some eighty times: each would read and check the same 15,000 classes.
+    """
+    archive, program = folder / "classes.jsa", folder / "queries.py"
+    program.write_text(_QUERIES)
+    settings = ("spark.ui.enabled=false", f"spark.pyspark.python={sys.executable}",
+                f"spark.driver.extraJavaOptions={SHORT_LIVED} -XX:ArchiveClassesAtExit={archive}")  # fmt: skip
+    command = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", "local[1]"]
+    command += [part for setting in settings for part in ("--conf", setting)]
+    environment = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
+    done = run([*command, str(program), str(folder / "rows")], environment)
+    assert done.returncode == 0, done.stderr
+    return f"{SHORT_LIVED} -XX:SharedArchiveFile={archive} -Xlog:disable -Xlog:all=error:stderr"
 
 
 def _daemon(name: str, host: str, port: int) -> list[str]:

@@ -16,7 +16,7 @@ import pytest
 
 from pulsar_backlog.config import load_pipelines
 from tests.auditing import ADMIN
-from tests.spark_cluster.cluster import EXECUTOR_MEMORY, SHORT_LIVED, Cluster, Work
+from tests.spark_cluster.cluster import EXECUTOR_MEMORY, Cluster, Work
 from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, differing
 
 AIRFLOW = ROOT / ".venv-airflow" / "bin" / "python"
@@ -34,7 +34,7 @@ def home(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, made / name)
     text = (ROOT / "pipelines.yaml").read_text().replace("  cluster: default ", "  cluster: eu-1 ", 1)
     memory = {"spark.executor.memory": EXECUTOR_MEMORY, "spark.driver.memory": EXECUTOR_MEMORY}
-    options = {f"spark.{who}.extraJavaOptions": SHORT_LIVED for who in ("driver", "executor")}
+    options = {f"spark.{who}.extraJavaOptions": cluster.java_options for who in ("driver", "executor")}
     recorded = dict(setting.split("=", 1) for setting in cluster.recorded)
     settings = f"    spark: {json.dumps(memory | options | recorded)}\n"
     (made / "pipelines.yaml").write_text(text.replace('    schedule: "0 3 * * *"\n', settings, 1))
