@@ -190,7 +190,7 @@ def running_cluster(folder: Path, bucket: Bucket) -> Iterator[Cluster]:
 def with_archive(folder: Path) -> str:
     """Options of drivers and executors, with an archive of Spark's classes that a driver makes here.
 
-    All have one class path, and start some eighty times: each would read and check the same 15,000 classes.
+    All have one class path, and there are some eighty of them, each of which would read and check the same classes.
     """
     archive, program = folder / "classes.jsa", folder / "queries.py"
     program.write_text(_QUERIES)
