@@ -20,6 +20,7 @@ from typing import Any
 
 import pyspark
 
+from pulsar_backlog.storage.class_archive import SILENT
 from tests.spark_cluster.running import ROOT, Bucket, environment_of, run
 from tests.stores.servers import free_port, running
 
@@ -201,7 +202,7 @@ def with_archive(folder: Path) -> str:
     environment = {"SPARK_HOME": str(SPARK_HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": ""}
     done = run([*command, str(program), str(folder / "rows")], environment)
     assert done.returncode == 0, done.stderr
-    return f"{SHORT_LIVED} -XX:SharedArchiveFile={archive} -Xlog:disable -Xlog:all=error:stderr"
+    return f"{SHORT_LIVED} -XX:SharedArchiveFile={archive} {SILENT}"
 
 
 def _daemon(name: str, host: str, port: int) -> list[str]:

@@ -102,18 +102,20 @@ def ask(
                     "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
                 )
 
-            texts = {name: query(name) for name in ("sets", *KEPT, *queries)}
-            texts = {name: texts[name] for name in texts if name in needed(texts, queries)}
+            every = {name: query(name) for name in ("sets", *KEPT, *queries)}
+            wanted = needed(every, queries)
+            texts = {name: text for name, text in every.items() if name in wanted}
             words = {word for text in texts.values() for word in words_of(text)}
             context = JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
             stack.enter_context(context.kept)
             names = [name for name in asking.ASKED if name in words]  # Spark takes its time for each
             asked = stack.enter_context(asking.asking(context, names))
             assert isinstance(asked, asking.SparkAsking if request.param == "spark" else asking.DuckAsking)
-            for name in texts.keys() & {"sets"}:
-                asked.name(name, texts[name])
-            for name in (name for name in KEPT if name in texts):
-                asked.keep(name, texts[name])
+            if "sets" in wanted:
+                asked.name("sets", texts["sets"])
+            for name in KEPT:
+                if name in wanted:
+                    asked.keep(name, texts[name])
             return asked.rows({name: texts[name] for name in queries})
 
         yield answer

@@ -28,7 +28,7 @@ from pulsar_backlog.storage.java import java_path
 RECORD_VARIABLE = "PULSAR_BACKLOG_RECORD_CLASSES"
 """Environment variable that names the archive which the session's JVM writes when it ends."""
 
-_SILENT = "-Xlog:disable -Xlog:all=error:stderr"
+SILENT = "-Xlog:disable -Xlog:all=error:stderr"
 """An archive that does not fit is no news to anybody."""
 _TIMEOUT_SECONDS = 120
 
@@ -67,9 +67,9 @@ def _digest(*parts: object) -> str:
 def java_options(jars: Sequence[Path]) -> str:
     """Options that use the archive; empty where there is none."""
     if recorded := os.environ.get(RECORD_VARIABLE):
-        return f'"-XX:ArchiveClassesAtExit={recorded}" {_SILENT}'
+        return f'"-XX:ArchiveClassesAtExit={recorded}" {SILENT}'
     archive = archive_of(jars)
-    return f'"-XX:SharedArchiveFile={archive}" -XX:+VerifySharedSpaces {_SILENT}' if archive is not None else ""
+    return f'"-XX:SharedArchiveFile={archive}" -XX:+VerifySharedSpaces {SILENT}' if archive is not None else ""
 
 
 def make_archive() -> Path | None:
