@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.errors import CommitConflictError, SourceError
+from pulsar_backlog.errors import CommitConflictError, SourceError, UsageError
 from pulsar_backlog.storage import delta, held, table_logs
 from pulsar_backlog.storage.delta import make_table, read_table, replace_rows, replace_slice, schema_of
 from pulsar_backlog.storage.delta_log import CHECKPOINT_COMMITS
@@ -231,10 +231,10 @@ def test_a_file_that_is_damaged_is_told(tmp_path: Path, harm: Callable[[bytes], 
     assert held_rows(str(tmp_path), FINDINGS) is not None
     file.write_bytes(harm(file.read_bytes()))
     held._held.clear()
-    with pytest.raises(SourceError, match=rf"{file.name}: failed: this file of a table cannot be read"):
+    with pytest.raises(UsageError, match=rf"{file.name}, a file of a table, is damaged or gone: audit again"):
         held_rows(str(tmp_path), FINDINGS)
     file.unlink()
-    with pytest.raises(SourceError, match=rf"{file.name}: failed: this file of a table cannot be read"):
+    with pytest.raises(UsageError, match=rf"{file.name}, a file of a table, is damaged or gone: audit again"):
         held_rows(str(tmp_path), FINDINGS)
 
 

@@ -101,6 +101,7 @@ def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int |
 
     Raises:
         SourceError: a table cannot be read; also while it is asked.
+        UsageError: a file of a table that is held is damaged or gone.
     """
     held = {name: context.held(name) for name in names}
     if all(rows is not None for rows in held.values()):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.storage.delta_log import DeltaLog
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import Table
@@ -43,7 +44,8 @@ def held_rows(out: str, table: Table) -> pa.Table | None:
     A table that was never written has no rows.
 
     Raises:
-        SourceError: the table is there and its log or files cannot be read.
+        SourceError: the table is there and its log, or its bucket, cannot be read.
+        UsageError: one of its files is damaged or gone.
     """
     log = None if table.name in NEVER else own_log(out, table)
     return None if log is None else rows_in(log, table)
@@ -77,8 +79,10 @@ def _rows_of(log: DeltaLog, file: str) -> pa.Table:
     try:
         return log.read(file)
     except (pa.ArrowException, OSError) as error:
-        said = str(error).partition("\n")[0]
-        raise SourceError(f"{log.path}/{file}", "failed", f"this file of a table cannot be read ({said})") from error
+        said = visible(str(error).partition("\n")[0])
+        what = f"{visible(f'{log.path}/{file}')}, a file of a table, is damaged or gone"
+        # Not a fault of the source, which a pipeline survives: no later job may judge by what is left of the tables.
+        raise UsageError(f"{what}: audit again with a new --out ({said})") from error
 
 
 def _is_small(files: list[tuple[str, int, int | None]]) -> bool:
