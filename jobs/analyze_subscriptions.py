@@ -22,6 +22,7 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.frames.log.order import log_ends
 from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
@@ -50,7 +51,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, analyze)
+    return run_job(JOB, arg_parser(), argv, analyze, lambda options: look_at_admin(options.admin))
 
 
 def analyze(context: JobContext) -> JobResult:

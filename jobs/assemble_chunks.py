@@ -18,8 +18,8 @@ from pathlib import Path
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
@@ -82,7 +82,7 @@ def _state(admin: str | None, asked: Asking) -> ClusterState | None:
     if admin is None:
         return None
     rows = asked.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
-    return read_cluster_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows})
+    return required_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows})
 
 
 def _chains(context: JobContext, asked: Asking) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
@@ -48,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def look_first(options: Options) -> None:
-    """Whether there is anything to list; before Spark starts."""
+    """Whether there is anything to list, and saved state where it is named; before Spark starts."""
+    look_at_admin(options.admin)
     look_at(source_of(options), scope_of(options))
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_cursors import COMPACTION
 from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.errors import DecodeError, UsageError
@@ -53,7 +53,7 @@ def compare_view(
     mine = [copy for copy in copies if copy.topic == name and copy.selected]
     if not mine:
         raise UsageError(f"no ledger of {name} is in {source}: name the topic with --topic")
-    state = read_cluster_state(admin, {}).topics.get(name) if admin else None
+    state = required_state(admin, {}).topics.get(name) if admin else None
     horizon, sure = _horizon(state, positions)
     log, later = _log(opened, mine, horizon, sure, show_values)
     begins = (min(copy.ledger_id for copy in mine), 0)

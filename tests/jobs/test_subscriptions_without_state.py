@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pulsar_backlog.jobfiles import load_job
-from tests.auditing import DATA, rows_of
+from tests.auditing import ADMIN, DATA, copy_ledgers, rows_of, run_audit, run_one
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,3 +44,30 @@ def test_with_and_without_state(spark: SparkSession, tmp_path: Path, capsys: pyt
     # The state is gone: what was said of it must not stay.
     assert job.main(plain) == 0
     assert rows_of(tmp_path / "out", "subscriptions") == []
+
+
+@pytest.mark.parametrize("files", [{}, {"x.internalStats.json": b""}, {"README": b"notes"}])
+def test_an_audit_with_a_folder_of_nothing_ends_before_it_begins(tmp_path: Path, files: dict[str, bytes]) -> None:
+    admin = tmp_path / "admin"
+    admin.mkdir()
+    for name, content in files.items():
+        (admin / name).write_bytes(content)
+    source = copy_ledgers(tmp_path / "objects", [267])
+    for run in (run_audit, partial(run_one, "analyze_subscriptions"), partial(run_one, "inventory_ledgers")):
+        ended = run(source, tmp_path / "out", admin=admin)
+        assert ended.exit_code == 2
+        assert f"--admin {admin} holds no" in ended.stderr
+        assert "pulsar-backlog snapshot" in ended.stderr
+    assert not (tmp_path / "out" / "tables").exists()
+
+
+def test_an_audit_with_some_unusable_files_is_not_complete(spark: SparkSession, tmp_path: Path) -> None:
+    admin = tmp_path / "admin"
+    admin.mkdir()
+    shutil.copy(ADMIN / "lab__s3__compact-plain.internalStats.json", admin)
+    (admin / "lab__s3__py-chunk-lz4.internalStats.json").write_bytes(b'{"ledgers": [')
+    (admin / "lab__s3__py-chunk-lz4.internal-info.json").write_bytes(b"<html>502 Bad Gateway</html>")
+    source = copy_ledgers(tmp_path / "objects", [267])
+    ended = run_one("inventory_ledgers", source, tmp_path / "out", admin=admin)
+    assert ended.exit_code == 4
+    assert [subject.split(".")[1] for subject in ended.codes()["S19"]] == ["internal-info", "internalStats"]

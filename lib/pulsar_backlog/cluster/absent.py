@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
+from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 
 _SAVED = "read from the saved admin JSON"
@@ -33,6 +34,16 @@ def findings_of_absent(state: ClusterState, stored: Container[int]) -> Iterator[
         message = f"Topics in the saved admin JSON without a ledger in the source: {len(elsewhere)}."
         yield Finding(
             "S16", "topics elsewhere", message, count=len(elsewhere), reason=_SAVED, evidence=tuple(sorted(elsewhere))
+        )
+    if elsewhere and not any(one.ledger_id in stored for topic in state.topics.values() for one in topic.ledgers):
+        yield Finding(
+            "S42",
+            "admin JSON",
+            f"The saved admin JSON lists ledgers of {counted(len(state.topics), 'topic')}, and none of them is in the "
+            "source.",
+            count=len(elsewhere),
+            reason=_SAVED,
+            evidence=tuple(sorted(elsewhere)),
         )
 
 

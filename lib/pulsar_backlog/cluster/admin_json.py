@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
 from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.cluster.merge import disputes, merged
-from pulsar_backlog.cluster.snapshot_index import saved_entries
+from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
 from pulsar_backlog.cluster.stored_values import (
     SavedCursorLedger,
     StoredValue,
@@ -45,7 +45,7 @@ _KIND = re.compile(r"(\.(internal-?stats|stats-internal|internal-info|info-inter
 
 
 @dataclass
-class _File:
+class SavedFile:
     """One file: what it says, and what is wrong with it."""
 
     path: str
@@ -54,7 +54,11 @@ class _File:
     stored_values: list[StoredValue] = field(default_factory=list)
     cursor_ledgers: list[SavedCursorLedger] = field(default_factory=list)
     unusable: str | None = None
-    unreadable: bool = False
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it says something; of which topic, it may leave to others."""
+        return bool(self.documents or self.stored_values or self.cursor_ledgers)
 
     def findings(self) -> Iterator[Finding]:
         """The S19 of this file, if any."""
@@ -67,7 +71,7 @@ class _File:
             message=f"{self.path}: {message}.",
             evidence=tuple(self.faults),
             reason="read from the saved file",
-            incomplete=self.unreadable,
+            incomplete=self.unusable is not None,
         )
 
 
@@ -84,12 +88,11 @@ def read_cluster_state(
     Raises:
         UsageError: there is no such folder.
     """
-    if not folder.is_dir():
-        raise UsageError(f"no folder of admin JSON: {folder}")
-    files = list(_files(folder, max_file_bytes))
+    files = list(saved_files(folder, max_file_bytes))
     topics = _asked(folder, merged(_named(files, topics_of_ledgers)))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
+    findings += [_finding_of_gap(subject, words) for subject, words in snapshot_gaps(folder)]
     values = tuple(value for file in files for value in file.stored_values)
     ledgers = tuple(ledger for file in files for ledger in file.cursor_ledgers)
     if not topics and not findings and not values and not ledgers:
@@ -110,23 +113,33 @@ def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicSta
     return {name: known(state) for name, state in topics.items()}
 
 
-def _files(folder: Path, max_file_bytes: int) -> Iterator[_File]:
-    """Every file under a folder but the hidden ones, read, in a stable order."""
+def _finding_of_gap(subject: str, words: str) -> Finding:
+    return Finding("S19", subject, words, reason="the snapshot's own list of what it saved", incomplete=True)
+
+
+def saved_files(folder: Path, max_file_bytes: int = MAX_FILE_BYTES) -> Iterator[SavedFile]:
+    """Every file under a folder but the hidden ones, read, in a stable order.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(f"--admin: there is no folder of admin JSON: {folder}")
     errors: list[OSError] = []
     found = [Path(root, name) for root, _, names in os.walk(folder, onerror=errors.append) for name in names]
     for path in sorted(path for path in found if not path.name.startswith(".")):
-        file = _File(storable(str(path.relative_to(folder))))
+        file = SavedFile(storable(str(path.relative_to(folder))))
         try:
             _read(file, path, max_file_bytes)
         except OSError as error:
-            file.unusable, file.unreadable = f"cannot be read ({error.strerror})", True
+            file.unusable = f"cannot be read ({error.strerror})"
         yield file
     for failed in errors:
         subfolder = storable(os.path.relpath(failed.filename, folder))
-        yield _File(subfolder, unusable=f"cannot be listed ({failed.strerror})", unreadable=True)
+        yield SavedFile(subfolder, unusable=f"cannot be listed ({failed.strerror})")
 
 
-def _read(file: _File, path: Path, max_file_bytes: int) -> None:
+def _read(file: SavedFile, path: Path, max_file_bytes: int) -> None:
     if not path.is_file():  # a pipe would block for ever
         file.unusable = "not a regular file"
         return
@@ -146,7 +159,7 @@ def _read(file: _File, path: Path, max_file_bytes: int) -> None:
         _parse(file, content)
 
 
-def _parse(file: _File, content: bytes) -> None:
+def _parse(file: SavedFile, content: bytes) -> None:
     try:
         body = json.loads(content)  # detects UTF-8 and UTF-16, with and without a byte-order mark
     except json.JSONDecodeError as error:
@@ -179,7 +192,7 @@ def _parse(file: _File, content: bytes) -> None:
         file.unusable = f"neither internalStats nor internal-info nor stats{said}"
 
 
-def _named(files: Iterable[_File], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
+def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
     """Documents with their topics, in the files' order; marks the files whose topic nothing names."""
     known = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
     pairs = [(file, document) for file in files for document in file.documents]

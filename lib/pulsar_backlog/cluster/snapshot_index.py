@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -144,17 +144,38 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def saved_entries(folder: Path) -> list[Entry]:
     """What became of each topic of a snapshot, the newest of each; none where the folder is no snapshot."""
-    path = folder / INDEX_NAME
-    if not path.is_file():
-        return []
     found: dict[str, Entry] = {}
-    for text in path.read_bytes().splitlines():
+    for line in _whole_lines(folder):
+        try:
+            found[line["topic"]] = Entry(**{**line, "files": tuple(line["files"])})
+        except (KeyError, TypeError):
+            continue  # the line at the begin or the end
+    return list(found.values())
+
+
+def snapshot_gaps(folder: Path) -> Iterator[tuple[str, str]]:
+    """What a snapshot was to save and did not: a subject and a sentence for each; none where the folder is none."""
+    entries = saved_entries(folder)
+    for entry in entries:
+        if entry.status == "failed":
+            yield entry.topic, f"The snapshot could not save this topic: {entry.note}."
+        missing = [name for name in entry.files if entry.status == "saved" and not (folder / name).is_file()]
+        if missing:
+            yield entry.topic, f"The snapshot saved {missing[0]}, which is not in the folder any more."
+    if (folder / INDEX_NAME).is_file() and not any("finished_ms" in line for line in _whole_lines(folder)):
+        yield INDEX_NAME, f"The snapshot was not finished: {len(entries)} topics of it were tried."
+
+
+def _whole_lines(folder: Path) -> Iterator[dict[str, Any]]:
+    """The lines of an index that are JSON objects: a kill may have cut one short."""
+    path = folder / INDEX_NAME
+    for text in path.read_bytes().splitlines() if path.is_file() else ():
         try:
             line = json.loads(text)
-            found[line["topic"]] = Entry(**{**line, "files": tuple(line["files"])})
-        except (ValueError, KeyError, TypeError):
-            continue  # the line at the begin or the end, or one that a kill cut short
-    return list(found.values())
+        except ValueError:
+            continue
+        if isinstance(line, dict):
+            yield line
 
 
 def write_file(path: Path, content: bytes) -> None:

@@ -89,6 +89,11 @@ class ClusterState:
     stored_values: tuple[StoredValue, ...] = ()
     cursor_ledgers: tuple[SavedCursorLedger, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether it says nothing of any topic or cursor."""
+        return not (self.topics or self.stored_values or self.cursor_ledgers)
+
 
 def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:
     """The broker's records by ledger id, without the disputed ones."""

@@ -123,10 +123,12 @@ def run_pipeline(
 def _look_first(lines: Mapping[str, list[str]]) -> None:
     """Look at the source before Spark is even imported; the job looks again when it is run by itself."""
     from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
+    from pulsar_backlog.cluster.required_state import look_at_admin
     from pulsar_backlog.ledgers.first_look import look_at
 
     if (argv := lines.get(_LISTS)) is not None:
         options = parse_options(job_parser(_LISTS, ""), argv)
+        look_at_admin(options.admin)
         look_at(source_of(options), scope_of(options))
 
 

@@ -90,10 +90,10 @@ def _folder(place: str) -> Path:
 
 def _broker(admin: str | None, ledger_id: int) -> LedgerRecord | None:
     """What saved admin JSON says of the ledger."""
-    from pulsar_backlog.cluster.admin_json import read_cluster_state
+    from pulsar_backlog.cluster.required_state import required_state
     from pulsar_backlog.cluster.values import broker_copies
 
-    return None if admin is None else broker_copies(read_cluster_state(Path(admin), {})).get(ledger_id)
+    return None if admin is None else broker_copies(required_state(Path(admin), {})).get(ledger_id)
 
 
 def _chosen(source: Source, ledger_id: int, copy: str | None, broker: LedgerRecord | None) -> Pair:

@@ -20,7 +20,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.inventory.compared import (
@@ -81,7 +81,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
         listing.foreign.add(path)
     surveyed = survey(source, listing)
     topics = ChainMap(surveyed.topics(), cast(dict[int, str], LedgerTopics(ledgers)))
-    state = read_cluster_state(Path(context.options.admin), topics) if context.options.admin else None
+    state = required_state(Path(context.options.admin), topics) if context.options.admin else None
     by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
     besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
     claims = claims_frame(context.spark, claims_of(state) if state else (), by.known.compacted if by.known else ())

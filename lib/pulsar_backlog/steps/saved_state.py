@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.options import Options
@@ -86,7 +86,7 @@ def saved_state(options: Options, folder: Path, ledgers: DataFrame, facts: DataF
     """
     selected = ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
     stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in selected.toLocalIterator()}
-    state = read_cluster_state(folder, {id_: topic for id_, (topic, _) in stored.items() if topic})
+    state = required_state(folder, {id_: topic for id_, (topic, _) in stored.items() if topic})
     lengths: dict[str, dict[int, int | None]] = {}
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count

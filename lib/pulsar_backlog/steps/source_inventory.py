@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
@@ -28,7 +28,7 @@ def take_inventory(
     if admin is None:
         inventory = settle(surveyed, Known({}, {}))
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
-    state = read_cluster_state(admin, surveyed.topics())
+    state = required_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
     known = Known(topics, records)

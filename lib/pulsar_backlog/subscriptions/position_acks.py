@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cursors.acked import AckedSet
 from pulsar_backlog.subscriptions.sightings import cursor_views
 from pulsar_backlog.terms import Position
@@ -19,7 +19,7 @@ def acknowledged_by(folder: Path, topic: str | None, position: Position) -> Iter
     Raises:
         UsageError: there is no such folder.
     """
-    state = read_cluster_state(folder, {position[0]: topic} if topic else {})
+    state = required_state(folder, {position[0]: topic} if topic else {})
     views = cursor_views(state, {})
     for (of_topic, name), view in sorted(views.cursors.items()):
         if of_topic != topic:

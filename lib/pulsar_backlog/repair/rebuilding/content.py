@@ -17,7 +17,7 @@ from pathlib import Path
 
 from google_crc32c import value as crc32c
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.inventory import Known, settle
@@ -194,7 +194,7 @@ def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
     surveyed = survey(source, take_listing(source))
     known = Known({}, {})
     if admin is not None:
-        records = broker_copies(read_cluster_state(admin, surveyed.topics()))
+        records = broker_copies(required_state(admin, surveyed.topics()))
         topics = {ledger_id: record.topic for ledger_id, record in records.items()}
         known = Known(topics, records)
     inside = [copy for copy in settle(surveyed, known).copies if scope.holds(copy)]

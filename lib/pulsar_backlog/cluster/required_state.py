@@ -1,0 +1,53 @@
+"""Saved state that a run is given and cannot do without: a folder that says nothing is a mistake, and is said.
+
+Without it an audit would look at no subscription, as if none were stalled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pulsar_backlog.cluster.admin_json import read_cluster_state, saved_files
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.counting import counted
+from pulsar_backlog.errors import UsageError
+
+_REMEDY = (
+    "expected stats-internal, info-internal or stats JSON of topics, or raw cursor state: save it with "
+    "pulsar-backlog snapshot --admin-url http://BROKER:8080 --out DIR, or leave --admin out"
+)
+
+
+def look_at_admin(folder: str | None) -> None:
+    """Look whether a folder holds a usable document; reads up to the first one.
+
+    Raises:
+        UsageError: it holds none.
+    """
+    if folder is None:
+        return
+    example, count = "", 0
+    for file in saved_files(Path(folder)):
+        if file.is_usable:
+            return
+        count += 1
+        if not example or (file.unusable and ":" not in example):
+            example = f"{file.path}: {file.unusable}" if file.unusable else file.path
+    raise _nothing_usable(folder, f"{counted(count, 'file')}, such as {example}" if count else "it is empty")
+
+
+def required_state(folder: Path, topics_of_ledgers: Mapping[int, str]) -> ClusterState:
+    """What the files under a folder say, see `read_cluster_state`.
+
+    Raises:
+        UsageError: they say nothing of any topic.
+    """
+    state = read_cluster_state(folder, topics_of_ledgers)
+    if state.is_empty:
+        raise _nothing_usable(str(folder), state.findings[0].message.removesuffix("."))
+    return state
+
+
+def _nothing_usable(folder: str, why: str) -> UsageError:
+    return UsageError(f"--admin {folder} holds no saved state that can be used ({why}): {_REMEDY}")
