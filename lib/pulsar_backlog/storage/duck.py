@@ -101,13 +101,13 @@ def opened(
     tables, views = named_in(query)
     with _told(out), connected(limits) as connection:
         allowed = _open_tables(connection, out, tables, endpoint, wanted or {})
-        for name, sql in views.items():
-            connection.execute(f"CREATE VIEW {name} AS {sql}")
         if writes is not None:
             connection.execute(f"SET allowed_paths = [{literal(str(writes))}]")
         connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
         for statement in _LOCK:
             connection.execute(statement)
+        for name, sql in views.items():  # now: one that someone adds reaches no further than a query
+            _create_view(connection, name, sql)
         yield connection
 
 
@@ -172,6 +172,14 @@ def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list
         return
     listed = ", ".join(literal(_no_glob(str(path))) for path in files)
     connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}])")  # noqa: S608 - quoted
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    try:
+        connection.execute(f"CREATE VIEW {name} AS {sql}")
+    except duckdb.Error as error:
+        sentence = str(said(error)["exception_message"]).partition("\n")[0]
+        raise UsageError(f"the view conf/sql/{name}.sql: {sentence}") from error
 
 
 def _empty(connection: duckdb.DuckDBPyConnection, table: Table) -> None:

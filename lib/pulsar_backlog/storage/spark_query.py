@@ -6,11 +6,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
 
 from pyarrow import parquet
-from pyspark.errors import ParseException, PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType, TimestampNTZType, TimestampType
 
@@ -20,8 +19,9 @@ from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.delta import exists, read_table
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
-from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
-from pulsar_backlog.storage.views import named_in
+from pulsar_backlog.storage.spark_scope import analysed, parsed, shut_off
+from pulsar_backlog.storage.sql_mistakes import last_part, unknown_column, unknown_table
+from pulsar_backlog.storage.views import named_in, views
 from pulsar_backlog.tables import TABLES
 
 _KEEP_NULLS = {"ignoreNullFields": "false"}
@@ -71,36 +71,30 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
     folder = local_out(out)
     if folder is not None and not (folder / "tables").is_dir():  # told before Spark starts
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    spark = start_session("pulsar-backlog sql", out)
-    tables, views = named_in(query)
+    spark = shut_off(start_session("pulsar-backlog sql", out))
+    tables, queries = named_in(query)
     if not any(exists(spark, out, TABLES[name]) for name in ("runs", *tables)):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    for name in tables:
-        read_table(spark, out, TABLES[name]).createOrReplaceTempView(name)
+    frames = {name: read_table(spark, out, TABLES[name]) for name in tables}
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    names = {*TABLES, *views()}
+    for name, sql in queries.items():
+        with _told(sql, f"the view conf/sql/{name}.sql: "):
+            analysed(spark, parsed(spark, sql, names), frames.values()).createOrReplaceTempView(name)
     with _told(query):
-        for name, sql in views.items():
-            spark.sql(sql).createOrReplaceTempView(name)
-        _check(spark, query)
-        yield SparkAnswer(spark.sql(query))
-
-
-def _check(spark: SparkSession, query: str) -> None:
-    """Refuse what is no query before Spark runs it."""
-    parser = cast(Any, spark)._jsparkSession.sessionState().sqlParser()
-    try:
-        parser.parseQuery(query)
-    except ParseException:
-        parser.parsePlan(query)  # SQL after all?
-        raise UsageError(ONLY_QUERIES) from None
+        yield SparkAnswer(analysed(spark, parsed(spark, query, names), frames.values()))
 
 
 @contextmanager
-def _told(query: str) -> Iterator[None]:
-    """What Spark says against a query becomes one sentence."""
+def _told(query: str, of: str = "") -> Iterator[None]:
+    """What Spark says against a query becomes one sentence, which begins with whose query it is."""
     try:
         yield
     except PySparkException as error:
-        raise UsageError(_sentence(error, query)) from error
+        raise UsageError(f"{of}{_sentence(error, query)}") from error
+    except UsageError as error:
+        raise UsageError(f"{of}{error}") from error
 
 
 def _sentence(error: PySparkException, query: str) -> str:

@@ -33,6 +33,11 @@ def unknown_column(name: str, query: str, others: Iterable[str] = ()) -> str:
     return f"there is no column {name}{_nearest(name, known)}"
 
 
+def unknown_function(name: str, known: Iterable[str]) -> str:
+    """The sentence for a function that is not there."""
+    return f"there is no function {name}{_nearest(name, known)}"
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
     found = get_close_matches(name.lower(), list(dict.fromkeys(known)), NEAREST, _CUTOFF)
     return f"; nearest: {', '.join(found)}" if found else "; docs/tables.md lists them all"
