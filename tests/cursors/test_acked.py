@@ -11,6 +11,7 @@ from pyroaring import BitMap
 from pulsar_backlog.cursors.acked import AckedSet, acked_set, bitmap_of, bitmap_of_words, runs, words_of
 from pulsar_backlog.cursors.sizes import state_of
 from pulsar_backlog.cursors.values import AckState, BatchState, LongList
+from tests.memory import with_peak_bytes
 
 LENGTHS = {1: 30, 2: 30, 3: 30}
 EVERY = [(ledger, entry) for ledger in LENGTHS for entry in range(30)]
@@ -57,6 +58,15 @@ def test_a_run_across_the_window_is_one() -> None:
 def test_a_set_survives_both_forms(mark: tuple[int, int], held: dict[int, set[int]], long_array: bool) -> None:
     once = acked_set(state_of(AckedSet(mark, {k: BitMap(v) for k, v in held.items()}), long_array=False))
     assert acked_set(state_of(once, long_array)) == once
+
+
+@pytest.mark.parametrize("far", [1 << 24, (1 << 32) - 1, 1 << 40])
+def test_the_distance_of_entries_costs_no_memory(far: int) -> None:
+    acked = AckedSet((1, 0), {2: bitmap_of(np.array([[3, min(far, 2**32 - 1)]]))})
+    ids = np.array([-1, 2, 3, far - 1, far, far + 1])
+    found, peak = with_peak_bytes(lambda: acked.acked(2, ids).tolist())
+    assert found == [False, False, True, *(i < 2**32 and i <= far for i in ids[3:].tolist())]
+    assert peak < 1_000_000
 
 
 def test_a_set_bit_is_acknowledged_and_trailing_zero_words_say_nothing() -> None:

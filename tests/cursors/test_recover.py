@@ -15,6 +15,7 @@ from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState
 from tests.cursors.encode import encode_entries, encode_position_info
 from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of
+from tests.memory import with_peak_bytes
 
 
 def holes(count: int, mark: tuple[int, int] = (7, -1)) -> AckState:
@@ -99,6 +100,14 @@ def test_a_torn_state_falls_back_to_the_last_whole_one(entries: dict[int, bytes]
     assert found.entry_id == 0
     assert found.faults[0].what == what
     assert found.faults[0].entry_id == max(entries)
+
+
+def test_the_parts_that_a_footer_claims_cost_no_memory() -> None:
+    far = 5_000_000
+    entries = {0: GOOD[0], far: b'{"numParts":4999999,"length":9}'}
+    found, peak = with_peak_bytes(lambda: recover(entries, "NONE", {7}))
+    assert (found.entry_id, found.faults[0].what) == (0, "torn")
+    assert peak < 1_000_000
 
 
 def test_parts_that_lack_whole_ranges_are_noticed_by_their_length() -> None:

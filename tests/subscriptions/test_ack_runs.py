@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet
-from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, BatchHole, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import ACKED, PARTLY, UNACKED, state_of
+from tests.memory import with_peak_bytes
 
 Entry = tuple[int, int, int]
 """Id, bytes, messages."""
@@ -121,6 +122,19 @@ def test_a_batch_hole_is_a_row_of_its_own_and_counts_what_is_left_of_it() -> Non
     (hole,) = join.batch_holes
     assert (hole.entry_id, hole.messages, hole.indexes, hole.impossible) == (2, 2, [1, 2], False)
     assert (join.sums.entries, join.sums.messages) == (4, 14)
+
+
+def test_the_size_that_a_batch_claims_costs_no_memory() -> None:
+    claimed = 10_000_000
+    acked = AckedSet((5, 0), {}, {(5, 1): (-1,) * (claimed // 64 + 1), (5, 2): (0b101,)})
+
+    def holes() -> list[BatchHole]:
+        return joined([(1, 10, claimed), (2, 10, claimed)], acked, [], BitMap(), None).batch_holes
+
+    (beyond, within), peak = with_peak_bytes(holes)
+    assert (beyond.messages, beyond.indexes, beyond.impossible) == (claimed, list(range(1000)), True)
+    assert (within.messages, within.indexes, within.impossible) == (2, [0, 2], False)
+    assert peak < 50 * claimed // 8  # of the words that the state has
 
 
 def test_indexes_beyond_the_batch_are_not_believed() -> None:

@@ -98,13 +98,12 @@ def _after(bitmap: BitMap, ledger_id: int, mark_delete: Position) -> BitMap:
 
 def members(bitmap: BitMap | None, entry_ids: npt.NDArray[Any]) -> Bools:
     """For each of the ascending entry ids whether its bit is set."""
-    result = np.zeros(len(entry_ids), dtype=np.bool_)
-    if bitmap is None or not len(entry_ids):
-        return result
-    low, high = int(entry_ids[0]), int(entry_ids[-1])
-    window = np.zeros(high - low + 1, dtype=np.bool_)
-    window[np.asarray((bitmap & full(low, high + 1)).to_array(), dtype=np.int64) - low] = True
-    return np.asarray(window[entry_ids - low])
+    if bitmap is None:
+        return np.zeros(len(entry_ids), dtype=np.bool_)
+    first, stop = np.searchsorted(entry_ids, (0, MAX_ENTRY_ID + 1))
+    possible = _bitmap(np.asarray(entry_ids[first:stop], dtype=np.uint32))  # bits for ids, not for what lies between
+    set_ids = np.asarray((bitmap & possible).to_array(), dtype=np.int64)
+    return np.isin(entry_ids, set_ids)
 
 
 def full(start: int, stop: int) -> BitMap:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -152,9 +153,10 @@ class AckJoin:
         bits = sum((word & _WORD) << (64 * at) for at, word in enumerate(words))
         impossible = bits.bit_length() > size
         # Bits beyond the batch mean that none can be believed: all of it counts as not acknowledged.
-        indexes = [n for n in range(size) if impossible or bits >> n & 1]
-        self.batch_holes.append(BatchHole(entry_id, len(indexes), length, indexes[:MAX_INDEXES], impossible))
-        return len(indexes)
+        messages = max(size, 0) if impossible else bits.bit_count()
+        indexes = range(messages) if impossible else (n for n in range(bits.bit_length()) if bits >> n & 1)
+        self.batch_holes.append(BatchHole(entry_id, messages, length, list(islice(indexes, MAX_INDEXES)), impossible))
+        return messages
 
     def _sum(self, piece: Piece, labels: npt.NDArray[np.int8], messages: Int64s) -> None:
         sums, unacked = self.sums, labels != ACKED

@@ -17,6 +17,7 @@ from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.units import units_of
 from tests.ledgers.bookies.encoding import entry_log, put_log, record
 from tests.ledgers.sources import see
+from tests.memory import with_peak_bytes
 from tests.scanning.scans import scanned
 from tests.wire.encode import entry
 
@@ -87,6 +88,26 @@ def test_a_hole_is_not_taken_for_striping(tmp_path: Path) -> None:
         ("entries_absent", "entry 0"),
         ("entries_absent", "entries 17 to 18"),
     ]
+
+
+@pytest.mark.parametrize("far", [1 << 24, (1 << 40) - 2])
+def test_the_distance_of_an_id_costs_no_memory(far: int) -> None:
+    # All of them even, so that patterns are looked for over the whole distance.
+    ids = np.append(np.arange(0, 400, 2), far)
+    gaps, peak = with_peak_bytes(lambda: list(gaps_of(0, ids, far + 10)))
+    assert peak < 1_000_000
+    assert gaps[-2:] == [Gap(399, far - 1, far - 399), Gap(far + 1, far + 9, 9)]
+
+
+@pytest.mark.parametrize("ensemble", [2, 3, 5, 16])
+def test_a_pattern_is_told_from_a_hole_wherever_it_begins(ensemble: int) -> None:
+    for begin in range(2 * ensemble):
+        ids = np.array([i for i in range(begin, begin + 9 * ensemble) if i % ensemble])
+        (gap,) = gaps_of(int(ids[0]), ids)
+        assert gap.words is not None
+        assert gap.words.startswith(f"those whose rest by {ensemble} is")
+        holed = np.delete(ids, 3 * ensemble)
+        assert all(gap.words is None for gap in gaps_of(int(holed[0]), holed))
 
 
 def test_a_damaged_copy_gives_way_to_a_good_one(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ def _pattern(entries: Int64s) -> str | None:
             return None
         here = np.unique(entries % ensemble)
         if len(here) < ensemble:
-            expected = np.isin(np.arange(int(entries[0]), int(entries[-1]) + 1) % ensemble, here)
-            if int(expected.sum()) == len(entries):
+            rounds, rest = divmod(span, ensemble)
+            in_rest = int(((here - int(entries[0])) % ensemble < rest).sum())
+            if rounds * len(here) + in_rest == len(entries):
                 rests = ", ".join(map(str, here.tolist()))
                 return f"those whose rest by {ensemble} is {rests}: an ensemble's other bookies have the others"
     return None
