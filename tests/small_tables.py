@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 from deltalake import write_deltalake
 
+from pulsar_backlog.storage.delta_log import statistics_settings
 from pulsar_backlog.storage.duck_values import duck_type, quoted
 from pulsar_backlog.tables import TABLES, Table
 
@@ -32,8 +33,7 @@ def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:
             if values:
                 connection.executemany(f"INSERT INTO made VALUES ({places})", values)
             made = connection.execute("FROM made").to_arrow_table()
-        settings = {"delta.dataSkippingStatsColumns": ",".join(table.statistics)} if table.statistics else {}
-        write_deltalake(out / "tables" / name, made, mode="append", configuration=settings)
+        write_deltalake(out / "tables" / name, made, mode="append", configuration=statistics_settings(table))
     return out
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -81,16 +82,60 @@ def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Monk
     assert synced == [(str(path), path.stat().st_size)]  # its footer included
 
 
-def test_a_column_of_nulls_has_no_bounds(tmp_path: Path) -> None:
+def test_a_column_of_nulls_has_bounds_like_the_others(tmp_path: Path) -> None:
+    """delta-rs skips a file where a bound is missing beside others, also for who asks for nulls."""
     stats = write(tmp_path, [row(1, None, None)])
-    assert stats["minValues"] == stats["maxValues"] == {"n": 1}
+    assert stats["minValues"] == stats["maxValues"] == {"n": 1, "text": "", "at": "1970-01-01T00:00:00.000Z"}
     assert stats["nullCount"] == {"n": 0, "text": 1, "at": 1}
 
 
-@pytest.mark.parametrize(("characters", "bounded"), [(MAX_BOUND_CHARACTERS, True), (MAX_BOUND_CHARACTERS + 1, False)])
-def test_long_text_has_no_bounds(tmp_path: Path, characters: int, bounded: bool) -> None:
-    stats = write(tmp_path, [row(1, "a", None), row(2, "z" * characters, None)])
-    assert ("text" in stats["minValues"], "text" in stats["maxValues"]) == (bounded, bounded)
+def test_numbers_that_are_all_null_take_the_bounds_of_all(tmp_path: Path) -> None:
+    """Spark answers `min` by the bounds: one of no number would be its answer."""
+    table = replace(TABLE, statistics=("many", "text"))
+    schema = pa.schema([pa.field("many", pa.int64()), pa.field("text", pa.string())])
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), schema, table)
+    writer.add(pa.RecordBatch.from_pylist([{"many": None, "text": "a"}], schema=schema))
+    file = writer.close()
+    assert file is not None
+    assert json.loads(file.stats) == {"numRecords": 1, "nullCount": {"many": 1, "text": 0}}
+
+
+def test_a_table_without_statistics_has_numbers_of_rows_alone(tmp_path: Path) -> None:
+    """An empty list of bounds is a bound that nothing meets, to delta-rs."""
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), SCHEMA, replace(TABLE, statistics=()))
+    writer.add(pa.RecordBatch.from_pylist([row(1, "a", NOON)], schema=SCHEMA))
+    file = writer.close()
+    assert file is not None
+    assert json.loads(file.stats) == {"numRecords": 1}
+
+
+MOST = MAX_BOUND_CHARACTERS
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bounds"),
+    [
+        ("a", "z" * MOST, ("a", "z" * MOST)),
+        ("a", "z" * (MOST + 1), ("a", "z" * MOST + "\U0010ffff")),
+        ("y" * (MOST + 1), "z", ("y" * MOST, "z")),
+        ("a", "z" * MOST + "\U0010ffff", None),  # nothing short sorts behind it
+    ],
+)
+def test_long_text_has_the_bounds_of_its_beginning(
+    tmp_path: Path, low: str, high: str, bounds: tuple[str, str] | None
+) -> None:
+    stats = write(tmp_path, [row(1, low, NOON), row(2, high, NOON)])
+    found = (stats["minValues"]["text"], stats["maxValues"]["text"]) if "minValues" in stats else None
+    assert found == bounds
+    assert found is None or found[0] <= low < high <= found[1]
+
+
+def test_years_have_four_digits(tmp_path: Path) -> None:
+    stats = write(tmp_path, [row(1, "a", datetime(1, 1, 1, tzinfo=UTC)), row(2, "a", datetime.max.replace(tzinfo=UTC))])
+    assert (stats["minValues"]["at"], stats["maxValues"]["at"]) == (
+        "0001-01-01T00:00:00.000Z",
+        "9999-12-31T23:59:59.999Z",
+    )
 
 
 def test_without_rows_there_is_no_file(tmp_path: Path) -> None:

@@ -50,12 +50,22 @@ def test_a_second_audit_finds_nothing_new(audited: Bucket, source_bucket: str) -
     assert before == {key: audited.body(f"{PREFIX}/{key}") for key in before}
 
 
-def test_it_is_asked_like_a_folder(audited: Bucket, local_audit: Path) -> None:
-    query = "SELECT topic, entries, not_whole FROM topic_overview ORDER BY topic"
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT topic, entries, not_whole FROM topic_overview ORDER BY topic",
+        "SELECT count(*) FROM runs WHERE job = 'scan_entries'",  # of a table without statistics
+        "SELECT count(*) FROM entries WHERE uuid IS NULL",  # of files that hold nothing else, too
+    ],
+)
+def test_it_is_asked_like_a_folder(audited: Bucket, local_audit: Path, query: str) -> None:
     here, there = command(audited, "sql", local_audit, query), command(audited, "sql", OUT, query)
     assert (there.returncode, there.stdout) == (0, here.stdout), there.stderr
     spark = command(audited, "sql", OUT, query, "--engine", "spark")
     assert (spark.returncode, spark.stdout) == (0, here.stdout), spark.stderr
+
+
+def test_it_is_looked_up_like_a_folder(audited: Bucket, local_audit: Path) -> None:
     located = [command(audited, "locate", out, "--id", "24:0") for out in (local_audit, OUT)]
     assert located[1].returncode == 0, located[1].stderr
     assert located[0].stdout == located[1].stdout

@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import duckdb
-import duckdb_extension_delta
 import pytest
 from deltalake import DeltaTable
 
 from pulsar_backlog.storage.delta import schema_of
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
+from tests.delta_extension import delta_connection
 
 AUDIT_TABLES = tuple(name for name in TABLES if name not in ("messages", "repair_plans", "repair_actions"))
 """Those that an audit writes; an export and a plan write the others."""
-
-
-@pytest.fixture(scope="module")
-def duck() -> duckdb.DuckDBPyConnection:
-    """DuckDB with its Delta extension from the package, not from the network."""
-    (extension,) = Path(duckdb_extension_delta.__file__).parent.rglob("*.duckdb_extension")
-    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    connection.execute(f"LOAD '{extension}'")
-    return connection
 
 
 @pytest.mark.parametrize("name", AUDIT_TABLES)
@@ -49,9 +38,9 @@ def test_keys_are_unique_and_never_null(bundled: Audited, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", AUDIT_TABLES)
-def test_other_readers_see_the_same(bundled: Audited, name: str, duck: duckdb.DuckDBPyConnection) -> None:
+def test_other_readers_see_the_same(bundled: Audited, name: str) -> None:
     folder = bundled.out / "tables" / name
-    (count,) = duck.execute(f"SELECT count(*) FROM delta_scan('{folder}')").fetchone() or (None,)
+    (count,) = delta_connection().execute(f"SELECT count(*) FROM delta_scan('{folder}')").fetchone() or (None,)
     assert count == len(bundled.rows(name))
     assert bundled.result["tables"][name] == count - (name == "runs")  # the report is written before its own run ends
 

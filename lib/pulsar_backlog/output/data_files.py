@@ -32,7 +32,10 @@ ROW_GROUP_ROWS = 131_072
 """Rows held before they are written, at most: about 60 MB of entries."""
 
 MAX_BOUND_CHARACTERS = 256
-"""A text column with a longer value gets no bounds, so that hostile names do not swell the log."""
+"""Of a longer text its bound has the beginning, so that hostile names do not swell the log."""
+
+_LAST_CHARACTER = chr(0x10FFFF)
+_EPOCH = "1970-01-01T00:00:00.000Z"
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,19 @@ class DataFileWriter:
         self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
     def _stats(self) -> str:
-        known = {name: bounds for name, bounds in self._bounds.items() if bounds.is_known()}
-        return json.dumps({
-            "numRecords": self._rows,
-            "minValues": {name: _as_json(bounds.low) for name, bounds in known.items()},
-            "maxValues": {name: _as_json(bounds.high) for name, bounds in known.items()},
-            "nullCount": {name: bounds.nulls for name, bounds in self._bounds.items()},
-        })  # fmt: skip
+        """Statistics with bounds of all columns that should have some, or of none.
+
+        A bound that is missing beside others is one that no value meets to delta-rs, so that it skips the file.
+        """
+        stats: dict[str, Any] = {"numRecords": self._rows}
+        if self._bounds:
+            stats["nullCount"] = {name: bounds.nulls for name, bounds in self._bounds.items()}
+            limits = {name: bounds.limits(self._schema.field(name).type) for name, bounds in self._bounds.items()}
+            known = {name: limit for name, limit in limits.items() if limit is not None}
+            if len(known) == len(limits):
+                stats["minValues"] = {name: low for name, (low, _) in known.items()}
+                stats["maxValues"] = {name: high for name, (_, high) in known.items()}
+        return json.dumps(stats)
 
 
 def rows_in_file(file: Any) -> int:
@@ -240,14 +249,31 @@ class _Bounds:
         self.low = found["min"] if self.low is None else min(self.low, found["min"])
         self.high = found["max"] if self.high is None else max(self.high, found["max"])
 
-    def is_known(self) -> bool:
+    def limits(self, kind: pa.DataType) -> tuple[Any, Any] | None:
+        """Both bounds as the protocol writes them; None where it has no way to write them.
+
+        Of nulls alone every bound is true. Written are those of empty text or of 1970, which nobody sees; of numbers
+        none are written, for Spark answers `min` and `max` of numbers by the bounds.
+        """
         if self.low is None:
-            return False
-        return not isinstance(self.low, str) or max(len(self.low), len(self.high)) <= MAX_BOUND_CHARACTERS
+            neutral = "" if pa.types.is_string(kind) else _EPOCH if pa.types.is_timestamp(kind) else None
+            return None if neutral is None else (neutral, neutral)
+        if isinstance(self.low, str):
+            high = _above(self.high)
+            return None if high is None else (self.low[:MAX_BOUND_CHARACTERS], high)
+        return _as_json(self.low), _as_json(self.high)
+
+
+def _above(text: str) -> str | None:
+    """A short text that sorts no earlier; None where all such are long."""
+    if len(text) <= MAX_BOUND_CHARACTERS:
+        return text
+    is_last = text[MAX_BOUND_CHARACTERS] == _LAST_CHARACTER
+    return None if is_last else text[:MAX_BOUND_CHARACTERS] + _LAST_CHARACTER
 
 
 def _as_json(value: Any) -> Any:
-    """A bound as the protocol writes it. Times have milliseconds there, and so have all that the wire brings."""
+    """A bound as the protocol writes it: times to the millisecond below, as readers expect them."""
     if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%dT%H:%M:%S.") + f"{value.microsecond // 1000:03d}Z"
+        return f"{value.replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
     return value

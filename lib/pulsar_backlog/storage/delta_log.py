@@ -188,15 +188,20 @@ def other_contract(path: str) -> UsageError:
 
 def metadata_action(table: Table) -> Action:
     """The table as its contract says: comments, nullability, statistics; nothing that other readers lack."""
-    configuration = {"delta.enableDeletionVectors": "false"}
-    if table.statistics:
-        configuration["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
     return {
         "metaData": {
             "id": str(uuid4()), "description": table.comment, "format": {"provider": "parquet", "options": {}},
-            "schemaString": json.dumps(delta_schema(table)), "partitionColumns": [], "configuration": configuration,
+            "schemaString": json.dumps(delta_schema(table)), "partitionColumns": [],
+            "configuration": {"delta.enableDeletionVectors": "false"} | statistics_settings(table),
         }
     }  # fmt: skip
+
+
+def statistics_settings(table: Table) -> dict[str, str]:
+    """Of which columns files have statistics; without a word they would be looked for in the first 32."""
+    if not table.statistics:
+        return {"delta.dataSkippingNumIndexedCols": "0"}
+    return {"delta.dataSkippingStatsColumns": ",".join(table.statistics)}
 
 
 def add_action(file: Mapping[str, Any]) -> Action:

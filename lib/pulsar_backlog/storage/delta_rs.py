@@ -44,7 +44,7 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     found = open_folder(folder) if folder is not None else _opened(path, path, _bucket_options(path, endpoint))
     if found is None:
         return None
-    if found.protocol().min_reader_version > _READER_VERSION:
+    if found.protocol().min_reader_version > _READER_VERSION or found.metadata().partition_columns:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
         )

@@ -156,7 +156,9 @@ def _open_tables(
         if opened_table is None:
             _empty(connection, table)
         elif folder is None:
-            connection.register(name, opened_table.to_pyarrow_dataset())
+            from pulsar_backlog.storage.delta_dataset import dataset  # noqa: PLC0415 - who reads folders does without
+
+            connection.register(name, dataset(opened_table))
         else:
             files = data_files(opened_table, folder, wanted.get(name))
             allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]
