@@ -45,6 +45,8 @@ NEWEST_MS = 1_000_001
         ("0 1", {"producer_last": {}, "producers_gone": False}, "likely", "wrote nothing later"),
         ("0 1", {"producer_last": {}}, "certain", "goes on"),
         ("1 2 3", {"producer_last": {}, "producers_gone": False}, "certain", "first chunk"),
+        ("0 1", {"producer_last": {}, "producers_gone": False, "is_final": True}, "certain", "goes on"),
+        ("0 1", {"end_time_ms": NEWEST_MS + GRACE_MS, "is_final": True}, "certain", "goes on"),
         # ledgers that were not scanned
         ("0 1", {"absent_ledgers": (8,), "producer_last": {}}, "cannot_tell", "not scanned"),
         ("0 1", {"absent_ledgers": (8,), "producer_last": {"p": (9, 0)}}, "cannot_tell", "not scanned"),

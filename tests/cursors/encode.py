@@ -11,13 +11,13 @@ from typing import Any
 import cramjam
 import numpy as np
 
-from pulsar_backlog.cursors.envelope import CODECS, MAGIC
 from pulsar_backlog.cursors.kernel import nested_length, range_lengths, varint_length, words_length
 from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.jit import compiled
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
+from pulsar_backlog.wire.state_envelope import CODECS, MAGIC
 
 
 def encode_position_info(state: AckState) -> bytes:

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.cursors.decode import decode_cursor_info, decode_ledger_list, decode_position_info
+from pulsar_backlog.cursors.decode import decode_cursor_info, decode_position_info
 from pulsar_backlog.cursors.sizes import position_info_bytes
 from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.ledger_list import decode_ledger_list
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 from tests.cursors.encode import encode_cursor_info, encode_position_info
 from tests.cursors.real_ledgers import CURSOR_LEDGERS, entries_of

@@ -122,6 +122,21 @@ def test_the_end_is_seen_only_where_the_broker_saw_it(
 
 
 @pytest.mark.parametrize(
+    ("terminated_at", "is_final"),
+    [
+        pytest.param(None, False, id="the topic is not terminated"),
+        pytest.param((7, 1), True, id="terminated at the last entry that is stored"),
+        pytest.param((7, 2), False, id="terminated behind it: more is to be found"),
+        pytest.param((9, -1), True, id="terminated in a ledger without an entry"),
+    ],
+)  # fmt: skip
+def test_a_terminated_topic_is_final_where_its_end_is_seen(
+    terminated_at: tuple[int, int] | None, is_final: bool
+) -> None:
+    assert edge_of(GOES_ON, said(5, 7, terminated_at=terminated_at)).is_final is is_final
+
+
+@pytest.mark.parametrize(
     ("of_scan", "has_rejects"),
     [
         pytest.param({}, False, id="all is well"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.wire.names import managed_ledger_of_topic, topic_of_managed_ledger
+from pulsar_backlog.wire.names import managed_ledger_of_topic, scalable_topic_of, topic_of_managed_ledger
 
 # Left: topics made with pulsar-admin 4.0.8. Right: `managedledgername` on the objects the broker offloaded.
 FROM_A_BROKER = [
@@ -24,6 +24,16 @@ FROM_A_BROKER = [
     ("persistent://lab/s3/ünï-✓", "lab/s3/persistent/%C3%BCn%C3%AF-%E2%9C%93"),
     ('persistent://lab/s3/[br]{ace}|\\^`"<>', "lab/s3/persistent/%5Bbr%5D%7Bace%7D%7C%5C%5E%60%22%3C%3E"),
 ]
+# Left: segments that a 5.0.0-M1 broker named. Right: `managedledgername` on its objects, and folders of its MapFiles.
+SEGMENTS = [
+    ("segment://acme/shop/clicks/4000-9fff-5", "acme/shop/segment/clicks/4000-9fff-5"),
+    # M1 takes the path of the request, still encoded, as the name.
+    ("segment://acme/files/eu%2Fboard%20one/0000-ffff-0", "acme/files/segment/eu%252Fboard%2520one/0000-ffff-0"),
+    # By rule: a scalable topic may have slashes and spaces in its name.
+    ("segment://t/ns/a/b c/0000-7fff-10", "t/ns/segment/a%2Fb+c/0000-7fff-10"),
+    # By rule: a scalable topic that is called as the domain.
+    ("segment://t/ns/persistent/0000-7fff-0", "t/ns/segment/persistent/0000-7fff-0"),
+]
 BY_RULE = [
     # V1: cluster as a third part, and a slash in the local name is possible.
     ("persistent://t/us-west/ns/name", "t/us-west/ns/persistent/name"),
@@ -33,7 +43,7 @@ BY_RULE = [
 ]
 
 
-@pytest.mark.parametrize(("topic", "managed_ledger"), FROM_A_BROKER + BY_RULE)
+@pytest.mark.parametrize(("topic", "managed_ledger"), FROM_A_BROKER + SEGMENTS + BY_RULE)
 def test_both_directions(topic: str, managed_ledger: str) -> None:
     assert managed_ledger_of_topic(topic) == managed_ledger
     assert topic_of_managed_ledger(managed_ledger) == topic
@@ -46,7 +56,12 @@ def test_both_directions(topic: str, managed_ledger: str) -> None:
         "lab",
         "lab/s3/plain",  # no domain
         "lab/s3/non-persistent/plain",  # never stored
-        "lab/s3/segment/plain/0000-ffff-1",  # 5.0
+        "lab/s3/segment/plain",  # a scalable topic has no ledgers of its own
+        "lab/s3/segment/plain/0000-FFFF-1",  # hexadecimal digits are lower-case
+        "lab/s3/segment/plain/0000-ffff",  # no id
+        "lab/s3/segment/plain/0000-ffff-01",
+        "lab/s3/segment//0000-ffff-1",
+        "lab/s3/topic/plain/0000-ffff-1",
         "lab/s3/persistent/",
         "/s3/persistent/x",
         "a/b/c/d/persistent/x",
@@ -65,7 +80,8 @@ def test_nonsense_managed_ledger_names(name: str) -> None:
 @pytest.mark.parametrize(
     "topic",
     ["", "plain", "lab/s3/plain", "persistent://lab/plain", "persistent://lab/s3/", "persistent://lab//x",
-     "non-persistent://lab/s3/x", "persistent://l b/s3/x", "persistent://lab/s3/\ud800"],
+     "non-persistent://lab/s3/x", "persistent://l b/s3/x", "persistent://lab/s3/\ud800",
+     "topic://lab/s3/x", "segment://lab/s3/x", "segment://lab/s3/0000-ffff-1", "segment://lab/s3/x/0000-ffff"],
 )  # fmt: skip
 def test_nonsense_topics(topic: str) -> None:
     with pytest.raises(ValueError):
@@ -92,3 +108,17 @@ def test_any_text_is_a_topic_or_a_value_error(name: str) -> None:
     except ValueError:
         return
     assert topic_of_managed_ledger(managed_ledger_of_topic(topic)) == topic
+
+
+@pytest.mark.parametrize(
+    ("topic", "scalable"),
+    [
+        ("segment://acme/shop/clicks/4000-9fff-5", "topic://acme/shop/clicks"),
+        ("segment://t/ns/a/b c/0000-7fff-10", "topic://t/ns/a/b c"),
+        ("persistent://acme/shop/legacy-partition-0", None),
+        ("topic://acme/shop/clicks", None),
+        ("segment://acme/shop/clicks", None),
+    ],
+)
+def test_scalable_topic(topic: str, scalable: str | None) -> None:
+    assert scalable_topic_of(topic) == scalable

@@ -194,6 +194,8 @@ def _tail_ends(facts: Facts, edge: LogEdge) -> float:
 
 def _doubts_about_tail(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
     newest = facts.newest
+    if edge.is_final:
+        return
     if not beyond_grace(newest, edge):
         yield "likely", "its producer went on to other messages, but the log ends within the grace time"
     elif _tail_is_missing(facts) and not wrote_later(newest, edge) and not edge.producers_gone:

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
 from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.ledger_lists import document_of_ledger_list
 from pulsar_backlog.cluster.merge import disputes, merged
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
 from pulsar_backlog.cluster.stored_values import (
@@ -154,7 +155,7 @@ def _read(file: SavedFile, path: Path, max_file_bytes: int) -> None:
         content = head + stream.read(max_file_bytes)
     of_tree = value_of_tree(file.path, content)
     if of_tree is not None:
-        file.stored_values.append(of_tree)
+        _take(file, of_tree)
     else:
         _parse(file, content)
 
@@ -179,7 +180,8 @@ def _parse(file: SavedFile, content: bytes) -> None:
     if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
         return
     if is_store_dump(body):
-        file.stored_values += values_of_dump(Fields(body, file.faults), body, file.path)
+        for value in values_of_dump(Fields(body, file.faults), body, file.path):
+            _take(file, value)
         return
     if is_cursor_ledger(body):
         ledger = cursor_ledger_of(Fields(body, file.faults), body, file.path)
@@ -190,6 +192,13 @@ def _parse(file: SavedFile, content: bytes) -> None:
         answer = body.get("reason")
         said = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""
         file.unusable = f"neither internalStats nor internal-info nor stats{said}"
+
+
+def _take(file: SavedFile, value: StoredValue) -> None:
+    file.stored_values.append(value)
+    document = document_of_ledger_list(value)
+    if document is not None:
+        file.documents.append(document)
 
 
 def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:

@@ -66,6 +66,7 @@ class Document:
         offloaded_ledger_id: a ledger of the topic that `stats` mentions; its only trace of a ledger.
         cursors: as this document shows them.
         compacted_ledger_id: ledger of the compacted topic; None when there is none.
+        terminated_at: last entry of a terminated topic, as (ledger id, entry id), entry id -1 where it has none.
 
     The others are as in `TopicState`; None also when the document does not say.
     """
@@ -80,6 +81,7 @@ class Document:
     subscriptions: Mapping[str, SavedSubscription] | None = None
     state: str | None = None
     terminated: bool | None = None
+    terminated_at: tuple[int, int] | None = None
     deduplicated: bool | None = None
     offloaded_ledger_id: int | None = None
     cursors: tuple[SavedCursor, ...] = ()
@@ -144,6 +146,7 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         known_until_ms=known_until_ms,
         state=state,
         terminated=None if state is None else state == "Terminated",
+        terminated_at=_position(body, "lastConfirmedEntry") if state == "Terminated" else None,
         cursors=saved,
         # -1 where there is none; pulsarctl writes 0 for what the broker did not say.
         open_bytes=body.integer("currentLedgerSize"),
@@ -154,6 +157,8 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
 def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
     ledgers = []
     cursors = cursors_of_internal_info(body, path)
+    end = body.child("terminatedPosition")
+    terminated = _is_terminated(end)
     for ledger in body.children("ledgers"):
         ledger_id = _ledger_id(ledger)
         if ledger_id is None:
@@ -178,7 +183,8 @@ def _internal_info(body: Fields, topic: str | None, path: str) -> Document:
         ledgers=tuple(ledgers),
         names_all_ledgers=len(ledgers) == body.count("ledgers"),
         known_until_ms=body.time_ms("modificationDate"),
-        terminated=_is_terminated(body.child("terminatedPosition")),
+        terminated=terminated,
+        terminated_at=_end(end) if terminated else None,
         cursors=cursors,
         compacted_ledger_id=_compacted(cursors),
     )
@@ -207,6 +213,12 @@ def _is_terminated(position: Fields | None) -> bool | None:
     if position is None:
         return False
     return None if position.integer("ledgerId") == 0 and position.integer("entryId") == 0 else True
+
+
+def _end(position: Fields | None) -> tuple[int, int] | None:
+    ledger_id = position.integer("ledgerId") if position else None
+    entry_id = position.signed("entryId") if position else None
+    return None if ledger_id is None or entry_id is None else (ledger_id, entry_id)
 
 
 def _ledger_id(ledger: Fields) -> int | None:

@@ -38,6 +38,7 @@ def _state(topic: str, documents: list[Document]) -> TopicState:
         subscriptions=stats.subscriptions,
         state=live.state,
         terminated=live.terminated if live.terminated is not None else stored.terminated,
+        terminated_at=live.terminated_at or stored.terminated_at,
         deduplicated=stats.deduplicated,
         cursors=tuple(cursor for document in documents for cursor in document.cursors),
         compacted_ledger_id=live.compacted_ledger_id or stored.compacted_ledger_id,

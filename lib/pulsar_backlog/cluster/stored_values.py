@@ -9,7 +9,8 @@
     the same, named              a JSON object with `ledgerId`, `custom` (its custom metadata) and perhaps `entries`,
                                  hex by entry id
 
-The nodes are `/managed-ledgers/<managed ledger>` and, below it, one per cursor.
+The nodes are `/managed-ledgers/<managed ledger>` and, below it, one per cursor; a managed ledger is a topic's, a
+partition's or, since 5.0, a segment's.
 Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/MetaStoreImpl.java
 """
 
@@ -161,13 +162,14 @@ def _entries(body: Fields, names: Mapping[str, object]) -> dict[int, bytes]:
 def _node_of_path(path: str) -> tuple[str, str | None] | None:
     """Topic and cursor of a node below `/managed-ledgers/`; None for inner nodes and other domains."""
     parts = path.split("/")
-    if "persistent" not in parts[2:4]:
+    if parts[2:3] == ["segment"]:
+        end = 5
+    elif "persistent" in parts[2:4]:
+        end = parts.index("persistent", 2) + 2
+    else:
         return None
-    at = parts.index("persistent", 2)
-    if len(parts) not in (at + 2, at + 3):
-        return None
-    topic = _topic("/".join(parts[: at + 2]))
-    return None if topic is None else (topic, decoded_name(parts[at + 2]) if len(parts) == at + 3 else None)
+    topic = _topic("/".join(parts[:end])) if len(parts) in (end, end + 1) else None
+    return None if topic is None else (topic, decoded_name(parts[end]) if len(parts) > end else None)
 
 
 def _topic(managed_ledger: str) -> str | None:

@@ -48,6 +48,8 @@ class TopicState:
         subscriptions: by name, as the newest stats say.
         state: of the managed ledger, such as `LedgerOpened`.
         terminated: whether nothing can be published any more; None when that was not saved.
+        terminated_at: (ledger id, entry id) of the last entry that a terminated topic will ever have; entry id -1 when
+            that ledger is empty; None when it is not terminated, or that was not saved.
         cursors: of all documents about the topic; one cursor may be there several times.
         compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
         open_bytes: of the entries of the ledger that is open; None when that was not saved.
@@ -64,6 +66,7 @@ class TopicState:
     subscriptions: Mapping[str, SavedSubscription] | None = None
     state: str | None = None
     terminated: bool | None = None
+    terminated_at: tuple[int, int] | None = None
     deduplicated: bool | None = None
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None

@@ -1,13 +1,12 @@
-"""Bytes -> cursor state and ledger lists; every form a broker writes or has written.
+"""Bytes -> cursor state; every form a broker writes or has written.
 
-`PositionInfo` is the entry of a cursor ledger, `ManagedCursorInfo` and `ManagedLedgerInfo` are values of the metadata
-store, in an envelope or not (`envelope.py`). Long states go through the compiled reader, everything it does not
+`PositionInfo` is the entry of a cursor ledger, `ManagedCursorInfo` a value of the metadata store, in an envelope or not
+(`wire/state_envelope.py`). Long states go through the compiled reader, everything it does not
 recognise as plain through the protobuf classes.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,11 +15,11 @@ from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from pulsar_backlog.cursors import kernel
-from pulsar_backlog.cursors.envelope import opened
-from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, CursorInfo, LedgerInfo, LedgerList, LongList
+from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
+from pulsar_backlog.wire.state_envelope import opened
 
 UNDECODABLE = "cursor_state_undecodable"
 
@@ -102,43 +101,6 @@ def decode_cursor_info(value: bytes) -> CursorInfo:
         last_active_ms=message.last_active if message.HasField("last_active") else None,
         compression=compression,
     )
-
-
-def decode_ledger_list(value: bytes) -> LedgerList:
-    """The `ManagedLedgerInfo` in a value of the metadata store; a new one may have no bytes at all.
-
-    Raises:
-        DecodeError: `cursor_state_undecodable`, or an error of the envelope.
-    """
-    body, compression = opened(value)
-    message = pb.ManagedLedgerInfo()
-    _parse(message, body)
-    if any(not one.HasField("ledger_id") for one in message.ledger_info):
-        raise _error("a ledger id in each ledger", "none")
-    end = message.terminated_position
-    return LedgerList(
-        ledgers=tuple(_ledger(one) for one in message.ledger_info),
-        terminated=(end.ledger_id, end.entry_id) if message.HasField("terminated_position") else None,
-        compression=compression,
-    )
-
-
-def _ledger(message: pb.ManagedLedgerInfo.LedgerInfo) -> LedgerInfo:
-    offload = message.offload_context if message.HasField("offload_context") else None
-    # A context without a UUID is what a broker leaves of one that was cleared.
-    named = offload is not None and (offload.HasField("uid_msb") or offload.HasField("uid_lsb"))
-    return LedgerInfo(
-        ledger_id=message.ledger_id,
-        entries=message.entries or None,
-        size_bytes=message.size or None,
-        timestamp_ms=message.timestamp or None,
-        offload_uuid=_uuid(offload.uid_msb, offload.uid_lsb) if offload is not None and named else None,
-        offload_complete=offload.complete if offload is not None else None,
-    )
-
-
-def _uuid(most: int, least: int) -> str:
-    return str(uuid.UUID(int=(most & (1 << 64) - 1) << 64 | least & (1 << 64) - 1))
 
 
 def _ranges(messages: Iterable[pb.MessageRange]) -> Int64s:

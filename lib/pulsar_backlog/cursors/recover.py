@@ -18,9 +18,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from pulsar_backlog.cursors.decode import decode_position_info
-from pulsar_backlog.cursors.envelope import possible_codecs, unprefixed
 from pulsar_backlog.cursors.values import AckState
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.wire.state_envelope import possible_codecs, unprefixed
 
 UNKNOWN_CODEC = "?"
 """Given as codec where nobody kept the ledger's custom metadata."""

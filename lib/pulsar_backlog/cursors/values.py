@@ -93,39 +93,3 @@ class CursorInfo:
     cursor_properties: Mapping[str, str] = field(default_factory=dict)
     last_active_ms: int | None = None
     compression: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerInfo:
-    """One ledger in a `ManagedLedgerInfo`.
-
-    Attributes:
-        ledger_id: ledger.
-        entries: how many entries; None while it is open (0 or absent on the wire).
-        size_bytes: their bytes; None while it is open.
-        timestamp_ms: when it was closed; None when absent or 0.
-        offload_uuid: the attempt's UUID; None without one.
-        offload_complete: None without an offload context.
-    """
-
-    ledger_id: int
-    entries: int | None = None
-    size_bytes: int | None = None
-    timestamp_ms: int | None = None
-    offload_uuid: str | None = None
-    offload_complete: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerList:
-    """A `ManagedLedgerInfo`.
-
-    Attributes:
-        ledgers: in order.
-        terminated: last position of a terminated topic; None otherwise.
-        compression: codec of the envelope; None without one.
-    """
-
-    ledgers: tuple[LedgerInfo, ...]
-    terminated: Position | None = None
-    compression: str | None = None

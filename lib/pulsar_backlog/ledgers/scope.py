@@ -7,7 +7,7 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Protocol
 
-_DOMAIN = "persistent://"
+from pulsar_backlog.wire.names import scalable_topic_of
 
 
 class LedgerLike(Protocol):
@@ -35,7 +35,8 @@ class Scope:
     """A choice of ledgers; empty tuples and None choose everything.
 
     Attributes:
-        topics: globs on full topic names, `persistent://` may be left out; any may match.
+        topics: globs on full topic names, of segments also on that of their scalable topic; `persistent://` and the
+            like may be left out; any may match.
         ledgers: inclusive ranges of ids; any may match.
         since: first instant wanted, inclusive.
         until: first instant not wanted any more.
@@ -59,7 +60,8 @@ class Scope:
         """Whether a topic is one of those asked for."""
         if not self.topics:
             return True
-        names = () if topic is None else (topic, topic.removeprefix(_DOMAIN))
+        full = () if topic is None else (topic, scalable_topic_of(topic) or topic)
+        names = {name for one in full for name in (one, one.partition("://")[2])}
         return any(fnmatchcase(name, glob) for name in names for glob in self.topics)
 
     def holds_id(self, ledger_id: int) -> bool:

@@ -12,11 +12,11 @@ from typing import Any
 from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
-from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.steps import damage as damaged
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.wire.ledger_list import decode_ledger_list
 
 _NOTHING_SAID = TopicState("")
 
@@ -136,6 +136,7 @@ def _edge(
         complete_to_end=at_end,
         # A snapshot from before the end of the log does not know who came after it.
         producers_gone=at_end and topic.publishers == 0,
+        is_final=_is_at_end(last, topic.terminated_at, absent),
         unknown_after=unknown_after,
         begin_time_ms=row["begin_time_ms"],
         deduplicated=topic.deduplicated is True,

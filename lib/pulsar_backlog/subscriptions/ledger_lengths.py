@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.cursors.decode import decode_ledger_list
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.wire.ledger_list import decode_ledger_list
 
 Lengths = Mapping[int, int | None]
 """Entries by ledger id."""

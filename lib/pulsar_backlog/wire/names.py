@@ -3,13 +3,20 @@
 ```
 persistent://tenant/namespace/local          tenant/namespace/persistent/<encoded local>
 persistent://tenant/cluster/namespace/local  tenant/cluster/namespace/persistent/<encoded local>   (V1)
+segment://tenant/namespace/local/SSSS-EEEE-N tenant/namespace/segment/<encoded local>/SSSS-EEEE-N  (5.0)
+topic://tenant/namespace/local               none: its segments hold its entries                   (5.0)
 ```
 
 Only the local name is encoded, by Java's `URLEncoder` in UTF-8: `A-Z a-z 0-9 . - * _` stay, a space becomes
-`+`, every other byte `%XX`. A partition is a topic whose local name ends in `-partition-<n>`. The names of
-unreleased 5.0 (`segment://`, `topic://`) are not topics of this version and are refused.
+`+`, every other byte `%XX`. A partition is a topic whose local name ends in `-partition-<n>`. A segment is what a
+partition was before 5.0: a part of a scalable topic with its own ledgers and cursors. `SSSS-EEEE` is its range of key
+hashes, in hexadecimal digits and inclusive, N its id. The local name of a scalable topic may hold slashes.
+
+Five parts of which the third is `segment` are a segment, as brokers of 5.0 read them; a V1 namespace of that name is
+not told apart.
 
 Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-common/src/main/java/org/apache/pulsar/common/naming/TopicName.java
+and, of 5.0.0-M1, the same file at revision 8dae0236
 """
 
 from __future__ import annotations
@@ -17,22 +24,30 @@ from __future__ import annotations
 import re
 from urllib.parse import quote_plus, unquote_plus
 
-_SCHEME = "persistent://"
-_DOMAIN = "persistent"
+DOMAINS = ("persistent://", "segment://", "topic://")
+"""How names of topics begin that ledgers know: topics and partitions, segments, and scalable topics."""
+
+_SCHEME, _SEGMENT_SCHEME, _SCALABLE_SCHEME = DOMAINS
+_DOMAIN, _SEGMENT = "persistent", "segment"
 _NAMED_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # what brokers accept as tenant, cluster or namespace
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_DESCRIPTOR = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-(0|[1-9][0-9]{0,18})", re.ASCII)
 
 
 def topic_of_managed_ledger(name: str) -> str:
-    """Full topic name of a managed ledger.
+    """Full topic name of a managed ledger; of a segment, the segment's.
 
     Raises:
         ValueError: no persistent topic is stored under such a name.
     """
-    *spaces, domain, encoded = name.split("/")
-    if len(spaces) not in (2, 3) or domain != _DOMAIN or _MALFORMED_ESCAPE.search(encoded):
+    parts = name.split("/")
+    if len(parts) == 5 and parts[2] == _SEGMENT:
+        tenant, namespace, _, encoded, descriptor = parts
+        return _segment_name([tenant, namespace], _decoded(encoded, name), descriptor, name)
+    *spaces, domain, encoded = parts
+    if len(spaces) not in (2, 3) or domain != _DOMAIN:
         raise ValueError(f"not a managed-ledger name of a persistent topic: {name!r}")
-    local = unquote_plus(encoded, errors="strict")
+    local = _decoded(encoded, name)
     if len(spaces) == 2 and "/" in local:
         # With a slash, a V2 name would read back as the V1 name of another topic; brokers never make one.
         raise ValueError(f"slash in the local name of {name!r}")
@@ -40,16 +55,54 @@ def topic_of_managed_ledger(name: str) -> str:
 
 
 def managed_ledger_of_topic(topic: str) -> str:
-    """Name under which storage knows a topic, or one partition of a topic.
+    """Name under which storage knows a topic, one partition of a topic, or one segment of a scalable topic.
 
     Raises:
-        ValueError: not the full name of a persistent topic.
+        ValueError: not the full name of a persistent topic or a segment.
     """
+    if topic.startswith(_SEGMENT_SCHEME):
+        spaces, local, descriptor = _segment_parts(topic)
+        return "/".join([*spaces, _SEGMENT, _java_url_encoded(local), descriptor])
     if not topic.startswith(_SCHEME):
         raise ValueError(f"not the full name of a persistent topic: {topic!r}")
     *spaces, local = topic.removeprefix(_SCHEME).split("/", 3)
     *spaces, local = _checked(spaces, local, topic)
     return "/".join([*spaces, _DOMAIN, _java_url_encoded(local)])
+
+
+def is_segment(topic: str) -> bool:
+    """Whether this is the full name of a segment of a scalable topic, as far as its beginning tells."""
+    return topic.startswith(_SEGMENT_SCHEME)
+
+
+def scalable_topic_of(topic: str) -> str | None:
+    """The scalable topic that a segment belongs to, `topic://tenant/namespace/local`; None of any other name."""
+    try:
+        spaces, local, _ = _segment_parts(topic)
+    except ValueError:
+        return None
+    return f"{_SCALABLE_SCHEME}{'/'.join([*spaces, local])}"
+
+
+def _segment_parts(topic: str) -> tuple[list[str], str, str]:
+    """Tenant and namespace, local name, and descriptor of the full name of a segment."""
+    body, _, descriptor = topic.removeprefix(_SEGMENT_SCHEME).rpartition("/")
+    *spaces, local = body.split("/", 2)
+    if _segment_name(spaces, local, descriptor, topic) != topic:
+        raise ValueError(f"not the full name of a segment: {topic!r}")
+    return spaces, local, descriptor
+
+
+def _segment_name(spaces: list[str], local: str, descriptor: str, name: str) -> str:
+    if len(spaces) != 2 or not _DESCRIPTOR.fullmatch(descriptor):
+        raise ValueError(f"not the name of a segment of a scalable topic: {name!r}")
+    return f"{_SEGMENT_SCHEME}{'/'.join([*_checked(spaces, local, name), descriptor])}"
+
+
+def _decoded(encoded: str, name: str) -> str:
+    if _MALFORMED_ESCAPE.search(encoded):
+        raise ValueError(f"malformed escape in the local name of {name!r}")
+    return unquote_plus(encoded, errors="strict")
 
 
 def _checked(spaces: list[str], local: str, name: str) -> list[str]:

@@ -23,7 +23,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.ledgers.values import UNIT_BYTES, Block
 from pulsar_backlog.wire.ledger_metadata import decode_ledger_metadata
-from pulsar_backlog.wire.names import topic_of_managed_ledger
+from pulsar_backlog.wire.names import is_segment, topic_of_managed_ledger
 
 SEARCH_BYTES = 16 * 1024 * 1024
 """Bytes searched for a sync escape where a file is to be cut; where there is none it is cut later."""
@@ -46,15 +46,20 @@ def examine(source: Source, pair: Pair, unit_bytes: int = UNIT_BYTES) -> Examine
 
 
 def managed_ledger_of(source: Source, pair: Pair) -> str | None:
-    """The managed ledger that the path of a MapFile names: the four folders above it, as far as they can be one."""
+    """The managed ledger that the path of a MapFile names: the five folders above it of a segment, else the four."""
     stored = pair.data or pair.index
     folders = source.uri(stored.path).split("/")[:-2] if stored else []
-    name = "/".join(folders[-4:])
+    names = ("/".join(folders[-count:]) for count in (5, 4))
+    return next((name for name in names if _is_named(name)), None)
+
+
+def _is_named(name: str) -> bool:
     try:
-        topic_of_managed_ledger(name)
+        topic = topic_of_managed_ledger(name)
     except ValueError:
-        return None
-    return name
+        return False
+    # Five folders may also end with the four of a topic: those of V1 are left to the ledger metadata.
+    return name.count("/") == 3 or is_segment(topic)
 
 
 def _examined(source: Source, found: Examined, data: StoredObject, unit_bytes: int) -> Examined:
