@@ -58,7 +58,7 @@ WENT_ON = [stored(1, 1), stored(2, 2)]
 RESIDUE = sent(7, 90, 99, flags=["prefix_residue"])
 TWO = {"num_chunks": 2, "copies": 2, "present_chunks": 2}
 LIMIT = 65536
-CONTEXT = ("C16", "C18", "C27", "C30", "C31")
+CONTEXT = ("C16", "C18", "C27", "C30", "C31", "C38")
 
 # A topic whose name does not begin with a code must raise none; on those that end in "*" the broker drops duplicates.
 CASES: dict[str, Case] = {
@@ -97,6 +97,9 @@ CASES: dict[str, Case] = {
         [sent(1, 0, 1, **TWO)],
         [in_transaction(0), in_transaction(1), marker(2, TXN_COMMIT) | {"checksum_state": "mismatch"}],
     ),
+    # Segments hold no markers, whatever became of the transaction.
+    "segment://C38 nothing tells": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://C30 half in one": ([sent(1, 0, 1, **TWO)], [in_transaction(0), stored(1, 1)]),
     "C31 payload fills the limit": ([], [slices(LIMIT, LIMIT + 100), stored(1, 2)]),
     "payload and header fill the limit": ([], [slices(LIMIT - 54, LIMIT + 51), stored(1, 2)]),
     "a limit of the application's own": ([], [slices(20_000, 20_100), stored(1, 2)]),
@@ -126,7 +129,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
 
 @pytest.mark.parametrize("topic", CASES)
 def test_each_code_fires_where_it_should_and_nowhere_else(found: dict[str, Any], topic: str) -> None:
-    code = topic.split(maxsplit=1)[0]
+    code = topic.removeprefix("segment://").split(maxsplit=1)[0]
     # What C16 looks at may end its little topic as well; C27 is asked for on topics of its own.
     codes = {c for c in found.get(topic, {}) if c != "C27" or code != "C16"}
     assert codes == ({code} if code in CATALOGUE else set())
@@ -143,6 +146,7 @@ def test_each_code_fires_where_it_should_and_nowhere_else(found: dict[str, Any],
         ("C30 aborted", "C30", "certain", (1, 0)),
         ("C30 open", "C30", "likely", (1, 0)),
         ("C30 half in one", "C30", "certain", (1, 0)),
+        ("segment://C38 nothing tells", "C38", "cannot_tell", (1, 0)),
         ("C31 payload fills the limit", "C31", "likely", (1, 0)),
         ("C31 heavy header", "C31", "certain", (1, 0)),
     ],

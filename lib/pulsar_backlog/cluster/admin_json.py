@@ -179,19 +179,24 @@ def _parse(file: SavedFile, content: bytes) -> None:
         return
     if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
         return
-    if is_store_dump(body):
-        for value in values_of_dump(Fields(body, file.faults), body, file.path):
-            _take(file, value)
-        return
-    if is_cursor_ledger(body):
-        ledger = cursor_ledger_of(Fields(body, file.faults), body, file.path)
-        file.cursor_ledgers += [ledger] if ledger else []
+    if is_store_dump(body) or is_cursor_ledger(body):
+        _read_raw_state(file, body)
         return
     file.documents = list(documents(Fields(body, file.faults), file.path))
     if not file.documents and not file.faults and "partitions" not in body:
         answer = body.get("reason")
         said = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""
         file.unusable = f"neither internalStats nor internal-info nor stats{said}"
+
+
+def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
+    """A dump of the metadata store, or the entries of a cursor ledger."""
+    fields = Fields(body, file.faults)
+    if is_store_dump(body):
+        for value in values_of_dump(fields, body, file.path):
+            _take(file, value)
+    elif ledger := cursor_ledger_of(fields, body, file.path):
+        file.cursor_ledgers.append(ledger)
 
 
 def _take(file: SavedFile, value: StoredValue) -> None:

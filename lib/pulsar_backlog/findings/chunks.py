@@ -141,4 +141,9 @@ KINDS = (
         "The producer resent a message under its sequence id, and broker deduplication dropped only its last chunk; or a send was cut off and repeated.",
         "The reason says where the message is stored whole; these entries belong to no other message.",
         SQL_CHUNKED, f"{PULSAR}/pull/20948"),
+    FindingKind("C38", "transaction_undecided", "warning",
+        "The chunks belong to a transaction of a v5 client. The log of a segment does not tell whether it was committed, so nobody knows from here whether clients get the message.",
+        "Segments of scalable topics hold no markers: the metadata store keeps what was aborted or is open, below /txn.",
+        "Ask the application, or look below /txn of the metadata store; take the message for committed only then.",
+        SQL_CHUNKED, f"{PULSAR}/blob/8dae0236/pip/pip-473.md"),
 )

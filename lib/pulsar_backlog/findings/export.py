@@ -122,4 +122,14 @@ KINDS = (
         "pulsar-backlog export OUT",
         _COMMANDS,
     ),
+    FindingKind(
+        "X12",
+        "transactions_undecided",
+        "warning",
+        "The export holds messages of v5 transactions, and the log does not tell whether those were committed.",
+        "Segments of scalable topics hold no markers: the metadata store keeps what was aborted or is open, below /txn.",
+        "Take only those whose transaction you know to be committed: column transaction says cannot_tell.",
+        "pulsar-backlog sql OUT \"SELECT topic, ledger_id, entry_id FROM messages WHERE transaction = 'cannot_tell'\"",
+        f"{PULSAR}/blob/8dae0236/pip/pip-473.md",
+    ),
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-NO_TRANSACTION, COMMITTED, ABORTED, OPEN = range(4)
-TRANSACTIONS = (None, "committed", "aborted", "open")
+NO_TRANSACTION, COMMITTED, ABORTED, OPEN, CANNOT_TELL = range(5)
+TRANSACTIONS = (None, "committed", "aborted", "open", "cannot_tell")
 """Names of the transaction states, by number."""
+UNDECIDED: frozenset[str] = frozenset({"open", "cannot_tell"})
+"""States of transactions whose messages may still be delivered."""
+NOT_COMMITTED: frozenset[str] = UNDECIDED | {"aborted"}
+"""States of transactions whose messages nobody may send again."""
 
 SINGLE_STATES = ("single", "batch")
 """States of messages that are not chunked."""

@@ -38,6 +38,7 @@ COUNTED = {
     "C22": "Chunked messages that lie in more than one ledger",
     "C27": "Chunked messages that end the topic and are never delivered",
     "C30": "Chunked messages that a transaction hides",
+    "C38": "Chunked messages of transactions of which the log does not tell whether they were committed",
     "C31": "Producers whose chunks leave no room for their header",
     "C33": "Chunked messages that a client joins with another one",
     "C34": "Chunked messages with a damaged chunk",

@@ -110,7 +110,7 @@ METADATA_COLUMNS = (
     Column(
         "transaction",
         "string",
-        "`committed`, `aborted`, or `open` (no marker in the log that was scanned); null outside transactions.",
+        "`committed`, `aborted`, `open` (no marker in the log that was scanned), or `cannot_tell` (in a segment of a scalable topic, where the metadata store decides); null outside transactions.",
     ),
     Column("chunk_uuid", "string", "`uuid` of the chunks; null for a message that is not chunked."),
     Column("num_chunks", "int", "Chunks it was cut into."),

@@ -27,7 +27,7 @@ from urllib.parse import quote_plus, unquote_plus
 DOMAINS = ("persistent://", "segment://", "topic://")
 """How names of topics begin that ledgers know: topics and partitions, segments, and scalable topics."""
 
-_SCHEME, _SEGMENT_SCHEME, _SCALABLE_SCHEME = DOMAINS
+_SCHEME, SEGMENT_SCHEME, _SCALABLE_SCHEME = DOMAINS
 _DOMAIN, _SEGMENT = "persistent", "segment"
 _NAMED_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # what brokers accept as tenant, cluster or namespace
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -60,7 +60,7 @@ def managed_ledger_of_topic(topic: str) -> str:
     Raises:
         ValueError: not the full name of a persistent topic or a segment.
     """
-    if topic.startswith(_SEGMENT_SCHEME):
+    if topic.startswith(SEGMENT_SCHEME):
         spaces, local, descriptor = _segment_parts(topic)
         return "/".join([*spaces, _SEGMENT, _java_url_encoded(local), descriptor])
     if not topic.startswith(_SCHEME):
@@ -72,7 +72,7 @@ def managed_ledger_of_topic(topic: str) -> str:
 
 def is_segment(topic: str) -> bool:
     """Whether this is the full name of a segment of a scalable topic, as far as its beginning tells."""
-    return topic.startswith(_SEGMENT_SCHEME)
+    return topic.startswith(SEGMENT_SCHEME)
 
 
 def scalable_topic_of(topic: str) -> str | None:
@@ -86,7 +86,7 @@ def scalable_topic_of(topic: str) -> str | None:
 
 def _segment_parts(topic: str) -> tuple[list[str], str, str]:
     """Tenant and namespace, local name, and descriptor of the full name of a segment."""
-    body, _, descriptor = topic.removeprefix(_SEGMENT_SCHEME).rpartition("/")
+    body, _, descriptor = topic.removeprefix(SEGMENT_SCHEME).rpartition("/")
     *spaces, local = body.split("/", 2)
     if _segment_name(spaces, local, descriptor, topic) != topic:
         raise ValueError(f"not the full name of a segment: {topic!r}")
@@ -96,7 +96,7 @@ def _segment_parts(topic: str) -> tuple[list[str], str, str]:
 def _segment_name(spaces: list[str], local: str, descriptor: str, name: str) -> str:
     if len(spaces) != 2 or not _DESCRIPTOR.fullmatch(descriptor):
         raise ValueError(f"not the name of a segment of a scalable topic: {name!r}")
-    return f"{_SEGMENT_SCHEME}{'/'.join([*_checked(spaces, local, name), descriptor])}"
+    return f"{SEGMENT_SCHEME}{'/'.join([*_checked(spaces, local, name), descriptor])}"
 
 
 def _decoded(encoded: str, name: str) -> str:

@@ -60,6 +60,7 @@ def test_a_run_never_spans_two_ledgers() -> None:
         (whole(time_ms=2000), "not exported and verified"),
         (whole(time_ms=2000, exported=exported(verified=False, reason="no key")), "could not be verified: no key"),
         (whole(time_ms=2000, exported=exported(transaction="open")), "transaction that is open"),
+        (whole(time_ms=2000, exported=exported(transaction="cannot_tell")), "transaction that is open, or may be"),
         (publication(time_ms=2000, sureness="likely", reason="perhaps"), "not certain (likely): perhaps"),
         (publication(time_ms=2000, state="malformed"), "chunk fields are invalid"),
     ],

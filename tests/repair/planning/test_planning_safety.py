@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulsar_backlog.messages.kinds import TRANSACTIONS, UNDECIDED
 from pulsar_backlog.repair.planning.plan import plan_repair
 from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Loss, Publication, StallRow, TopicFacts
 from tests.examples import examples
@@ -25,7 +26,7 @@ exports = st.none() | st.builds(
     Exported,
     position=st.tuples(st.integers(1, 2), st.integers(0, 9)),
     verified=st.booleans(),
-    transaction=st.sampled_from([None, "committed", "aborted", "open"]),
+    transaction=st.sampled_from([None, *TRANSACTIONS[1:]]),
     payload_sha256=st.none() | st.just("00" * 32),
     payload_bytes=st.none() | st.just(10),
     key_is_bytes=st.booleans(),
@@ -122,7 +123,7 @@ def may_be_lost(position: tuple[int, int], subscription: str, topic: TopicFacts,
 def _gone_or_kept(one: Publication, asked: Choices) -> bool:
     if one.state == "in_flight":
         return False
-    if one.exported and one.exported.verified and one.exported.transaction != "open":
+    if one.exported and one.exported.verified and one.exported.transaction not in UNDECIDED:
         return True
     if one.rebuildable or one.state not in ("orphan_prefix", "headless", "gap"):
         return False

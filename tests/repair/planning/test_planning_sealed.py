@@ -123,6 +123,7 @@ def test_what_an_export_verified_goes_with_all_its_keys_and_its_entries_may_go()
         ({"stored": stored(fault="its chunks contradict each other")}, "contradict"),
         ({"stored": stored(transaction="open")}, "a transaction that is open"),
         ({"stored": stored(transaction="aborted")}, "a transaction that is aborted"),
+        ({"stored": stored(transaction="cannot_tell")}, "does not tell whether that was committed"),
         ({"stored": stored(republished="unclear")}, "apply that plan again"),
         ({"state": "in_flight"}, "may still be arriving"),
     ],

@@ -7,7 +7,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.export.plan import exportable
-from pulsar_backlog.messages.kinds import ABORTED, OPEN
+from pulsar_backlog.messages.kinds import ABORTED, CANNOT_TELL, OPEN, TRANSACTIONS
 from pulsar_backlog.messages.outcomes import Outcome
 
 OUTCOME_CODES: dict[Outcome, str] = {
@@ -38,6 +38,7 @@ COUNTED = {
     "X09": "Messages that were exported but cannot be vouched for",
     "X10": "Messages larger than --max-message-bytes",
     "X11": "Messages for which the disk had no room",
+    "X12": "Exported messages of transactions of which the log does not tell whether they were committed",
 }
 
 
@@ -57,7 +58,11 @@ def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataF
         "topic", f.lit("X01").alias("code"), f.col("first_ledger_id").alias("ledger_id"),
         f.col("first_entry_id").alias("entry_id"), "sureness", "reason",
     )  # fmt: skip
-    coded = coded.unionByName(left)
+    undecided = messages.filter(f.col("transaction") == f.lit(TRANSACTIONS[CANNOT_TELL])).select(
+        "topic", f.lit("X12").alias("code"), "ledger_id", "entry_id", f.lit("cannot_tell").alias("sureness"),
+        f.lit("segments hold no markers: the metadata store decides, and it was not read").alias("reason"),
+    )  # fmt: skip
+    coded = coded.unionByName(left).unionByName(undecided)
     if hidden is not None:
         is_open = f.col("txn_state") == OPEN
         aborted = f.lit("markers in the log abort their transactions")

@@ -20,10 +20,11 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.chunks.rows import has_chunk_fields, is_chunk
 from pulsar_backlog.frames.log.transactions import ends_transaction
-from pulsar_backlog.messages.kinds import ABORTED, COMMITTED, NO_TRANSACTION, OPEN, SINGLE_STATES
+from pulsar_backlog.messages.kinds import ABORTED, CANNOT_TELL, COMMITTED, NO_TRANSACTION, OPEN, SINGLE_STATES
 from pulsar_backlog.messages.outcomes import OPENED
 from pulsar_backlog.terms import COMPLETE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
+from pulsar_backlog.wire.names import SEGMENT_SCHEME
 
 BIN_BYTES = 64 * 1024 * 1024
 """Stretch of an object whose messages one task reads together."""
@@ -62,8 +63,9 @@ class Filters:
 def with_transactions(entries: DataFrame) -> DataFrame:
     """Entries that are messages, with `txn_state`; `visible_messages` hides what applications do not see.
 
-    A message of a transaction is committed by a marker that stands later in its topic. Runs a query: whether there is
-    any such message, since most clusters have none and then nothing is joined.
+    A message of a transaction is committed by a marker that stands later in its topic. Segments hold no markers: the
+    metadata store decides there, and what it deletes is committed, so the log alone cannot tell. Runs a query: whether
+    there is any such message, since most clusters have none and then nothing is joined.
     """
     place = f.struct("ledger_id", "entry_id")
     messages = entries.filter(f.col("marker_type").isNull())
@@ -81,15 +83,19 @@ def with_transactions(entries: DataFrame) -> DataFrame:
     state = (
         f.when(marked & (f.col("marker") == TXN_COMMIT), COMMITTED)
         .when(marked & (f.col("marker") == TXN_ABORT), ABORTED)
-        .otherwise(OPEN)
+        .otherwise(f.when(f.col("topic").startswith(SEGMENT_SCHEME), CANNOT_TELL).otherwise(OPEN))
     )
     inside = inside.withColumn("txn_state", state).drop("marker", "marked_at")
     return outside.unionByName(inside)
 
 
 def visible_messages(messages: DataFrame, filters: Filters) -> DataFrame:
-    """Rows with `txn_state`, without aborted and open transactions unless they are asked for."""
-    return messages if filters.all_transactions else messages.filter(f.col("txn_state").isin(NO_TRANSACTION, COMMITTED))
+    """Rows with `txn_state`, without aborted and open transactions unless they are asked for.
+
+    Messages of which nobody can tell stay: most are committed, and a message that is left out is lost to its reader.
+    """
+    shown = f.col("txn_state").isin(NO_TRANSACTION, COMMITTED, CANNOT_TELL)
+    return messages if filters.all_transactions else messages.filter(shown)
 
 
 def wanted_entries(entries: DataFrame, filters: Filters) -> DataFrame:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pulsar_backlog.messages.kinds import UNDECIDED
 from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Publication, StallRow
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE, Position
 
@@ -66,9 +67,9 @@ def acknowledgeable(stall: StallRow, family: Sequence[Publication], choices: Cho
 def is_kept(exported: Exported | None) -> bool:
     """Whether a message cannot get lost any more, because its payload lies verified in an export.
 
-    A message of an open transaction is still to be delivered when that commits.
+    A message of a transaction that is open, or may be, is still to be delivered when that commits.
     """
-    return exported is not None and exported.verified and exported.transaction != "open"
+    return exported is not None and exported.verified and exported.transaction not in UNDECIDED
 
 
 def _why_not(one: Publication, choices: Choices) -> str | None:
@@ -78,7 +79,7 @@ def _why_not(one: Publication, choices: Choices) -> str | None:
         if one.exported is not None and not one.exported.verified:
             return f"{UNVERIFIED}{one.exported.reason}"
         if one.exported is not None:
-            return "it belongs to a transaction that is open"
+            return "it belongs to a transaction that is open, or may be"
         return NOT_EXPORTED
     if one.state not in INCOMPLETE:
         return MALFORMED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 
+from pulsar_backlog.messages.kinds import CANNOT_TELL, NOT_COMMITTED, TRANSACTIONS
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.planning.safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
 from pulsar_backlog.repair.planning.values import Publication, Stored
@@ -21,8 +22,8 @@ def why_not_sendable(one: Publication) -> str | None:
         return NOT_EXPORTED
     if not exported.verified:
         return f"{UNVERIFIED}{exported.reason}"
-    if exported.transaction in ("aborted", "open"):
-        return f"it belongs to a transaction that is {exported.transaction}"
+    if exported.transaction in NOT_COMMITTED:
+        return _of_transaction(exported.transaction)
     if exported.payload_sha256 is None or exported.payload_bytes is None:
         return "its export holds no payload"
     if one.republished == "unclear":
@@ -49,11 +50,17 @@ def why_not_as_stored(stored: Stored) -> str | None:
     """What speaks against publishing these entries as they are stored; None when nothing does."""
     if stored.fault:
         return stored.fault
-    if stored.transaction in ("aborted", "open"):
-        return f"it belongs to a transaction that is {stored.transaction}"
+    if stored.transaction in NOT_COMMITTED:
+        return _of_transaction(stored.transaction)
     if stored.republished == "unclear":
         return _UNCLEAR
     return None
+
+
+def _of_transaction(state: str | None) -> str:
+    if state == TRANSACTIONS[CANNOT_TELL]:
+        return "it belongs to a transaction, and the log does not tell whether that was committed"
+    return f"it belongs to a transaction that is {state}"
 
 
 def message_as_stored(stored: Stored, uuid: str | None, original_topic: str | None) -> Message:

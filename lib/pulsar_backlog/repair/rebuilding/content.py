@@ -31,6 +31,7 @@ from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.entry import Entry, decode_entry, is_chunk, read_layout
 from pulsar_backlog.wire.markers import TXN_COMMIT, is_marker
+from pulsar_backlog.wire.names import is_segment
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 MAX_TOLD = 20
@@ -163,7 +164,7 @@ class Content:
             elif is_marker(entry.metadata.marker_type):
                 tally.markers += 1
             elif not self._is_shown(entry):
-                tally.uncommitted += 1
+                self._count_hidden((ledger_id, entry_id), tally)
             else:
                 _add(tally, _sendable((ledger_id, entry_id), data, entry), entry)
         if copy.expected_entries is None:
@@ -171,6 +172,15 @@ class Content:
         elif following < copy.expected_entries:
             words = _missing(copy.ledger_id, following, copy.expected_entries)
             tally.tell(copy.expected_entries - following, words)
+
+    def _count_hidden(self, position: Position, tally: Tally) -> None:
+        """Segments hold no markers, so there the log does not tell whether a transaction was committed."""
+        if self.topic is not None and is_segment(self.topic):
+            tally.tell(
+                1, f"{position[0]}:{position[1]} is of a transaction, and the log does not tell whether it counts"
+            )
+        else:
+            tally.uncommitted += 1
 
     def _bodies(self, copy: LedgerCopy) -> Iterator[tuple[Position, bytes]]:
         for unit in units_of(copy):
