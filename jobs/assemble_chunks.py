@@ -2,8 +2,9 @@
 
 Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; admin JSON when given; the
 payloads of compressed messages that can be rebuilt, to see that they decompress.
-Writes: `chunked_messages`, `chunks`, `topic_stats` and its `findings`; those about the order of a topic's log (`B`) are
-made here, not by the scan, because they need the broker's word on ledgers and must be made again when that changes.
+Writes: `chunked_messages`, `chunks`, `segments`, `topic_stats` and its `findings`; those about the order of a topic's
+log (`B`) are made here, not by the scan, because they need the broker's word on ledgers and must be made again when
+that changes.
 Where nothing names the topic of a ledger, `entries` are read too, for what they tell of it (S35).
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
 runs are one. Payload bytes are never shuffled.
@@ -29,6 +30,7 @@ from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
+from pulsar_backlog.steps.segments import segment_findings, segment_rows, stored_segments
 from pulsar_backlog.steps.topic_stats import topic_stats
 from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking, sql
 from pulsar_backlog.storage.context import JobContext
@@ -64,11 +66,13 @@ def assemble(context: JobContext) -> JobResult:
         chains = list(_chains(context, asked))
     with asking(context, (*INPUTS, "chunked_messages")) as asked:
         _name_relations(asked)
+        segments = stored_segments(asked, state)
+        rows["segments"] = context.replace("segments", segment_rows(segments, context.cluster))
         rows["topic_stats"] = context.replace("topic_stats", topic_stats(asked, context.cluster))
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
         noticed = findings_of_chunks(asked, _known(edges, state)), findings_of_order(asked, absent)
         found = noticed_findings(context, asked, *noticed)
-        replace_findings(context, with_findings(context, found, chains))
+        replace_findings(context, with_findings(context, found, [*chains, *segment_findings(segments, state)]))
     return JobResult(digest, rows=rows)
 
 

@@ -67,6 +67,7 @@ def one_entry(draw: st.DrawFn) -> dict[str, Any]:
         "sequence_id": draw(st.integers(-1, 3)),
         "marker_type": draw(st.none() | st.none() | st.none() | st.sampled_from((0, 10, 21, 22))),
         "num_messages_in_batch": draw(st.none() | st.none() | st.sampled_from((1, 3, 0, -4, 2**31 - 1))),
+        "txnid_most_bits": draw(st.none() | st.none() | st.none() | st.just(1)),
         "replicated_from": draw(st.none() | st.none() | st.just("r1")),
         "length": draw(st.sampled_from((0, 60, 61, 70_000))),
         "payload_offset": draw(st.sampled_from((40, 41))),

@@ -160,13 +160,19 @@ def ledger_orders(entries: DataFrame) -> DataFrame:
     return by_ledger.withColumn("steps", f.filter("steps", lambda step: step["count"] > 0))
 
 
+def _counted_batch() -> Column:
+    """An entry of a transaction moves the broker's index on by one, whatever it holds."""
+    return f.when(f.col("txnid_most_bits").isNull(), f.col("num_messages_in_batch"))
+
+
 def _in_brief(entries: DataFrame) -> DataFrame:
     """What is compared. A damaged entry's own fields say nothing; broker metadata is not covered by the checksum."""
     sound = f.col("checksum_state") != "mismatch"
     broker_ms = f.unix_millis("broker_timestamp")
     publish_ms = f.when(sound & f.col("marker_type").isNull(), f.unix_millis("publish_time"))
-    messages = f.when(sound, f.greatest(f.coalesce("num_messages_in_batch", f.lit(1)), f.lit(1)))
-    others = f.when(sound, f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint"))
+    counted = f.coalesce(_counted_batch(), f.lit(1))
+    messages = f.when(sound, f.greatest(counted, f.lit(1)))
+    others = f.when(sound, counted - f.lit(1).cast("bigint"))
     index = f.when(f.col("index").isNotNull(), f.greatest(f.least("index", f.lit(FARTHEST)), f.lit(-FARTHEST)))
     return entries.select(
         "ledger_id", "entry_id", index.alias("index"), "has_broker_metadata", messages.alias("messages"),
@@ -231,7 +237,7 @@ def producer_facts(entries: DataFrame) -> DataFrame:
     single = message & f.col("num_chunks_from_msg").isNull() & f.col("num_messages_in_batch").isNull()
     sound = f.col("checksum_state") != "mismatch"
     stored_ms = f.when(sound, f.coalesce(f.unix_millis("broker_timestamp"), f.unix_millis("publish_time")))
-    others = f.coalesce("num_messages_in_batch", f.lit(1)) - f.lit(1).cast("bigint")
+    others = f.coalesce(_counted_batch(), f.lit(1)) - f.lit(1).cast("bigint")
     first_index = f.when(sound, f.try_subtract("index", others))
     header = f.struct(f.col("payload_offset").cast("bigint").alias("bytes"), "ledger_id", "entry_id")
     slice_ = f.struct(

@@ -19,6 +19,17 @@ from urllib.parse import unquote
 
 from pulsar_backlog.cluster.documents import Document, documents, is_topic
 from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.layouts import ROOT as TOPICS_ROOT
+from pulsar_backlog.cluster.layouts import (
+    Layout,
+    is_layout,
+    is_scalable_stats,
+    layout_of,
+    layouts_of_dump,
+    newest_layouts,
+    registered_subscription,
+    topic_of_file,
+)
 from pulsar_backlog.cluster.ledger_lists import document_of_ledger_list
 from pulsar_backlog.cluster.merge import disputes, merged
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
@@ -28,6 +39,7 @@ from pulsar_backlog.cluster.stored_values import (
     cursor_ledger_of,
     is_cursor_ledger,
     is_store_dump,
+    nodes_of_dump,
     value_of_tree,
     values_of_dump,
 )
@@ -54,12 +66,14 @@ class SavedFile:
     faults: list[str] = field(default_factory=list)
     stored_values: list[StoredValue] = field(default_factory=list)
     cursor_ledgers: list[SavedCursorLedger] = field(default_factory=list)
+    layouts: list[Layout] = field(default_factory=list)
+    registered: list[tuple[str, str]] = field(default_factory=list)
     unusable: str | None = None
 
     @property
     def is_usable(self) -> bool:
         """Whether it says something; of which topic, it may leave to others."""
-        return bool(self.documents or self.stored_values or self.cursor_ledgers)
+        return bool(self.documents or self.stored_values or self.cursor_ledgers or self.layouts)
 
     def findings(self) -> Iterator[Finding]:
         """The S19 of this file, if any."""
@@ -96,9 +110,11 @@ def read_cluster_state(
     findings += [_finding_of_gap(subject, words) for subject, words in snapshot_gaps(folder)]
     values = tuple(value for file in files for value in file.stored_values)
     ledgers = tuple(ledger for file in files for ledger in file.cursor_ledgers)
-    if not topics and not findings and not values and not ledgers:
+    layouts = newest_layouts(layout for file in files for layout in file.layouts)
+    registered = frozenset(one for file in files for one in file.registered)
+    if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
-    return ClusterState(topics, disputed, tuple(findings), values, ledgers)
+    return ClusterState(topics, disputed, tuple(findings), values, ledgers, layouts, registered)
 
 
 def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
@@ -177,9 +193,9 @@ def _parse(file: SavedFile, content: bytes) -> None:
         return
     if type(body.get("partitions")) is int:  # how many partitions a topic has
         return
-    if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
+    if "snapshotKind" in body or is_scalable_stats(body):  # settings and policies; counts that the layout has too
         return
-    if is_store_dump(body) or is_cursor_ledger(body):
+    if is_store_dump(body) or is_cursor_ledger(body) or is_layout(body):
         _read_raw_state(file, body)
         return
     file.documents = list(documents(Fields(body, file.faults), file.path))
@@ -190,11 +206,19 @@ def _parse(file: SavedFile, content: bytes) -> None:
 
 
 def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
-    """A dump of the metadata store, or the entries of a cursor ledger."""
+    """A dump of the metadata store, the layout of a scalable topic, or the entries of a cursor ledger."""
     fields = Fields(body, file.faults)
     if is_store_dump(body):
         for value in values_of_dump(fields, body, file.path):
             _take(file, value)
+        nodes = dict(nodes_of_dump(fields, body, TOPICS_ROOT))
+        file.layouts += layouts_of_dump(nodes.items(), file.faults, file.path)
+        file.registered += [node for path in nodes if (node := registered_subscription(path))]
+    elif is_layout(body):
+        topic = topic_of_file(file.path.rsplit("/", 1)[-1])
+        layout = layout_of(fields, topic, file.path) if topic else None
+        file.layouts += [layout] if layout else []
+        file.unusable = None if layout else "this layout of a scalable topic does not say which topic it is about"
     elif ledger := cursor_ledger_of(fields, body, file.path):
         file.cursor_ledgers.append(ledger)
 

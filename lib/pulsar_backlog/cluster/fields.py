@@ -88,6 +88,14 @@ class Fields:
             else:
                 self.fault(f"{name}[{index}]")
 
+    def integers(self, name: str) -> Iterator[int]:
+        """The Java longs of a list that are not negative; none when it is absent."""
+        for index, item in enumerate(self._typed(name, list) or ()):
+            if type(item) is int and 0 <= item <= _MAX_LONG:
+                yield item
+            else:
+                self.fault(f"{name}[{index}]")
+
     def count(self, name: str) -> int | None:
         """How many items a list has."""
         value = self._typed(name, list)

@@ -29,6 +29,7 @@ from pulsar_backlog.wire.names import topic_of_managed_ledger
 
 ROOT = "/managed-ledgers/"
 
+_ROOTS = (ROOT, "/topics/", "/txn/")
 _TREE = "managed-ledgers"
 _OWN_VALUE = frozenset({".data", "data", "value", "__value__", "_value"})
 _LEDGER_IN_NAME = re.compile(r"(\d{1,18})\.json\Z", re.ASCII)
@@ -79,7 +80,7 @@ class SavedCursorLedger:
 
 def is_store_dump(body: Mapping[str, object]) -> bool:
     """Whether a JSON object is a dump of the metadata store."""
-    return any(name.startswith(ROOT) for name in body)
+    return any(name.startswith(_ROOTS) for name in body)
 
 
 def is_cursor_ledger(body: Mapping[str, object]) -> bool:
@@ -98,18 +99,34 @@ def values_of_dump(body: Fields, names: Mapping[str, object], file: str) -> Iter
         if node is None:
             continue
         one = body.child(path) if isinstance(held, dict) else None
-        text = held if one is None else next((one.text(key) for key in _B64_KEYS if one.has(key)), None)
-        if text == "" and node[1] is not None:
+        value = _decoded(held)
+        if value == b"" and node[1] is not None:
             continue
-        try:
-            value = base64.b64decode(text, validate=True) if isinstance(text, str) else None
-        except (binascii.Error, ValueError):
-            value = None
         if value is None:
             body.fault(path)
             continue
         version, modified = (one.integer("version"), one.integer("mtime")) if one else (None, None)
         yield StoredValue(*node, value, file, version, modified)
+
+
+def nodes_of_dump(body: Fields, names: Mapping[str, object], root: str) -> Iterator[tuple[str, bytes]]:
+    """Paths below `root` and their values; a value that is not base64 is noted."""
+    for path, held in names.items():
+        if path.startswith(root):
+            value = _decoded(held)
+            if value is None:
+                body.fault(path)
+            else:
+                yield path, value
+
+
+def _decoded(held: object) -> bytes | None:
+    """Bytes of a node of a dump; None where it holds no base64 text."""
+    text = next((held[key] for key in _B64_KEYS if key in held), None) if isinstance(held, dict) else held
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else None
+    except (binascii.Error, ValueError):
+        return None
 
 
 def value_of_tree(relative: str, value: bytes) -> StoredValue | None:

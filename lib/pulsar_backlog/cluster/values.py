@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from pulsar_backlog.cluster.layouts import Layout
 from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.findings import Finding
@@ -84,6 +85,9 @@ class ClusterState:
         findings: files that could not be used (S19) and claims that contradict each other (S20).
         stored_values: values of the metadata store.
         cursor_ledgers: entries of cursor ledgers.
+        layouts: of scalable topics, by name.
+        registered: scalable topic and name of each subscription that the store registers: of stream and checkpoint
+            consumers. Where no store was saved there is none.
     """
 
     topics: Mapping[str, TopicState]
@@ -91,6 +95,8 @@ class ClusterState:
     findings: tuple[Finding, ...]
     stored_values: tuple[StoredValue, ...] = ()
     cursor_ledgers: tuple[SavedCursorLedger, ...] = ()
+    layouts: Mapping[str, Layout] = field(default_factory=dict)
+    registered: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def is_empty(self) -> bool:

@@ -180,7 +180,7 @@ def _steps_at_seam(before: Order, after: Order) -> Iterable[tuple[str, Step]]:
 
 
 def _edge(stretch: Stretch, place: int) -> Edge:
-    said = stretch.batch.at(place)
+    said = stretch.counted_batch.at(place)
     damaged = bool(stretch.is_damaged[place])
     return Edge(
         entry_id=int(stretch.entry_ids[place]),

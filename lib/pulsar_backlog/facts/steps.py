@@ -57,7 +57,7 @@ def steps_of(stretch: Stretch) -> dict[str, Step]:
     """
     ids, sound = stretch.entry_ids, ~stretch.is_damaged
     index = Known(np.clip(stretch.index.values, -FARTHEST, FARTHEST), stretch.index.present)
-    messages = np.maximum(np.where(stretch.batch.present, stretch.batch.values, 1), 1)
+    messages = np.maximum(np.where(stretch.counted_batch.present, stretch.counted_batch.values, 1), 1)
     skipped = np.diff(index.values, prepend=index.values[:1]) - messages
     adjoins = np.concatenate(([False], (np.diff(ids) == 1) & neighbours(index.present)))
     index_before = last_before(index)

@@ -20,7 +20,7 @@ COLUMNS = (
     "topic", "ledger_id", "entry_id", "offset", "length", "block_length", "payload_offset", "payload_length",
     "checksum_state", "has_broker_metadata", "broker_timestamp", "index", "producer_name", "sequence_id",
     "publish_time", "publish_time_ms", "replicated_from", "compression", "num_messages_in_batch", "marker_type", "uuid",
-    "num_chunks_from_msg", "chunk_id", "flags",
+    "num_chunks_from_msg", "chunk_id", "flags", "txnid_most_bits",
 )  # fmt: skip
 """Columns of `entries` that facts are made from."""
 
@@ -135,6 +135,14 @@ class Stretch:
         return self.known("num_messages_in_batch")
 
     @cached_property
+    def counted_batch(self) -> Known:
+        """Messages by which its batch moves the broker's index on; absent where that moves on by one.
+
+        Brokers append an entry of a transaction without its count of messages (TopicTransactionBuffer).
+        """
+        return self.batch & ~self.present("txnid_most_bits")
+
+    @cached_property
     def message_counts(self) -> Int64s:
         """Messages in it: none in a marker, one in a bare one."""
         return np.where(self.is_marker, 0, np.maximum(np.where(self.batch.present, self.batch.values, 1), 0))
@@ -177,7 +185,7 @@ class Stretch:
     @cached_property
     def first_message_index(self) -> Known:
         """Index of its first message; absent where a wrong count or index leaves the numbers there are."""
-        others = np.where(self.batch.present, self.batch.values, 1) - 1
+        others = np.where(self.counted_batch.present, self.counted_batch.values, 1) - 1
         first = self.index.values - others
         overflows = ((self.index.values ^ others) & (self.index.values ^ first)) < 0
         return Known(first, self.index.present & ~overflows)

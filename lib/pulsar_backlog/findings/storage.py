@@ -1,6 +1,17 @@
 """`S`: how ledgers lie in their store, and what the broker says of them."""
 
-from pulsar_backlog.findings.kinds import AUDIT, OFFLOADER, PULSAR, SQL_COPIES, SQL_INVENTORY, SQL_REJECTS, FindingKind
+from pulsar_backlog.findings.kinds import (
+    AUDIT,
+    OFFLOADER,
+    PULSAR,
+    SQL_COPIES,
+    SQL_INVENTORY,
+    SQL_REJECTS,
+    SQL_SEGMENTS,
+    FindingKind,
+)
+
+_LAYOUTS = f"{PULSAR}/blob/8dae0236/pip/pip-468.md"
 
 LEFT_UNREAD = "S29"
 """Code of what was left unread because the audit was told to read less; its count is the number of ledgers."""
@@ -196,4 +207,24 @@ KINDS = (
         "A folder of another cluster, or of other topics.",
         "Check that SOURCE and --admin come from the same cluster, and save the state of the topics that the source holds.",
         AUDIT, f"{PULSAR}/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/ManagedLedgerInfo.java"),
+    FindingKind("S50", "layout_unknown", "warning",
+        "Segments of a scalable topic (Pulsar 5) are stored, and no layout of the topic was saved. Each segment was read as a topic of its own; which other segments there are, and their order, is not known.",
+        "The layout stands in the metadata store, below /topics, and is not part of what the segments store.",
+        "Save the layout beside the other admin JSON: GET /admin/v2/scalable/TENANT/NAMESPACE/TOPIC into TENANT__NAMESPACE__TOPIC.scalable.json, or a dump of the metadata store.",
+        SQL_SEGMENTS, _LAYOUTS),
+    FindingKind("S51", "layout_contradicted", "warning",
+        "The layout of a scalable topic contradicts itself, or what is known of its segments.",
+        "A split or merge was cut off between its steps, or layout and ledgers were saved at different times.",
+        "Save both again; if they still differ, messages of the segments named here may be out of reach for clients.",
+        SQL_SEGMENTS, _LAYOUTS),
+    FindingKind("S52", "pruned_segment_stored", "info",
+        "Ledgers of segments that the layout pruned are still stored. No client reads them.",
+        "The broker removed the segments after every registered subscription had read them; the store was not cleaned up.",
+        "Nothing is lost for registered subscriptions; delete the ledgers when you need the room, or export from them first.",
+        SQL_SEGMENTS, _LAYOUTS),
+    FindingKind("S53", "segment_without_cursor", "warning",
+        "A subscription of a scalable topic has no cursor on some of its segments. Nothing keeps what they hold for it, and a queue consumer that connects begins at the latest message there, unless it asks for the earliest.",
+        "Queue subscriptions are not registered with the topic: a split, merge or migration gives their cursors to no child.",
+        "Before a consumer connects, make the subscription on these segments at the earliest message, or connect with SubscriptionInitialPosition.Earliest.",
+        SQL_SEGMENTS, _LAYOUTS),
 )

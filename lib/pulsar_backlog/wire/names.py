@@ -22,6 +22,7 @@ and, of 5.0.0-M1, the same file at revision 8dae0236
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from urllib.parse import quote_plus, unquote_plus
 
 DOMAINS = ("persistent://", "segment://", "topic://")
@@ -61,7 +62,7 @@ def managed_ledger_of_topic(topic: str) -> str:
         ValueError: not the full name of a persistent topic or a segment.
     """
     if topic.startswith(SEGMENT_SCHEME):
-        spaces, local, descriptor = _segment_parts(topic)
+        spaces, local, descriptor = _taken_apart(topic)
         return "/".join([*spaces, _SEGMENT, _java_url_encoded(local), descriptor])
     if not topic.startswith(_SCHEME):
         raise ValueError(f"not the full name of a persistent topic: {topic!r}")
@@ -75,16 +76,41 @@ def is_segment(topic: str) -> bool:
     return topic.startswith(SEGMENT_SCHEME)
 
 
+@dataclass(frozen=True, slots=True)
+class SegmentParts:
+    """What the name of a segment says: first and last key hash of its range, and its number in the topic."""
+
+    first_hash: int
+    last_hash: int
+    segment_id: int
+
+
+def segment_parts(topic: str) -> SegmentParts | None:
+    """What the full name of a segment says; None of any other name."""
+    try:
+        _, _, descriptor = _taken_apart(topic)
+    except ValueError:
+        return None
+    first, last, number = descriptor.split("-")
+    return SegmentParts(int(first, 16), int(last, 16), int(number))
+
+
+def segment_of_scalable_topic(topic: str, first_hash: int, last_hash: int, segment_id: int) -> str:
+    """Full name of a segment of a scalable topic, `topic://tenant/namespace/local`; its range is inclusive."""
+    body = topic.removeprefix(_SCALABLE_SCHEME)
+    return f"{SEGMENT_SCHEME}{body}/{first_hash:04x}-{last_hash:04x}-{segment_id}"
+
+
 def scalable_topic_of(topic: str) -> str | None:
     """The scalable topic that a segment belongs to, `topic://tenant/namespace/local`; None of any other name."""
     try:
-        spaces, local, _ = _segment_parts(topic)
+        spaces, local, _ = _taken_apart(topic)
     except ValueError:
         return None
     return f"{_SCALABLE_SCHEME}{'/'.join([*spaces, local])}"
 
 
-def _segment_parts(topic: str) -> tuple[list[str], str, str]:
+def _taken_apart(topic: str) -> tuple[list[str], str, str]:
     """Tenant and namespace, local name, and descriptor of the full name of a segment."""
     body, _, descriptor = topic.removeprefix(SEGMENT_SCHEME).rpartition("/")
     *spaces, local = body.split("/", 2)

@@ -1,0 +1,222 @@
+"""Segments of scalable topics: what the layout says of them, against stored ledgers and saved cursors.
+
+| segment | in the layout | its number | status |
+|---|---|---|---|
+| named | yes | | `active`, `sealed` |
+| stored or listed | no | was given out before | `pruned` |
+| stored or listed | no | was never given out | `unlisted`: a split that was cut off, or a layout that is older |
+| stored or listed | no layout | | `unknown` |
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from pulsar_backlog.cluster.layouts import MAX_HASH, Layout, Segment
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.wire.names import SegmentParts, scalable_topic_of, segment_parts
+
+_LAYOUT = "read from the saved layout"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is stored of a topic or segment: ledgers, and entries of those that were scanned, with their bytes."""
+
+    ledgers: int
+    entries: int
+    size_bytes: int
+
+
+NOTHING = Stored(0, 0, 0)
+
+
+@dataclass(frozen=True)
+class SegmentState:
+    """One segment, as a row of `segments`; attributes as its columns.
+
+    Attributes:
+        layout: what the layout says of it; None where there is none, or that does not name it.
+    """
+
+    topic: str
+    segment: str
+    parts: SegmentParts
+    status: str
+    layout: Segment | None
+    is_terminated: bool | None
+    stored: Stored
+    subscriptions: tuple[str, ...]
+
+    def row(self, cluster: str) -> dict[str, object]:
+        """As a row of `segments`."""
+        said = self.layout
+        return {
+            "cluster": cluster,
+            "topic": self.topic,
+            "segment": self.segment,
+            "segment_id": self.parts.segment_id,
+            "first_hash": self.parts.first_hash,
+            "last_hash": self.parts.last_hash,
+            "status": self.status,
+            "parents": list(said.parents) if said else None,
+            "children": list(said.children) if said else None,
+            "created_epoch": said.created_epoch if said else None,
+            "sealed_epoch": said.sealed_epoch if said else None,
+            "created_time": _time(said.created_ms) if said else None,
+            "sealed_time": _time(said.sealed_ms) if said else None,
+            "is_legacy": bool(said and said.is_legacy),
+            "is_terminated": self.is_terminated,
+            "ledgers": self.stored.ledgers,
+            "entries": self.stored.entries,
+            "bytes": self.stored.size_bytes,
+            "subscriptions": list(self.subscriptions),
+        }
+
+
+def segment_states(state: ClusterState | None, stored: Mapping[str, Stored]) -> list[SegmentState]:
+    """Every segment that is stored, listed or laid out, by topic and number.
+
+    Args:
+        state: what saved state says; None where none is given.
+        stored: what is stored, by name of the topic or segment.
+    """
+    layouts = state.layouts if state else {}
+    topics = state.topics if state else {}
+    cursors = _cursors(state) if state else {}
+    named = {one.name: (layout, one) for layout in layouts.values() for one in layout.segments}
+    listed = {name for name in (*stored, *topics) if segment_parts(name)} - named.keys()
+    found = [_laid_out(layout, one, stored, cursors, state) for layout, one in named.values()]
+    for name in listed:
+        topic, parts = scalable_topic_of(name) or "", segment_parts(name)
+        if parts is not None:
+            status = _status_of_unnamed(layouts.get(topic), parts)
+            terminated = topics[name].terminated if name in topics else None
+            of_name = stored.get(name, NOTHING), cursors.get(name, ())
+            found.append(SegmentState(topic, name, parts, status, None, terminated, *of_name))
+    return sorted(found, key=lambda one: (one.topic, one.parts.segment_id, one.segment))
+
+
+def _laid_out(
+    layout: Layout, one: Segment, stored: Mapping[str, Stored], cursors: Mapping[str, tuple[str, ...]],
+    state: ClusterState | None,
+) -> SegmentState:  # fmt: skip
+    saved = state.topics.get(one.name) if state else None
+    parts = SegmentParts(one.first_hash, one.last_hash, one.segment_id)
+    status = (one.state or "unknown").lower()
+    of_name = stored.get(one.name, NOTHING), cursors.get(one.name, ())
+    return SegmentState(layout.topic, one.name, parts, status, one, saved.terminated if saved else None, *of_name)
+
+
+def _status_of_unnamed(layout: Layout | None, parts: SegmentParts) -> str:
+    if layout is None:
+        return "unknown"
+    return "pruned" if parts.segment_id < layout.next_segment_id else "unlisted"
+
+
+def _cursors(state: ClusterState) -> dict[str, tuple[str, ...]]:
+    """Subscriptions that have a cursor on each topic; cursors of the broker's own left out."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for topic in state.topics.values():
+        names[topic.topic] |= {one.name for one in topic.cursors}
+    for value in state.stored_values:
+        if value.cursor is not None:
+            names[value.topic].add(value.cursor)
+    return {topic: tuple(sorted(one for one in of if not one.startswith("__"))) for topic, of in names.items()}
+
+
+def findings_of_segments(states: Iterable[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
+    """What is wrong with layouts, and what reading without one leaves open: S50 to S53."""
+    by_topic: dict[str, list[SegmentState]] = defaultdict(list)
+    for one in states:
+        by_topic[one.topic].append(one)
+    for topic, segments in by_topic.items():
+        layout = state.layouts.get(topic) if state else None
+        if layout is None:
+            yield _without_layout(topic, segments)
+            continue
+        yield from _contradictions(layout, segments)
+        yield from _pruned(topic, segments)
+        registered = state.registered if state else frozenset()
+        yield from _without_cursor(topic, segments, {name for of, name in registered if of == topic})
+
+
+def _without_layout(topic: str, segments: list[SegmentState]) -> Finding:
+    names = tuple(one.segment for one in segments)
+    words = (
+        f"{topic} is a scalable topic: its {counted(len(segments), 'segment')} were each read as a topic of their own. "
+        "No layout was saved, so it is not known whether these are all of them, nor their order."
+    )
+    return Finding("S50", topic, words, topic=topic, count=len(segments), evidence=names, incomplete=True)
+
+
+def _contradictions(layout: Layout, segments: list[SegmentState]) -> Iterator[Finding]:
+    faults = [
+        *(f"segment {one.parts.segment_id} is called active, but it is terminated" for one in segments
+          if one.status == "active" and one.is_terminated),
+        *(f"segment {one.parts.segment_id} is called sealed, but it is not terminated" for one in segments
+          if one.status == "sealed" and one.is_terminated is False),
+        *(f"segment {one.parts.segment_id} exists, but the layout never gave its number out" for one in segments
+          if one.status == "unlisted"),
+        *_range_faults(layout),
+    ]  # fmt: skip
+    if faults:
+        words = f"The layout of {layout.topic} contradicts itself or its segments: {faults[0]}."
+        more = tuple(faults)
+        yield Finding("S51", layout.topic, words, topic=layout.topic, count=len(faults), evidence=more, reason=_LAYOUT)
+
+
+def _range_faults(layout: Layout) -> Iterator[str]:
+    """Where the ranges of active segments leave key hashes out or meet: they tile 0 to 65535."""
+    ranges = sorted((one.first_hash, one.last_hash) for one in layout.segments if one.state == "ACTIVE")
+    for (_, end), (begin, _) in pairwise([(-1, -1), *ranges, (MAX_HASH + 1, MAX_HASH + 1)]):
+        if begin > end + 1:
+            yield f"no active segment has key hashes {end + 1} to {begin - 1}"
+        elif begin <= end:
+            yield f"several active segments have key hash {begin}"
+
+
+def _pruned(topic: str, segments: list[SegmentState]) -> Iterator[Finding]:
+    left = [one for one in segments if one.status == "pruned" and one.stored.ledgers]
+    if left:
+        ledgers = sum(one.stored.ledgers for one in left)
+        words = (
+            f"{topic} pruned {counted(len(left), 'segment')}, of which {counted(ledgers, 'ledger')} with "
+            f"{counted(sum(one.stored.entries for one in left), 'entry')} are still stored: no client reads them."
+        )
+        evidence = tuple(one.segment for one in left)
+        yield Finding("S52", topic, words, topic=topic, count=ledgers, evidence=evidence, reason=_LAYOUT)
+
+
+def _without_cursor(topic: str, segments: list[SegmentState], registered: set[str]) -> Iterator[Finding]:
+    """Queue subscriptions: the broker gives their cursor to a new segment only when a consumer connects."""
+    names = {name for one in segments for name in one.subscriptions} - registered
+    for name in sorted(names):
+        first = min(one.parts.segment_id for one in segments if name in one.subscriptions)
+        lacking = [
+            one for one in segments
+            if name not in one.subscriptions and one.status in ("active", "sealed") and one.parts.segment_id > first
+        ]  # fmt: skip
+        if not lacking:
+            continue
+        entries, size = (sum(getattr(one.stored, of) for one in lacking) for of in ("entries", "size_bytes"))
+        words = (
+            f"Subscription {name} has no cursor on {counted(len(lacking), 'segment')} of {topic}, where "
+            f"{counted(entries, 'entry')} with {counted(size, 'byte')} are stored: a queue consumer that connects "
+            "begins at the latest message there unless it asks for the earliest, and until then nothing keeps them."
+        )
+        evidence = tuple(one.segment for one in lacking)
+        yield Finding("S53", f"{topic} {name}", words, topic=topic, count=entries, evidence=evidence, reason=_LAYOUT)
+
+
+def _time(ms: int | None) -> datetime | None:
+    try:
+        return None if ms is None else datetime.fromtimestamp(ms / 1000, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
