@@ -2,9 +2,9 @@
 
 Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; admin JSON when given; the
 payloads of compressed messages that can be rebuilt, to see that they decompress.
-Writes: `chunked_messages`, `chunks`, `segments`, `topic_stats` and its `findings`; those about the order of a topic's
-log (`B`) are made here, not by the scan, because they need the broker's word on ledgers and must be made again when
-that changes.
+Writes: `chunked_messages`, `chunks`, `segments`, `transactions`, `topic_stats` and its `findings`; those about the
+order of a topic's log (`B`) are made here, not by the scan, because they need the broker's word on ledgers and must be
+made again when that changes.
 Where nothing names the topic of a ledger, `entries` are read too, for what they tell of it (S35).
 Guarantees: every chunk entry belongs to one publication and has one role; messages that span blocks, ledgers and
 runs are one. Payload bytes are never shuffled.
@@ -30,7 +30,7 @@ from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
-from pulsar_backlog.steps.segments import segment_findings, segment_rows, stored_segments
+from pulsar_backlog.steps.segments import segment_findings, segment_rows, stored_segments, transaction_rows
 from pulsar_backlog.steps.topic_stats import topic_stats
 from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking, sql
 from pulsar_backlog.storage.context import JobContext
@@ -38,6 +38,7 @@ from pulsar_backlog.storage.findings import replace_findings, with_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "assemble_chunks"
+MADE_HERE = ("chunked_messages", "segments", "transactions")
 INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "rejects")
 
 
@@ -64,10 +65,11 @@ def assemble(context: JobContext) -> JobResult:
         edges = log_edges(edge_rows(asked), asked, state, (context.options.grace_seconds or 0) * 1000)
         rows = fold(context, asked, edges)
         chains = list(_chains(context, asked))
-    with asking(context, (*INPUTS, "chunked_messages")) as asked:
-        _name_relations(asked)
         segments = stored_segments(asked, state)
         rows["segments"] = context.replace("segments", segment_rows(segments, context.cluster))
+        rows["transactions"] = context.replace("transactions", transaction_rows(state, context.cluster))
+    with asking(context, (*INPUTS, *MADE_HERE)) as asked:
+        _name_relations(asked)
         rows["topic_stats"] = context.replace("topic_stats", topic_stats(asked, context.cluster))
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
         noticed = findings_of_chunks(asked, _known(edges, state)), findings_of_order(asked, absent)

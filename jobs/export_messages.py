@@ -17,6 +17,7 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.findings import COUNTED, INCOMPLETE, places_of_export
 from pulsar_backlog.frames.export.plan import (
+    Decided,
     wanted_entries,
     with_transactions,
 )
@@ -31,7 +32,7 @@ from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, ru
 from pulsar_backlog.terminal import terminal
 
 JOB = "export_messages"
-INPUTS = ("entries", "chunked_messages", "ledgers")
+INPUTS = ("entries", "chunked_messages", "ledgers", "transactions", "segments")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -59,7 +60,7 @@ def export(context: JobContext) -> JobResult:
     topics = wanted_topics(context)
     entries = of_topics(context.table("entries"), topics)
     publications = of_topics(context.table("chunked_messages"), topics)
-    messages = with_transactions(entries)
+    messages = with_transactions(entries, Decided(context.table("transactions"), context.table("segments")))
     write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
     written = read_messages(context).filter(slice_of(context, topics))
     hidden = None if filters.all_transactions else wanted_entries(messages, filters)

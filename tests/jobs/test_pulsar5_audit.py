@@ -69,3 +69,18 @@ def test_with_the_metadata_store_the_layout_is_known(spark: SparkSession, audite
         TRANSFERS: ("sealed", True),
         "segment://acme/shop/transfers/0000-7fff-1": ("sealed", True),
     }
+
+
+def test_with_the_metadata_store_transactions_are_decided(spark: SparkSession, audited: Audited) -> None:
+    run_one("assemble_chunks", PULSAR5 / "objects", audited.out, admin=PULSAR5 / "admin")
+    assert run_job_of("export", "export_messages", PULSAR5 / "objects", audited.out).exit_code == EXIT_CLEAN
+    rows = audited.rows("messages", "topic", "ledger_id", "entry_id", "transaction")
+    exported = {(row["ledger_id"], row["entry_id"]) for row in rows if "/transfers/" in row["topic"]}
+    # What a consumer is given, of the ledgers that were offloaded; it names a chunked message by its last chunk.
+    ids = [json.loads(line)["id"] for line in _expected("transfers")]
+    delivered = {(one["ledger"], one["entry"]) for one in ids if one["ledger"] in (37, 40)}
+    assert delivered <= exported
+    # Committed, and not given yet: transaction 7_0 is open from 40:3 on, and holds back what stands behind it.
+    assert exported - delivered == {(40, 8), (40, 9), (40, 10), (40, 14)}
+    assert {row["transaction"] for row in rows} == {None, "committed"}
+    assert not {"X12", "C38"} & audited.codes().keys()

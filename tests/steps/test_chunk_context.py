@@ -99,6 +99,11 @@ CASES: dict[str, Case] = {
     ),
     # Segments hold no markers, whatever became of the transaction.
     "segment://C38 nothing tells": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://C38 behind the watermark": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://C38 in a ledger that was trimmed": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://committed": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://C30 aborted": ([sent(1, 0, 1, **TWO)], [in_transaction(0), in_transaction(1)]),
+    "segment://C30 open": ([sent(1, 0, 1, **TWO)], [in_transaction(0, txn=8), in_transaction(1, txn=8)]),
     "segment://C30 half in one": ([sent(1, 0, 1, **TWO)], [in_transaction(0), stored(1, 1)]),
     "C31 payload fills the limit": ([], [slices(LIMIT, LIMIT + 100), stored(1, 2)]),
     "payload and header fill the limit": ([], [slices(LIMIT - 54, LIMIT + 51), stored(1, 2)]),
@@ -109,6 +114,22 @@ CASES: dict[str, Case] = {
 }  # fmt: skip
 
 
+# What a metadata store says of the segments among them.
+STORE: list[dict[str, Any]] = [
+    {"cluster": "c", "topic": topic, "txnid_most_bits": 0, "txnid_least_bits": low, "state": state}
+    for topic, low, state in (("segment://C30 aborted", 1, "aborted"), ("", 8, "open"))
+]
+SEGMENTS: list[dict[str, Any]] = [
+    {"cluster": "c", "topic": "topic://t", "segment": segment, "segment_id": 0, "first_hash": 0, "last_hash": 1,
+     "status": "active", "is_legacy": False, "ledgers": 1, "entries": 2, "bytes": 1, "subscriptions": [],
+     "first_ledger_id": first, "watermark_ledger_id": 1, "watermark_entry_id": entry_id}
+    for segment, first, entry_id in (
+        ("segment://committed", 1, 1), ("segment://C30 aborted", 1, 1), ("segment://C30 open", 1, 1),
+        ("segment://C38 behind the watermark", 1, 0), ("segment://C38 in a ledger that was trimmed", 2, 1),
+    )
+]  # fmt: skip
+
+
 @pytest.fixture(scope="module", params=ENGINES)
 def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict[str, dict[str, Any]]]:
     """Topic -> code -> finding, of all cases at once."""
@@ -116,6 +137,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     entries = [entry(topic, **row) for topic, (_, rows) in CASES.items() for row in rows]
     known = Known([topic for topic in CASES if topic.endswith("*")], ["C27 orphan at the end"])
     tables = fact_rows(entries) | {"chunked_messages": table_rows("chunked_messages", messages)}
+    tables |= {"transactions": table_rows("transactions", STORE), "segments": table_rows("segments", SEGMENTS)}
     context = job_context(spark)
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     with asked_of(request.param, context, tables) as asked:

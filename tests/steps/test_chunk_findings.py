@@ -54,6 +54,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     ]  # fmt: skip
     rows[1] |= {"sureness": "likely", "reason": "perhaps"}
     tables = fact_rows([]) | {"chunked_messages": table_rows("chunked_messages", rows)}
+    tables |= {name: table_rows(name, []) for name in ("transactions", "segments")}
     context = job_context(spark)
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     with asked_of(request.param, context, tables) as asked:

@@ -43,6 +43,8 @@ from pulsar_backlog.cluster.stored_values import (
     value_of_tree,
     values_of_dump,
 )
+from pulsar_backlog.cluster.transactions import ROOT as TXN_ROOT
+from pulsar_backlog.cluster.transactions import Transactions, added, transactions_of_dump
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import Finding
@@ -68,6 +70,7 @@ class SavedFile:
     cursor_ledgers: list[SavedCursorLedger] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
     registered: list[tuple[str, str]] = field(default_factory=list)
+    transactions: Transactions = field(default_factory=Transactions)
     unusable: str | None = None
 
     @property
@@ -112,9 +115,10 @@ def read_cluster_state(
     ledgers = tuple(ledger for file in files for ledger in file.cursor_ledgers)
     layouts = newest_layouts(layout for file in files for layout in file.layouts)
     registered = frozenset(one for file in files for one in file.registered)
+    transactions = added(file.transactions for file in files)
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
-    return ClusterState(topics, disputed, tuple(findings), values, ledgers, layouts, registered)
+    return ClusterState(topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions)
 
 
 def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
@@ -213,6 +217,7 @@ def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
             _take(file, value)
         nodes = dict(nodes_of_dump(fields, body, TOPICS_ROOT))
         file.layouts += layouts_of_dump(nodes.items(), file.faults, file.path)
+        file.transactions = transactions_of_dump(nodes_of_dump(fields, body, TXN_ROOT), file.faults)
         file.registered += [node for path in nodes if (node := registered_subscription(path))]
     elif is_layout(body):
         topic = topic_of_file(file.path.rsplit("/", 1)[-1])

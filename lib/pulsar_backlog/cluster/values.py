@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pulsar_backlog.cluster.layouts import Layout
 from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
+from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.findings import Finding
 
 
@@ -88,6 +89,7 @@ class ClusterState:
         layouts: of scalable topics, by name.
         registered: scalable topic and name of each subscription that the store registers: of stream and checkpoint
             consumers. Where no store was saved there is none.
+        transactions: of v5 clients, as the store says.
     """
 
     topics: Mapping[str, TopicState]
@@ -97,6 +99,7 @@ class ClusterState:
     cursor_ledgers: tuple[SavedCursorLedger, ...] = ()
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     registered: frozenset[tuple[str, str]] = frozenset()
+    transactions: Transactions = field(default_factory=Transactions)
 
     @property
     def is_empty(self) -> bool:

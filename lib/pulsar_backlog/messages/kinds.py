@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-NO_TRANSACTION, COMMITTED, ABORTED, OPEN, CANNOT_TELL = range(5)
-TRANSACTIONS = (None, "committed", "aborted", "open", "cannot_tell")
-"""Names of the transaction states, by number."""
+NO_TRANSACTION, COMMITTED, CANNOT_TELL, ABORTED, OPEN = range(5)
+TRANSACTIONS = (None, "committed", "cannot_tell", "aborted", "open")
+"""Names of the transaction states, by number: of several, the highest hides most."""
 UNDECIDED: frozenset[str] = frozenset({"open", "cannot_tell"})
 """States of transactions whose messages may still be delivered."""
 NOT_COMMITTED: frozenset[str] = UNDECIDED | {"aborted"}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 
@@ -20,6 +20,7 @@ from pulsar_backlog.cluster.layouts import MAX_HASH, Layout, Segment
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.names import SegmentParts, scalable_topic_of, segment_parts
 
 _LAYOUT = "read from the saved layout"
@@ -53,6 +54,8 @@ class SegmentState:
     is_terminated: bool | None
     stored: Stored
     subscriptions: tuple[str, ...]
+    first_ledger_id: int | None = None
+    watermark: Position | None = None
 
     def row(self, cluster: str) -> dict[str, object]:
         """As a row of `segments`."""
@@ -73,6 +76,9 @@ class SegmentState:
             "sealed_time": _time(said.sealed_ms) if said else None,
             "is_legacy": bool(said and said.is_legacy),
             "is_terminated": self.is_terminated,
+            "first_ledger_id": self.first_ledger_id,
+            "watermark_ledger_id": self.watermark[0] if self.watermark else None,
+            "watermark_entry_id": self.watermark[1] if self.watermark else None,
             "ledgers": self.stored.ledgers,
             "entries": self.stored.entries,
             "bytes": self.stored.size_bytes,
@@ -100,6 +106,11 @@ def segment_states(state: ClusterState | None, stored: Mapping[str, Stored]) -> 
             terminated = topics[name].terminated if name in topics else None
             of_name = stored.get(name, NOTHING), cursors.get(name, ())
             found.append(SegmentState(topic, name, parts, status, None, terminated, *of_name))
+    watermarks = state.transactions.watermarks if state else {}
+    firsts = {name: min((one.ledger_id for one in of.ledgers), default=None) for name, of in topics.items()}
+    found = [
+        replace(one, first_ledger_id=firsts.get(one.segment), watermark=watermarks.get(one.segment)) for one in found
+    ]
     return sorted(found, key=lambda one: (one.topic, one.parts.segment_id, one.segment))
 
 

@@ -1,9 +1,10 @@
-"""Segments of scalable topics: rows of `segments`, and what is wrong with them. Most clusters have none."""
+"""Segments of scalable topics and their transactions: rows, and what is wrong. Most clusters have none."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
+from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, findings_of_segments, segment_states
@@ -21,6 +22,17 @@ def stored_segments(asked: Asking, state: ClusterState | None) -> list[SegmentSt
 def segment_rows(segments: list[SegmentState], cluster: str) -> pa.Table:
     """Rows of `segments`."""
     return pa.Table.from_pylist([one.row(cluster) for one in segments], schema=arrow_schema(TABLES["segments"]))
+
+
+def transaction_rows(state: ClusterState | None, cluster: str) -> pa.Table:
+    """Rows of `transactions`."""
+    said = state.transactions if state else Transactions()
+    whole = {("", txn): decision for txn, decision in said.headers.items()}
+    rows = [
+        {"cluster": cluster, "topic": of, "txnid_most_bits": txn[0], "txnid_least_bits": txn[1], "state": decision}
+        for (of, txn), decision in {**whole, **said.of_segments}.items()
+    ]
+    return pa.Table.from_pylist(rows, schema=arrow_schema(TABLES["transactions"]))
 
 
 def segment_findings(segments: list[SegmentState], state: ClusterState | None) -> list[Finding]:

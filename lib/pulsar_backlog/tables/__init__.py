@@ -25,6 +25,7 @@ from pulsar_backlog.tables import (
     stalls,
     subscriptions,
     topic_stats,
+    transactions,
 )
 from pulsar_backlog.tables.contract import Column, Table
 
@@ -46,6 +47,7 @@ TABLES: dict[str, Table] = {
         client_forecasts,
         topic_stats,
         segments,
+        transactions,
         subscriptions,
         ack_ranges,
         stalls,

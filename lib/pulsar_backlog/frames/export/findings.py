@@ -60,13 +60,13 @@ def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataF
     )  # fmt: skip
     undecided = messages.filter(f.col("transaction") == f.lit(TRANSACTIONS[CANNOT_TELL])).select(
         "topic", f.lit("X12").alias("code"), "ledger_id", "entry_id", f.lit("cannot_tell").alias("sureness"),
-        f.lit("segments hold no markers: the metadata store decides, and it was not read").alias("reason"),
+        f.lit("segments hold no markers, and what was saved of the metadata store does not say").alias("reason"),
     )  # fmt: skip
     coded = coded.unionByName(left).unionByName(undecided)
     if hidden is not None:
         is_open = f.col("txn_state") == OPEN
-        aborted = f.lit("markers in the log abort their transactions")
-        reason = f.when(is_open, "the log that was scanned ends without a marker").otherwise(aborted)
+        aborted = f.lit("markers in the log, or the metadata store, abort their transactions")
+        reason = f.when(is_open, "neither the log that was scanned nor the metadata store ends them").otherwise(aborted)
         coded = coded.unionByName(
             hidden.filter(f.col("txn_state").isin(ABORTED, OPEN)).select(
                 "topic", f.lit("X08").alias("code"), "ledger_id", "entry_id",

@@ -60,33 +60,74 @@ class Filters:
         return not self.states or any(state in self.states for state in SINGLE_STATES)
 
 
-def with_transactions(entries: DataFrame) -> DataFrame:
+@dataclass(frozen=True)
+class Decided:
+    """What the metadata store says of transactions in segments: rows of `transactions` and of `segments`."""
+
+    transactions: DataFrame
+    segments: DataFrame
+
+
+def with_transactions(entries: DataFrame, decided: Decided | None = None) -> DataFrame:
     """Entries that are messages, with `txn_state`; `visible_messages` hides what applications do not see.
 
     A message of a transaction is committed by a marker that stands later in its topic. Segments hold no markers: the
-    metadata store decides there, and what it deletes is committed, so the log alone cannot tell. Runs a query: whether
-    there is any such message, since most clusters have none and then nothing is joined.
+    metadata store decides there, in the order of `cluster/transactions.py`; where it was not saved nobody can tell.
+    Runs a query: whether there is any such message, since most clusters have none and then nothing is joined.
     """
-    place = f.struct("ledger_id", "entry_id")
     messages = entries.filter(f.col("marker_type").isNull())
     outside = messages.filter(f.col(_TXN[0]).isNull()).withColumn("txn_state", f.lit(NO_TRANSACTION))
     inside = messages.filter(f.col(_TXN[0]).isNotNull())
     if inside.isEmpty():
         return outside
-    markers = (
-        entries.filter(ends_transaction())
-        .groupBy("topic", *_TXN)
-        .agg(f.max_by("marker_type", place).alias("marker"), f.max(place).alias("marked_at"))
+    in_segment = f.coalesce(f.col("topic").startswith(SEGMENT_SCHEME), f.lit(False))
+    marked = _by_markers(inside.filter(~in_segment), entries.filter(ends_transaction()))
+    of_segments = inside.filter(in_segment)
+    if decided is None:
+        of_segments = of_segments.withColumn("txn_state", f.lit(CANNOT_TELL))
+    else:
+        of_segments = _by_store(of_segments, decided)
+    return outside.unionByName(marked).unionByName(of_segments)
+
+
+def _by_markers(inside: DataFrame, ends: DataFrame) -> DataFrame:
+    place = f.struct("ledger_id", "entry_id")
+    markers = ends.groupBy("topic", *_TXN).agg(
+        f.max_by("marker_type", place).alias("marker"), f.max(place).alias("marked_at")
     )
     inside = inside.join(markers, on=["topic", *_TXN], how="left")
     marked = f.col("marked_at") > place
     state = (
         f.when(marked & (f.col("marker") == TXN_COMMIT), COMMITTED)
         .when(marked & (f.col("marker") == TXN_ABORT), ABORTED)
-        .otherwise(f.when(f.col("topic").startswith(SEGMENT_SCHEME), CANNOT_TELL).otherwise(OPEN))
+        .otherwise(OPEN)
     )
-    inside = inside.withColumn("txn_state", state).drop("marker", "marked_at")
-    return outside.unionByName(inside)
+    return inside.withColumn("txn_state", state).drop("marker", "marked_at")
+
+
+def _by_store(inside: DataFrame, decided: Decided) -> DataFrame:
+    rows = decided.transactions.select("topic", *_TXN, "state")
+    here = rows.filter(f.col("topic") != "").withColumnRenamed("state", "here")
+    whole = rows.filter(f.col("topic") == "").drop("topic").withColumnRenamed("state", "whole")
+    known = ["watermark_ledger_id", "watermark_entry_id"]
+    watermarks = decided.segments.filter(f.col(known[0]).isNotNull())
+    watermarks = watermarks.select(
+        f.col("segment").alias("topic"),
+        f.struct(*known).alias("watermark"),
+        f.col("first_ledger_id").alias("listed_from"),
+    )
+    inside = inside.join(f.broadcast(here), on=["topic", *_TXN], how="left")
+    inside = inside.join(f.broadcast(whole), on=list(_TXN), how="left")
+    inside = inside.join(f.broadcast(watermarks), on="topic", how="left")
+    place = f.struct(*(f.col(of).alias(name) for of, name in zip(("ledger_id", "entry_id"), known, strict=True)))
+    state = (
+        f.when((f.col("here") == "aborted") | (f.col("whole") == "aborted"), ABORTED)
+        .when(f.col("whole") == "open", OPEN)
+        .when((f.col("here") == "committed") | (f.col("whole") == "committed"), COMMITTED)
+        .when((f.col("ledger_id") >= f.col("listed_from")) & (place <= f.col("watermark")), COMMITTED)
+        .otherwise(CANNOT_TELL)
+    )
+    return inside.withColumn("txn_state", state).drop("here", "whole", "watermark", "listed_from")
 
 
 def visible_messages(messages: DataFrame, filters: Filters) -> DataFrame:
