@@ -15,7 +15,7 @@ COMMIT_FILE = Path(__file__).with_name("commit.txt")
 
 PACKAGES = (
     "pyspark", "delta-spark", "deltalake", "duckdb", "great-expectations", "protobuf", "pandas", "numpy", "numba",
-    "pyarrow", "obstore", "pulsar-client", "urllib3", "botocore", "google-auth", "azure-identity", "google-crc32c",
+    "pyarrow", "pulsar-client", "urllib3", "botocore", "google-auth", "azure-identity", "google-crc32c",
     "cramjam", "zlib-ng", "cryptography", "pyroaring", "pydantic", "pyyaml", "typer", "rich", "jinja2",
 )  # fmt: skip
 """The dependencies of pyproject.toml, in its order."""

@@ -34,7 +34,7 @@ def command_line(task) -> str:
 
 def test_it_parses_without_what_jobs_need(bag) -> None:
     assert bag.import_errors == {}
-    assert not {"numba", "pyarrow", "great_expectations", "obstore"} & set(sys.modules)
+    assert not {"numba", "pyarrow", "great_expectations"} & set(sys.modules)
 
 
 def test_there_is_one_dag_per_pipeline(bag) -> None:

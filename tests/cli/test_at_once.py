@@ -18,7 +18,7 @@ from tests.small_tables import NOON, write_tables
 
 SLOW = ("pyspark", "delta", "great_expectations", "pandas", "scipy", "numba", "pulsar", "boto3", "matplotlib")
 """Packages that take longer to load than an answer may take."""
-FOR_ANSWERS = ("numpy", "pyarrow", "duckdb", "deltalake", "rich", "obstore", "cryptography")
+FOR_ANSWERS = ("numpy", "pyarrow", "duckdb", "deltalake", "rich", "cryptography")
 """Besides those, what help and a mistake do not wait for."""
 
 REPORTING = """

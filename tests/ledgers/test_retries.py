@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.buckets import bucket, patience, web
+from pulsar_backlog.ledgers.buckets import patience, web
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.store import Source, open_source
 from tests.ledgers.conftest import S3Server
@@ -29,14 +29,13 @@ def proxy(s3_server: S3Server, aws: pytest.MonkeyPatch) -> Iterator[FaultyProxy]
 def source(s3_server: S3Server, proxy: FaultyProxy) -> Source:
     name = f"retries-{next(NUMBERS)}"
     s3_server.fill(name, {f"object-{n}": (BODY, {"Key": "Value"}) for n in range(6)})
-    return open_source(f"s3://{name}", proxy.endpoint, Access(timeout_seconds=1))
+    return open_source(f"s3://{name}", proxy.endpoint, Access(timeout_seconds=8))
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and a store that stands still is noticed soon."""
     monkeypatch.setattr(patience, "FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr(bucket, "SILENCE_SECONDS", 0.3)
     monkeypatch.setattr(web, "SILENCE_SECONDS", 0.3)
 
 

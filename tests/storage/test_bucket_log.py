@@ -16,12 +16,13 @@ from pyspark.sql import functions as f
 from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.ledgers.buckets.addresses import forget_output_buckets, output_bucket
 from pulsar_backlog.output.data_files import BucketPlace, write_data_file
-from pulsar_backlog.storage import bucket_log, held
+from pulsar_backlog.storage import held
 from pulsar_backlog.storage.bucket_log import BucketLog
 from pulsar_backlog.storage.commits import open_direct
 from pulsar_backlog.storage.delta import read_table, replace_rows, table_version
 from pulsar_backlog.storage.delta_log import CHECKPOINT_COMMITS
 from pulsar_backlog.storage.held import held_rows
+from pulsar_backlog.storage.log_copy import copy_of
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.ledgers.conftest import S3Server, aws, s3_server
@@ -45,7 +46,7 @@ def out(s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path) -> str:
 def forget() -> None:
     """As another process begins."""
     forget_output_buckets()
-    bucket_log._copy_of.cache_clear()
+    copy_of.cache_clear()
     held._held.clear()
 
 

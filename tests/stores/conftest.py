@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.ledgers import store as places
-from pulsar_backlog.ledgers.buckets import bucket, patience, web
+from pulsar_backlog.ledgers.buckets import patience, web
 from tests.auditing import EXPECTED, OBJECTS
 from tests.ledgers.faulty import FaultyProxy, faulty
 from tests.stores.servers import RUNNING, Store
@@ -80,7 +80,6 @@ def proxy(store: Store) -> Iterator[FaultyProxy]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short waits, and a store that stands still is noticed soon."""
     monkeypatch.setattr(patience, "FIRST_WAIT_SECONDS", 0.001)
-    monkeypatch.setattr(bucket, "SILENCE_SECONDS", 0.5)
     monkeypatch.setattr(web, "SILENCE_SECONDS", 0.5)
 
 

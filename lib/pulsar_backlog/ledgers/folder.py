@@ -1,8 +1,7 @@
 """A local folder as a place of ledgers.
 
-Not through obstore, whose listing ends at the first folder that cannot be read or links to itself, whose keys cannot
-spell every file name, and whose local reads took three times as long as these (64 MiB from the page cache). Not mapped
-into memory either: a file that shrinks under a mapping kills the process, here it is a short read.
+Read by positions, and not mapped into memory: a file that shrinks under a mapping kills the process, here it is a short
+read.
 """
 
 from __future__ import annotations

@@ -26,9 +26,9 @@ class SourceOptions(Frozen):
         Count | None,
         Words("how often one request is tried that a bucket throttles, fails, cuts off or delays; default 10"),
     ] = None
-    store_timeout_seconds: Annotated[Count | None, Words("how long one request to a bucket may take; default 120")] = (
-        None
-    )
+    store_timeout_seconds: Annotated[
+        Count | None, Words("how long one request to a bucket may take, with all its tries; default 120")
+    ] = None
     store_range_bytes: Annotated[Count | None, Words("most bytes of one request to a bucket; default 8388608")] = None
     store_concurrency: Annotated[
         Count | None, Words("requests to a bucket that one process makes at the same time; default 16")

@@ -7,19 +7,27 @@ that say `"minValues": {}`, or have no bounds of a column that is all null, it l
 from __future__ import annotations
 
 from datetime import timedelta
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
+from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+from pulsar_backlog.ledgers.buckets.bucket import Bucket
+from pulsar_backlog.storage.bucket_files import BucketFiles
 
 _MILLISECOND = pa.scalar(timedelta(milliseconds=1))
 """The log has times to the millisecond below."""
 
 
-def dataset(table: DeltaTable) -> ds.FileSystemDataset:
-    """The files of a table, each with what its statistics say of its rows."""
-    made = table.to_pyarrow_dataset()
+def dataset(table: DeltaTable, bucket: Bucket) -> ds.FileSystemDataset:
+    """The files of a table in a bucket, each with what its statistics say of its rows."""
+    log = pa.table(table.get_add_actions(flatten=True))
+    paths = (unquote(path) for path in log["path"].to_pylist())
+    files = BucketFiles(bucket, dict(zip(paths, log["size_bytes"].to_pylist(), strict=True)))
+    made = table.to_pyarrow_dataset(filesystem=PyFileSystem(FSSpecHandler(files)))
     promises = _promises(table)
     fragments = [
         made.format.make_fragment(one.path, filesystem=one.filesystem, partition_expression=promises.get(one.path))

@@ -1,7 +1,4 @@
-"""Delta tables read without a JVM, by delta-rs: on a disk or in a bucket.
-
-Credentials of a bucket come from where those of a source come from: the usual environment, profile and files.
-"""
+"""Delta tables read without a JVM, by delta-rs: on a disk, or in a bucket by a copy of the log."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote
 
 from deltalake import DeltaTable
@@ -19,10 +16,13 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.tables import Table
 
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket
+
 Wanted: TypeAlias = Mapping[str, Collection[int | str]]
 """Values by column: rows that have none of them in one of these columns are not asked for."""
 
-SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfs://", "abfss://")
+SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfss://")
 MAX_HEADLINE = 300
 _COLOURS = re.compile(r"\x1b\[\d+m|\u21b3")
 _STACK = re.compile(r"\d+: ")
@@ -41,7 +41,7 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     folder = local_out(path)
     if folder is None and not path.startswith(SCHEMES):
         raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
-    found = open_folder(folder) if folder is not None else _opened(path, path, _bucket_options(path, endpoint))
+    found = open_folder(folder) if folder is not None else _of_bucket(path, endpoint)
     if found is None:
         return None
     if found.protocol().min_reader_version > _READER_VERSION or found.metadata().partition_columns:
@@ -57,17 +57,29 @@ def open_folder(folder: Path) -> DeltaTable | None:
     Raises:
         SourceError: the table is there and cannot be read.
     """
-    return _opened(str(folder), folder, {}) if (folder / "_delta_log").is_dir() else None
-
-
-def _opened(path: str, place: str | Path, options: dict[str, str]) -> DeltaTable | None:
-    where = place.replace("s3a://", "s3://", 1) if isinstance(place, str) else place
+    if not (folder / "_delta_log").is_dir():
+        return None
     try:
-        return DeltaTable(where, storage_options=options or None)
+        return DeltaTable(folder)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        raise SourceError(path, "failed", f"delta-rs cannot read this table ({_said(error)})") from error
+        raise SourceError(str(folder), "failed", f"delta-rs cannot read this table ({_said(error)})") from error
+
+
+def _of_bucket(path: str, endpoint: str | None) -> DeltaTable | None:
+    from pulsar_backlog.storage.log_copy import copy_of  # noqa: PLC0415 - who reads folders does without
+
+    copy = copy_of(path, endpoint)
+    copy.bring_up_to_date()
+    return open_folder(copy.folder)
+
+
+def table_bucket(out: str, table: Table, endpoint: str | None = None) -> Bucket:
+    """Where the files of a table in a bucket lie."""
+    from pulsar_backlog.ledgers.buckets.addresses import output_bucket  # noqa: PLC0415
+
+    return output_bucket(table_path(out, table), endpoint)
 
 
 def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) -> list[Path]:
@@ -90,20 +102,6 @@ def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> boo
         if low is not None and high is not None and not any(low <= value <= high for value in values):
             return False
     return True
-
-
-def _bucket_options(path: str, endpoint: str | None) -> dict[str, str]:
-    """What delta-rs is told of a bucket; of Google's and Azure's it asks the environment itself."""
-    scheme, _, rest = path.partition("://")
-    if scheme not in ("s3", "s3a"):
-        return {}
-    from pulsar_backlog.ledgers.buckets.patience import StoreError  # noqa: PLC0415 - who reads folders does without
-    from pulsar_backlog.ledgers.buckets.s3 import S3  # noqa: PLC0415
-
-    try:
-        return S3(rest.partition("/")[0], endpoint).delta_options()
-    except StoreError as error:
-        raise SourceError(path, "permission_denied", str(error)) from error
 
 
 def _said(error: Exception) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import duckdb
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table
+from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table, table_bucket
 from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
 from pulsar_backlog.storage.places import local_out, table_path
 from pulsar_backlog.storage.views import named_in
@@ -158,7 +158,7 @@ def _open_tables(
         elif folder is None:
             from pulsar_backlog.storage.delta_dataset import dataset  # noqa: PLC0415 - who reads folders does without
 
-            connection.register(name, dataset(opened_table))
+            connection.register(name, dataset(opened_table, table_bucket(out, table, endpoint)))
         else:
             files = data_files(opened_table, folder, wanted.get(name))
             allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]

@@ -86,12 +86,12 @@ def test_google_by_a_service_account() -> None:
     address, headers = cloud.request(FIRST)
     assert address.startswith("https://")
     assert headers == {"Authorization": "Bearer qzx-token"}
-    assert cloud.store({}) is not None
+    assert cloud.object_request("GET", "key").headers["Authorization"] == "Bearer qzx-token"
     assert Gcs("bucket", "http://127.0.0.1:1").request(FIRST)[1] == {}  # an emulator gets none
 
 
 def test_google_without_credentials() -> None:
-    for ask in (lambda: Gcs("bucket", None).request(FIRST), lambda: Gcs("bucket", None).store({})):
+    for ask in (lambda: Gcs("bucket", None).request(FIRST), lambda: Gcs("bucket", None).object_request("GET", "key")):
         with pytest.raises(StoreError, match="no Google credentials") as caught:
             ask()
         assert caught.value.kind == "denied"
@@ -109,7 +109,7 @@ def test_azure_by_a_managed_identity(clean: pytest.MonkeyPatch, tokens: str) -> 
     address, headers = cloud.request(FIRST)
     assert address.startswith("https://account.blob.core.windows.net/box?")
     assert headers["Authorization"] == "Bearer qzx-token"
-    assert cloud.store({}) is not None
+    assert cloud.object_request("GET", "key").headers["Authorization"] == "Bearer qzx-token"
     with pytest.raises(StoreError, match="without TLS"):
         Azure("box", HOST, "http://127.0.0.1:1/account").request(FIRST)
 

@@ -8,6 +8,8 @@ CONNECT_SECONDS = 5.0
 """How long it may take to be connected."""
 SILENCE_SECONDS = 30.0
 """How long no byte of an answer may come before it is given up."""
+CRAWL_BYTES = 4096
+"""Fewer bytes than that in as long a time are silence too."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Access:
 
     Attributes:
         attempts: tries of one request that the store throttles, fails, cuts or does not answer in time.
-        timeout_seconds: of one request, its answer included.
+        timeout_seconds: of one request, its answer and all its tries included.
         range_bytes: bytes asked for in one request at most.
         concurrency: requests of a process under way at once.
     """

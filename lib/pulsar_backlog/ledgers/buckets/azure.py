@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
@@ -25,17 +25,20 @@ from xml.etree import ElementTree as Xml
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.cloud import (
-    NO_RETRIES,
     Listed,
     Page,
     Question,
+    Send,
     address,
+    key_path,
     listed_of,
     text_of,
     written_ms,
     xml_of,
 )
+from pulsar_backlog.ledgers.buckets.numbers import size_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
+from pulsar_backlog.ledgers.buckets.web import GOOD, Request
 
 VERSION = "2023-11-03"
 PAGE_OBJECTS = 5000
@@ -66,6 +69,7 @@ class Azure:
     skips = False
     uploads = None
     ca_file = None
+    metadata_prefix = "x-ms-meta-"
 
     @property
     def root(self) -> str:
@@ -89,20 +93,38 @@ class Azure:
         scheme = self._connection.get("DefaultEndpointsProtocol", "https")
         return f"{scheme}://{self._account}.blob.{self._connection.get('EndpointSuffix', SUFFIX)}"
 
-    def store(self, options: Any) -> Any:
-        """The obstore store over the whole container."""
-        from obstore.store import AzureStore  # noqa: PLC0415 - who reads folders does without
+    def object_request(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = {},
+        query: Mapping[str, str] = {},
+        body: bytes = b"",
+        good: frozenset[int] = GOOD,
+    ) -> Request:
+        """A request about one blob."""
+        path = f"{quote(self.container, safe='')}/{key_path(key)}"
+        return Request(method, *self._signed(method, path, query, headers, len(body)), body, good)
 
-        self._secret()
-        config: Any = {"account_name": self._account, "endpoint": self.service, "use_emulator": False}
-        return AzureStore(
-            self.container, config=config, client_options=options, retry_config=NO_RETRIES,
-            credential_provider=self._secret,
-        )  # fmt: skip
+    def put_request(self, key: str, body: bytes, content_type: str, is_new: bool) -> Request:
+        """`Put Blob`."""
+        headers = {"Content-Type": content_type, "x-ms-blob-type": "BlockBlob"}
+        return self.object_request("PUT", key, headers | ({"If-None-Match": "*"} if is_new else {}), body=body)
+
+    def put_parts(self, send: Send, key: str, pieces: Iterator[bytes], size: int, content_type: str) -> None:
+        """`Put Block` for each piece, then `Put Block List`; blocks that no list names go after a week."""
+        listed: list[str] = []
+        for piece in pieces:
+            block = base64.b64encode(f"{len(listed):08}".encode()).decode()
+            query = {"comp": "block", "blockid": block}
+            send(lambda q=query, p=piece: self.object_request("PUT", key, query=q, body=p))  # type: ignore[misc]
+            listed.append(f"<Latest>{block}</Latest>")
+        body = f"<?xml version='1.0' encoding='utf-8'?><BlockList>{''.join(listed)}</BlockList>".encode()
+        headers = {"x-ms-blob-content-type": content_type}
+        send(lambda: self.object_request("PUT", key, headers, {"comp": "blocklist"}, body))
 
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and headers of `List Blobs`."""
-        secret = self._secret()
         query = {
             "restype": "container",
             "comp": "list",
@@ -110,15 +132,25 @@ class Azure:
             "prefix": question.prefix,
             "marker": question.token,
             "delimiter": "/" if question.by_folder else None,
-            **dict(parse_qsl(secret.get("sas_token", ""))),
         }
-        headers = {"x-ms-date": format_datetime(datetime.now(UTC), usegmt=True), "x-ms-version": VERSION}
-        base = f"{self.service}/{quote(self.container, safe='')}"
-        if "token" in secret:
-            headers["Authorization"] = f"Bearer {secret['token']}"
-        elif "access_key" in secret:
-            headers["Authorization"] = self._signature(secret["access_key"], urlsplit(base).path, query, headers)
-        return address(base, query), headers
+        return self._signed("GET", quote(self.container, safe=""), query, {}, 0)
+
+    def _signed(
+        self, method: str, path: str, query: Mapping[str, str | None], headers: Mapping[str, str], size: int
+    ) -> tuple[str, dict[str, str]]:
+        """An address, and headers that say who asks."""
+        secret = self._secret()
+        given = {"x-ms-date": format_datetime(datetime.now(UTC), usegmt=True), "x-ms-version": VERSION, **headers}
+        base = f"{self.service}/{path}"
+        if sas := secret.get("sas_token"):
+            query = {**query, **dict(parse_qsl(sas))}
+        elif "token" in secret:
+            given["Authorization"] = f"Bearer {secret['token']}"
+        else:
+            signed = f"{method}\n\n\n{size or ''}\n\n{given.get('Content-Type', '')}\n\n\n\n"
+            signed += f"{given.get('If-None-Match', '')}\n\n{given.get('Range', '')}\n"
+            given["Authorization"] = self._signature(secret["access_key"], signed, urlsplit(base).path, query, given)
+        return address(base, query), given
 
     def page(self, body: bytes) -> Page:
         """What an answer lists."""
@@ -128,7 +160,7 @@ class Azure:
             properties = "Properties/"
             if item.findtext(f"{properties}ResourceType") == "directory":
                 return None  # of a hierarchical namespace
-            size = int(text_of(item, f"{properties}Content-Length"))
+            size = size_of(text_of(item, f"{properties}Content-Length"))
             written = written_ms(item.findtext(f"{properties}Last-Modified"))
             return Listed(_name(item), size, item.findtext(f"{properties}Etag"), written)
 
@@ -136,11 +168,14 @@ class Azure:
         folders = [_name(item) for item in parsed.iterfind("Blobs/BlobPrefix")]
         return Page(objects, parsed.findtext("NextMarker") or None, folders)
 
-    def _signature(self, key: str, path: str, query: Mapping[str, str | None], headers: Mapping[str, str]) -> str:
-        """The value of `Authorization` by the account's key, for a GET without a body."""
-        signed_headers = "".join(f"{name}:{value}\n" for name, value in sorted(headers.items()))
+    def _signature(
+        self, key: str, first: str, path: str, query: Mapping[str, str | None], headers: Mapping[str, str]
+    ) -> str:
+        """The value of `Authorization` by the account's key; `first` is what is signed before Azure's own headers."""
+        own = sorted((name, value) for name, value in headers.items() if name.startswith("x-ms-"))
+        signed_headers = "".join(f"{name}:{value}\n" for name, value in own)
         resource = f"/{self._account}{path}" + "".join(f"\n{n}:{v}" for n, v in sorted(query.items()) if v)
-        text = "GET" + "\n" * 12 + signed_headers + resource
+        text = first + signed_headers + resource
         try:
             secret = base64.b64decode(key, validate=True)
         except binascii.Error as error:
@@ -173,22 +208,22 @@ class Azure:
             f"abfss://{self.container}@ACCOUNT.dfs.{SUFFIX}"
         )
 
-    def _secret(self) -> Any:
-        """Key, SAS or token, as obstore wants them; a key or SAS of another account is not tried."""
+    def _secret(self) -> dict[str, str]:
+        """Key, SAS or token; a key or SAS of another account is not tried."""
         account = _variable(ACCOUNT_VARIABLES)
         is_ours = account is None or account == self._account
         if key := self._connection.get("AccountKey") or (is_ours and _variable(KEY_VARIABLES)):
             remember_secrets(key)
-            return {"access_key": key, "expires_at": None}
+            return {"access_key": key}
         sas = self._connection.get("SharedAccessSignature") or (is_ours and _variable(SAS_VARIABLES))
         if self.service.startswith("http://"):
             raise StoreError("denied", f"without TLS only the account's key may be used: {self.service}")
         if sas:
             remember_secrets(sas.lstrip("?"))
-            return {"sas_token": sas.lstrip("?"), "expires_at": None}
-        return self._token()
+            return {"sas_token": sas.lstrip("?")}
+        return {"token": self._token()}
 
-    def _token(self) -> Any:
+    def _token(self) -> str:
         from azure.core.exceptions import AzureError  # noqa: PLC0415 - who reads elsewhere does without
 
         try:
@@ -199,7 +234,7 @@ class Azure:
                 "denied", f"no Azure credentials: neither key nor SAS in the environment; {words}"
             ) from error
         remember_secrets(found.token)
-        return {"token": found.token, "expires_at": datetime.fromtimestamp(found.expires_on, UTC)}
+        return str(found.token)
 
     @cached_property
     def _identity(self) -> Any:

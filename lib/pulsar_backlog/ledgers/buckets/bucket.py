@@ -1,44 +1,37 @@
-"""A bucket as a place of ledgers, and of results: read and written through obstore, listed by pages of our own.
-
-obstore's listing ends at the first key that it cannot spell (`../x`, `a//b`), with all others of its page; a shared
-bucket may hold any key.
-"""
+"""A bucket as a place of ledgers, and of results: listed by pages, read by ranges, written whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import cached_property, partial
+from io import BytesIO
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar
 
 import numpy as np
-import obstore
 import urllib3
-from obstore.exceptions import (
-    AlreadyExistsError,
-    BaseError,
-    GenericError,
-)
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, SILENCE_SECONDS, Access
+from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.buckets.cloud import Cloud, Marker, Page, Question, Uploads
-from pulsar_backlog.ledgers.buckets.obstore_errors import error_of, is_beyond_end
+from pulsar_backlog.ledgers.buckets.numbers import check_range, size_of
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
-from pulsar_backlog.ledgers.buckets.web import get, web_pool
+from pulsar_backlog.ledgers.buckets.web import MAX_ANSWER_BYTES, Answer, Request, ask, web_pool
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
 from pulsar_backlog.wire.arrays import Bytes
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
-_STORE_ERRORS = (BaseError, OSError, ValueError)
+MIN_PART_BYTES = 5 * 1024 * 1024
+"""Of S3; Google wants whole multiples of 256 KiB."""
+MAX_PARTS = 10_000
+"""Of S3; Azure takes more."""
 _REASONS = {
     "not_found": "not_found",
     "denied": "permission_denied",
@@ -52,6 +45,7 @@ _SENTENCES = {
     "unconnected": "the store does not answer",
     "slow": "the store does not answer in time",
     "cut": "the store's answers end early",
+    "redirected": "the store redirects to another address, which is not followed: give its own one as --endpoint",
     "throttled": "the store asks for fewer requests, even after long waits",
 }
 
@@ -137,30 +131,38 @@ class Bucket:
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole object and its user metadata."""
-        data, attributes = self._get(path, 0, max_bytes + 1)
+        data, metadata = self._get(path, 0, max_bytes + 1)
         if len(data) > max_bytes:
             raise SourceError(self.uri(path), "failed", f"more than the {max_bytes} bytes it may have")
-        return Fetched(bytes(data), _user_metadata(attributes))
+        return Fetched(data, metadata)
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object, without its bytes."""
-        return _user_metadata(self._ask(path, lambda: self._head(path)).attributes)
+        return self._user_metadata(self._told(path, lambda: self._send(self._head(path))))
 
     def put(self, path: str, data: bytes | Path | BinaryIO) -> None:
-        """Write an object, whole or not at all; a file goes in parts. Its name tells what it is to a browser.
+        """Write an object, whole or not at all; a large one goes in parts. Its name tells what it is to a browser.
 
         Raises:
             SourceError: it cannot be written.
         """
-        kind, _ = guess_type(path)
-        attributes: Any = {"Content-Type": kind or "application/octet-stream"}
+        key, content_type = self.prefix + path, guess_type(path)[0] or "application/octet-stream"
 
-        def request() -> None:
-            if not isinstance(data, (bytes, Path)):
-                data.seek(0)  # it may be asked again
-            obstore.put(self._store, self.prefix + path, data, attributes=attributes)
+        def write(file: BinaryIO) -> None:
+            size = file.seek(0, 2)
+            file.seek(0)
+            part = self._part_bytes(size)
+            if size <= part:
+                body = file.read()
+                self._send(lambda: self.cloud.put_request(key, body, content_type, False))
+            else:
+                self.cloud.put_parts(self._send, key, iter(lambda: file.read(part), b""), size, content_type)
 
-        self._ask(path, request)
+        if isinstance(data, Path):
+            with data.open("rb") as opened:
+                self._told(path, lambda: write(opened))
+        else:
+            self._told(path, lambda: write(BytesIO(data) if isinstance(data, bytes) else data))
 
     def put_new(self, path: str, data: bytes) -> bool:
         """Write an object under a name that nobody else has taken; whether that is so.
@@ -171,19 +173,25 @@ class Bucket:
         Raises:
             SourceError: it cannot be written.
         """
+        key = self.prefix + path
 
-        def request() -> bool:
+        def is_written() -> bool:
             try:
-                with suppress(FileNotFoundError):
-                    obstore.head(self._store, self.prefix + path)
-                    raise AlreadyExistsError
-                obstore.put(self._store, self.prefix + path, data, mode="create")
-            except AlreadyExistsError:
+                self._send(self._head(path))
+                return False
+            except StoreError as error:
+                if error.kind != "not_found":
+                    raise
+            try:
+                self._send(lambda: self.cloud.put_request(key, data, "application/octet-stream", True))
+            except StoreError as error:
+                if error.kind != "taken":
+                    raise
                 return False
             return True
 
         # Asked again after an answer that was lost, the name is taken: by us.
-        return self._ask(path, request) or self.read(path, 0, len(data) + 1).tobytes() == data
+        return self._told(path, is_written) or self.read(path, 0, len(data) + 1).tobytes() == data
 
     def remove(self, path: str) -> None:
         """Remove an object that may be there.
@@ -191,102 +199,100 @@ class Bucket:
         Raises:
             SourceError: it cannot be removed.
         """
+        try:
+            self._send(lambda: self.cloud.object_request("DELETE", self.prefix + path))
+        except StoreError as error:
+            if error.kind != "not_found":
+                raise self._failure(path, error) from error
 
-        def request() -> None:
-            with suppress(FileNotFoundError):
-                obstore.delete(self._store, self.prefix + path)
-
-        self._ask(path, request)
+    def _part_bytes(self, size: int) -> int:
+        """How large the parts of an object are: as much as one request reads, in whole MiB, and more where it needs."""
+        wanted = max(MIN_PART_BYTES, self.access.range_bytes, -(-size // MAX_PARTS))
+        return -(-wanted // 2**20) * 2**20
 
     def _range(self, path: str, start: int, end: int) -> Bytes:
         return np.frombuffer(self._get(path, start, end)[0], dtype=np.uint8)
 
-    def _get(self, path: str, start: int, end: int) -> tuple[memoryview, Any]:
-        """Bytes of an object and its attributes. Asked for by their place, so that an answer says how many they are."""
+    def _get(self, path: str, start: int, end: int) -> tuple[bytes, Mapping[str, str]]:
+        """Bytes of an object and its user metadata. Asked for by their place: an answer says how many they are."""
 
-        def request() -> tuple[memoryview, Any]:
+        def request() -> Request:
+            return self.cloud.object_request("GET", self.prefix + path, {"Range": f"bytes={start}-{end - 1}"})
+
+        def get() -> tuple[bytes, Mapping[str, str]]:
             try:
-                answer = obstore.get(self._store, self.prefix + path, options={"range": (start, end)})
-            except GenericError as error:
-                if is_beyond_end(error) and (head := self._head(path)).meta["size"] <= start:
-                    return memoryview(b""), head.attributes
+                answer = self._send(request, max(end - start, MAX_ANSWER_BYTES), partial(check_range, start, end))
+            except StoreError as error:
+                if error.kind == "beyond_end":
+                    head = self._send(self._head(path))
+                    if size_of(head.headers.get("Content-Length")) <= start:
+                        return b"", self._user_metadata(head)
                 raise
-            data, (first, after) = memoryview(answer.bytes()), answer.range
-            if len(data) != after - first:
-                raise StoreError("cut", f"{len(data)} bytes of {after - first}")
-            return data, answer.attributes
+            return answer.body, self._user_metadata(answer)
 
-        return self._ask(path, request)
+        return self._told(path, get)
 
-    def _head(self, path: str) -> Any:
-        return obstore.get(self._store, self.prefix + path, options={"head": True})
+    def _head(self, path: str) -> Callable[[], Request]:
+        return lambda: self.cloud.object_request("HEAD", self.prefix + path)
 
-    def _ask(self, path: str, request: Callable[[], Answer]) -> Answer:
-        """The answer of the store, asked again where that may help."""
+    def _user_metadata(self, answer: Answer) -> dict[str, str]:
+        start = self.cloud.metadata_prefix
+        names = ((name.lower(), value) for name, value in answer.headers.items())
+        return {name.removeprefix(start): value for name, value in names if name.startswith(start)}
 
-        def once() -> Answer:
-            try:
-                return request()
-            except _STORE_ERRORS as error:
-                raise error_of(error) from error
-
+    def _told(self, path: str, request: Callable[[], Result]) -> Result:
+        """What a request brings, with its faults in words."""
         try:
-            return self._patience.ask(once)
+            return request()
         except StoreError as fault:
             raise self._failure(path, fault) from fault
+
+    def _send(
+        self,
+        request: Callable[[], Request],
+        max_bytes: int = MAX_ANSWER_BYTES,
+        check: Callable[[Answer], object] = bool,
+    ) -> Answer:
+        """The answer of the store, asked again where that may help, also where `check` refuses it."""
+
+        def once(seconds: float) -> Answer:
+            answer = ask(self._web, request(), seconds, max_bytes)
+            check(answer)
+            return answer
+
+        return self._patience.ask(once)
 
     def _page(self, question: Question) -> Page:
         """A page of the listing, asked for again where that may help."""
 
-        def once() -> Page:
-            return self.cloud.page(self._got(*self.cloud.request(question)))
+        def once(seconds: float) -> Page:
+            return self.cloud.page(ask(self._web, Request("GET", *self.cloud.request(question)), seconds).body)
 
         return self._patience.ask(once)
 
     def _answer(self, request: Callable[[], tuple[str, dict[str, str]]]) -> bytes:
         """The body of an answer, asked for again where that may help."""
-        return self._patience.ask(lambda: self._got(*request()))
-
-    def _got(self, address: str, headers: dict[str, str]) -> bytes:
-        return get(self._web, address, headers, self.access.timeout_seconds)
+        return self._send(lambda: Request("GET", *request())).body
 
     @cached_property
     def _patience(self) -> Patience:
-        return Patience(self.access.attempts)
+        return Patience(self.access.attempts, self.access.timeout_seconds)
 
     @cached_property
     def _web(self) -> urllib3.PoolManager:
-        return web_pool(self.cloud.service, self.cloud.ca_file, self.access.concurrency)
+        ca_file = self.cloud.ca_file
+        if ca_file:
+            try:
+                Path(ca_file).open("rb").close()
+            except OSError as error:
+                raise UsageError(f"the certificates in {ca_file} cannot be read: {error.strerror}") from error
+        return web_pool(self.cloud.service, ca_file, self.access.concurrency)
 
     @cached_property
     def _threads(self) -> ThreadPoolExecutor:
         return ThreadPoolExecutor(self.access.concurrency, "reading")
 
-    @cached_property
-    def _store(self) -> Any:
-        """The obstore store over the whole bucket."""
-        seconds = self.access.timeout_seconds
-        options: dict[str, Any] = {
-            "allow_http": self.cloud.service.startswith("http://"),
-            "connect_timeout": timedelta(seconds=CONNECT_SECONDS),
-            "read_timeout": timedelta(seconds=min(SILENCE_SECONDS, seconds)),
-            "timeout": timedelta(seconds=seconds),
-        }
-        if self.cloud.ca_file:
-            try:
-                options["root_certificate"] = Path(self.cloud.ca_file).read_bytes()
-            except OSError as error:
-                raise UsageError(
-                    f"the certificates in {self.cloud.ca_file} cannot be read: {error.strerror}"
-                ) from error
-        return self.cloud.store(options)
-
     def _failure(self, path: str, error: StoreError) -> SourceError:
-        # What follows the first line of obstore's errors is a dump for developers.
         detail = str(error).splitlines()[0][:300]
         sentence = _SENTENCES.get(error.kind, "the store failed" if path else "listing failed")
         return SourceError(self.uri(path), _REASONS.get(error.kind, "failed"), f"{sentence} ({detail})")
-
-
-def _user_metadata(attributes: Mapping[Any, Any]) -> dict[str, str]:
-    return {str(key).lower(): str(value) for key, value in attributes.items()}

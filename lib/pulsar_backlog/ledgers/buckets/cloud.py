@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree as Xml
 
 from pulsar_backlog.ledgers.buckets.patience import StoreError
+from pulsar_backlog.ledgers.buckets.web import GOOD, Answer, Request
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Page:
     folders: list[str]
 
 
+Send: TypeAlias = Callable[[Callable[[], Request]], Answer]
+"""Asks a store what a function says, which is called for each try: signatures hold the time."""
 Marker = tuple[str, str]
 """Key and upload behind which a page of unfinished uploads begins."""
 
@@ -103,12 +106,38 @@ class Cloud(Protocol):
     def uploads(self) -> Uploads | None:
         """Its unfinished uploads; None where no way to list them is known."""
 
-    def store(self, options: Any) -> Any:
-        """The obstore store over the whole bucket, with these options of its HTTP client, and no retries of its own.
+    @property
+    def metadata_prefix(self) -> str:
+        """What names of headers begin with that are an object's user metadata, in small letters."""
+
+    def object_request(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = {},
+        query: Mapping[str, str] = {},
+        body: bytes = b"",
+        good: frozenset[int] = GOOD,
+    ) -> Request:
+        """A request about one object.
 
         Raises:
-            StoreError: there are no credentials.
+            StoreError: there are no credentials, or no address can spell the key.
             UsageError: what the environment says cannot be used.
+        """  # fmt: skip
+
+    def put_request(self, key: str, body: bytes, content_type: str, is_new: bool) -> Request:
+        """The request that writes an object whole; `is_new` has it refused where the name is taken.
+
+        Raises:
+            StoreError: as `object_request`.
+        """
+
+    def put_parts(self, send: Send, key: str, pieces: Iterator[bytes], size: int, content_type: str) -> None:
+        """Write a large object by its pieces; it is there when this returns, and not before.
+
+        Raises:
+            StoreError: it cannot be written; what was is given up.
         """
 
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
@@ -127,14 +156,24 @@ class Cloud(Protocol):
         """
 
 
-NO_RETRIES: Any = {"max_retries": 0}
-"""obstore's own retries ask a store that is not there as often as a busy one: `Patience` does it."""
-
-
 def address(base: str, query: Mapping[str, str | None]) -> str:
     """An address with those parts of a query that have a value, in the order of their names, which signatures want."""
     given = sorted((name, value) for name, value in query.items() if value)
     return f"{base}?{urlencode(given, quote_via=quote, safe='-_.~')}"
+
+
+def key_path(key: str) -> str:
+    """A key as the end of an address.
+
+    Raises:
+        StoreError: no address can spell it: HTTP knows `.` and `..` as ways to other objects.
+    """
+    if not {".", ".."}.isdisjoint(key.split("/")):
+        raise StoreError("failed", "its key has a part '.' or '..', which no address can spell")
+    try:
+        return quote(key, safe="/-_.~")
+    except UnicodeEncodeError as error:
+        raise StoreError("failed", "its key is not Unicode") from error
 
 
 def xml_of(body: bytes, *roots: str) -> Xml.Element:

@@ -1,24 +1,34 @@
 """Buckets of Google Cloud Storage, with Application Default Credentials.
 
-google-auth finds what `gcloud`, service accounts, workload identity federation and impersonation leave; obstore by
-itself knows only some of it. Listed through the JSON API, https://cloud.google.com/storage/docs/json_api/v1/objects/list
+google-auth finds what `gcloud`, service accounts, workload identity federation and impersonation leave. Listed through
+the JSON API, https://cloud.google.com/storage/docs/json_api/v1/objects/list
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from threading import Lock
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from pulsar_backlog.known_secrets import remember_secrets
-from pulsar_backlog.ledgers.buckets.cloud import NO_RETRIES, Listed, Page, Question, address, listed_of, written_ms
+from pulsar_backlog.ledgers.buckets.cloud import (
+    Listed,
+    Page,
+    Question,
+    Send,
+    address,
+    key_path,
+    listed_of,
+    written_ms,
+)
+from pulsar_backlog.ledgers.buckets.numbers import size_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
-from pulsar_backlog.ledgers.buckets.web import web_pool
+from pulsar_backlog.ledgers.buckets.web import GOOD, Request, web_pool
 
 PAGE_OBJECTS = 1000
 """As many as a page may hold."""
@@ -45,6 +55,7 @@ class Gcs:
     skips = True
     uploads = None
     ca_file = None
+    metadata_prefix = "x-goog-meta-"
 
     @property
     def root(self) -> str:
@@ -62,15 +73,58 @@ class Gcs:
         named = self.endpoint or os.environ.get(EMULATOR_VARIABLE) or SERVICE
         return (named if "://" in named else f"http://{named}").rstrip("/")
 
-    def store(self, options: Any) -> Any:
-        """The obstore store over the whole bucket."""
-        from obstore.store import GCSStore  # noqa: PLC0415 - who reads folders does without
+    def object_request(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = {},
+        query: Mapping[str, str] = {},
+        body: bytes = b"",
+        good: frozenset[int] = GOOD,
+    ) -> Request:
+        """A request about one object, of the XML API, whose answers tell user metadata by headers."""
+        url = address(f"{self.service}/{quote(self.bucket, safe='')}/{key_path(key)}", query)
+        return Request(method, url, {**headers, **self._access}, body, good)
 
-        if not self._is_emulated:
-            self._token()  # to miss it now, in words
-        access: dict[str, Any] = {} if self._is_emulated else {"credential_provider": self._token}
-        config: Any = {"base_url": self.service, "skip_signature": self._is_emulated}
-        return GCSStore(self.bucket, config=config, client_options=options, retry_config=NO_RETRIES, **access)
+    def put_request(self, key: str, body: bytes, content_type: str, is_new: bool) -> Request:
+        """`objects.insert`."""
+        condition = {"ifGenerationMatch": "0"} if is_new else {}
+        return self._insert("POST", key, {"uploadType": "media", **condition}, {"Content-Type": content_type}, body)
+
+    def put_parts(self, send: Send, key: str, pieces: Iterator[bytes], size: int, content_type: str) -> None:
+        """A resumable upload, see https://cloud.google.com/storage/docs/performing-resumable-uploads .
+
+        Its session is asked for where it was begun, wherever the answer says that it goes on.
+        """
+        begun = {"X-Upload-Content-Type": content_type, "X-Upload-Content-Length": str(size)}
+        resumable = {"uploadType": "resumable"}
+        location = send(lambda: self._insert("POST", key, resumable, begun)).headers.get("Location", "")
+        session = dict(parse_qsl(urlsplit(location).query)).get("upload_id")
+        if session is None:
+            raise StoreError("failed", "the answer names no upload")
+        start = 0
+        for piece in pieces:
+            headers = {"Content-Range": f"bytes {start}-{start + len(piece) - 1}/{size}"}
+            query = {**resumable, "upload_id": session}
+            send(lambda h=headers, q=query, p=piece: self._insert("PUT", key, q, h, p, GOOD | {308}))  # type: ignore[misc]
+            start += len(piece)
+
+    def _insert(
+        self,
+        method: str,
+        key: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: bytes = b"",
+        good: frozenset[int] = GOOD,
+    ) -> Request:
+        url = f"{self.service}/upload/storage/v1/b/{quote(self.bucket, safe='')}/o"
+        return Request(method, address(url, {"name": key, **query}), {**headers, **self._access}, body, good)
+
+    @property
+    def _access(self) -> dict[str, str]:
+        """Headers that say who asks."""
+        return {} if self._is_emulated else {"Authorization": f"Bearer {self._token()}"}
 
     def request(self, question: Question) -> tuple[str, dict[str, str]]:
         """Address and headers of `objects.list`."""
@@ -82,8 +136,7 @@ class Gcs:
             "delimiter": "/" if question.by_folder else None,
             "fields": _FIELDS,
         }
-        headers = {} if self._is_emulated else {"Authorization": f"Bearer {self._token()['token']}"}
-        return address(f"{self.service}/storage/v1/b/{quote(self.bucket, safe='')}/o", query), headers
+        return address(f"{self.service}/storage/v1/b/{quote(self.bucket, safe='')}/o", query), self._access
 
     def page(self, body: bytes) -> Page:
         """What an answer lists."""
@@ -97,7 +150,7 @@ class Gcs:
             answer.get("items", ()),
             lambda item: Listed(
                 str(item["name"]),
-                int(item["size"]),
+                size_of(item["size"]),
                 f"generation-{item['generation']}",
                 written_ms(str(item.get("updated") or "")),
             ),
@@ -109,8 +162,7 @@ class Gcs:
         """Whether it is asked without TLS, which Google does not offer: no token goes there."""
         return self.service.startswith("http://")
 
-    def _token(self) -> Any:
-        """A token and its end, as obstore wants them."""
+    def _token(self) -> str:
         from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415
 
         credentials, request, lock = self._credentials
@@ -121,8 +173,7 @@ class Gcs:
         except GoogleAuthError as error:
             raise StoreError("denied", f"Google gives no token: {error}") from error
         remember_secrets(credentials.token)
-        ends: datetime | None = credentials.expiry
-        return {"token": credentials.token, "expires_at": ends and ends.replace(tzinfo=UTC)}
+        return str(credentials.token)
 
     @cached_property
     def _credentials(self) -> tuple[Any, Any, Lock]:

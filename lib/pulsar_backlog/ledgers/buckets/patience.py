@@ -25,7 +25,8 @@ class StoreError(Exception):
 
     Attributes:
         kind: `throttled`, `server_error`, `cut` (the answer ends early), `slow` (it does not come in time),
-            `unconnected`, `not_found`, `denied` or `failed`.
+            `unconnected`, `redirected`, `not_found`, `denied`, `taken` (a name that another writer has), `beyond_end`
+            (a range that begins behind the object's end) or `failed`.
     """
 
     def __init__(self, kind: str, detail: str) -> None:
@@ -34,31 +35,34 @@ class StoreError(Exception):
 
 
 class Patience:
-    """How often one store is asked for the same; kept for all requests of a process, so that it wears out."""
+    """How often and how long a store is asked for the same; one for all requests of a process, so that it wears out."""
 
-    def __init__(self, attempts: int) -> None:
+    def __init__(self, attempts: int, timeout_seconds: float) -> None:
         self._attempts = attempts
+        self._timeout_seconds = timeout_seconds
         self._given_up = 0
 
-    def ask(self, request: Callable[[], Answer]) -> Answer:
-        """The answer to a request.
+    def ask(self, request: Callable[[float], Answer]) -> Answer:
+        """The answer to a request, which is told how many seconds it has: what earlier tries left of its time.
 
         Raises:
             StoreError: what the last try met.
         """
+        ends = time.monotonic() + self._timeout_seconds
         tried = 0
         while True:
             tried += 1
             try:
-                answer = request()
+                answer = request(ends - time.monotonic())
             except StoreError as fault:
-                if tried >= self._limit(fault.kind):
+                wait = wait_seconds(tried)
+                if tried >= self._limit(fault.kind) or time.monotonic() + wait >= ends:
                     self._given_up += tried > 1
                     raise
             else:
                 self._given_up = 0
                 return answer
-            time.sleep(wait_seconds(tried))
+            time.sleep(wait)
 
     def _limit(self, kind: str) -> int:
         if kind == "unconnected" and self._given_up < LOST_CAUSE:
@@ -79,4 +83,6 @@ def kind_of_status(status: int) -> str | None:
         return "denied"
     if status >= 500:
         return "throttled" if status == 503 else "server_error"
-    return {404: "not_found", 408: "slow", 429: "throttled"}.get(status, "failed")
+    return {
+        404: "not_found", 408: "slow", 409: "taken", 412: "taken", 416: "beyond_end", 429: "throttled"
+    }.get(status, "failed")  # fmt: skip

@@ -1,15 +1,15 @@
 """Buckets of S3 and what speaks like it, with the credentials that AWS's own tools find.
 
-botocore brings profiles, credential files, single sign-on, roles and processes, none of which obstore knows.
+botocore finds them in profiles, credential files, single sign-on, roles and processes, and renews them in time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote, unquote_plus, urlsplit
+from urllib.parse import quote, unquote_plus, urlencode, urlsplit
 from xml.etree import ElementTree as Xml
 
 from urllib3.exceptions import HTTPError
@@ -18,25 +18,26 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secrets
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS
 from pulsar_backlog.ledgers.buckets.cloud import (
-    NO_RETRIES,
     Listed,
     Page,
     Question,
+    Send,
     address,
+    key_path,
     listed_of,
     text_of,
     written_ms,
     xml_of,
 )
+from pulsar_backlog.ledgers.buckets.numbers import size_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
+from pulsar_backlog.ledgers.buckets.s3_parts import put_s3_parts
 from pulsar_backlog.ledgers.buckets.s3_uploads import S3Uploads
-from pulsar_backlog.ledgers.buckets.web import web_pool
+from pulsar_backlog.ledgers.buckets.web import GOOD, Request, web_pool
 
 DEFAULT_REGION = "us-east-1"
 PAGE_OBJECTS = 1000
 """As many as a page may hold."""
-CREDENTIALS_LAST = timedelta(minutes=10)
-"""How long obstore may use credentials before it asks again; botocore renews them 10 to 15 minutes before their end."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class S3:
     endpoint: str | None
 
     skips = True
+    metadata_prefix = "x-amz-meta-"
 
     @property
     def root(self) -> str:
@@ -74,36 +76,28 @@ class S3:
         """Its unfinished multipart uploads."""
         return S3Uploads(self._base, self.signed)
 
-    def store(self, options: Any) -> Any:
-        """The obstore store over the whole bucket."""
-        from obstore.store import S3Store  # noqa: PLC0415 - who reads folders does without
+    def object_request(
+        self,
+        method: str,
+        key: str,
+        headers: Mapping[str, str] = {},
+        query: Mapping[str, str] = {},
+        body: bytes = b"",
+        good: frozenset[int] = GOOD,
+    ) -> Request:
+        """A request about one object."""
+        named = f"?{urlencode(sorted(query.items()), quote_via=quote)}" if query else ""  # `uploads` has no value
+        url = f"{self._base}/{key_path(key)}{named}"
+        return Request(method, *self.signed(url, method, headers, body), body, good)
 
-        endpoint, region = self._place
-        config: Any = {
-            "region": region,
-            "endpoint": self._base if self.is_virtual else endpoint,
-            "virtual_hosted_style_request": self.is_virtual,
-        }
-        self._credentials  # noqa: B018 - to miss them now, in words
-        return S3Store(
-            self.bucket, config=config, client_options=options, retry_config=NO_RETRIES,
-            credential_provider=self._frozen_credentials,
-        )  # fmt: skip
+    def put_request(self, key: str, body: bytes, content_type: str, is_new: bool) -> Request:
+        """`PutObject`."""
+        condition = {"If-None-Match": "*"} if is_new else {}
+        return self.object_request("PUT", key, {"Content-Type": content_type, **condition}, body=body)
 
-    def delta_options(self) -> dict[str, str]:
-        """What delta-rs is told to reach tables in this bucket as the ledgers in it are reached."""
-        endpoint, region = self._place
-        found = self._credentials.get_frozen_credentials()
-        options = {
-            "AWS_ACCESS_KEY_ID": found.access_key,
-            "AWS_SECRET_ACCESS_KEY": found.secret_key,
-            "AWS_SESSION_TOKEN": found.token,
-            "AWS_REGION": region,
-            "AWS_ENDPOINT_URL": self._base if self.is_virtual else endpoint,
-            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": str(self.is_virtual).lower(),
-            "AWS_ALLOW_HTTP": str(endpoint.startswith("http://")).lower(),
-        }
-        return {name: value for name, value in options.items() if value}
+    def put_parts(self, send: Send, key: str, pieces: Iterator[bytes], size: int, content_type: str) -> None:
+        """A multipart upload."""
+        put_s3_parts(self.object_request, send, key, pieces, content_type)
 
     @cached_property
     def own_service(self) -> tuple[str, str] | None:
@@ -132,14 +126,18 @@ class S3:
         }
         return self.signed(address(self._base, query))
 
-    def signed(self, url: str) -> tuple[str, dict[str, str]]:
-        """An address to get, and headers that say who asks."""
+    def signed(
+        self, url: str, method: str = "GET", headers: Mapping[str, str] = {}, body: bytes = b""
+    ) -> tuple[str, dict[str, str]]:
+        """An address, and headers that say who asks."""
         from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415
 
-        asked = AWSRequest("GET", url)
-        S3SigV4Auth(self._credentials.get_frozen_credentials(), "s3", self._place[1]).add_auth(asked)
-        return asked.url, dict(asked.headers.items())
+        found = self._credentials.get_frozen_credentials()
+        remember_secrets(found.access_key, found.secret_key, found.token)
+        request = AWSRequest(method, url, headers=dict(headers), data=body)
+        S3SigV4Auth(found, "s3", self._place[1]).add_auth(request)
+        return request.url, dict(request.headers.items())
 
     def page(self, body: bytes) -> Page:
         """What an answer lists."""
@@ -151,7 +149,7 @@ class S3:
             if key.endswith("/"):
                 return None  # a folder that a console made; some services give it no size
             written = written_ms(item.findtext("{*}LastModified"))
-            return Listed(key, int(text_of(item, "{*}Size")), item.findtext("{*}ETag"), written)
+            return Listed(key, size_of(text_of(item, "{*}Size")), item.findtext("{*}ETag"), written)
 
         objects = listed_of(parsed.iterfind("{*}Contents"), listed)
         folders = [read(found.text or "") for found in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]
@@ -180,19 +178,7 @@ class S3:
             raise StoreError("denied", f"the AWS credentials cannot be used: {error}") from error
         if found is None:
             raise StoreError("denied", "no AWS credentials in the environment, the profile or the files")
-        frozen = found.get_frozen_credentials()
-        remember_secrets(frozen.access_key, frozen.secret_key, frozen.token)
         return found
-
-    def _frozen_credentials(self) -> Any:
-        found = self._credentials.get_frozen_credentials()
-        remember_secrets(found.access_key, found.secret_key, found.token)
-        return {
-            "access_key_id": found.access_key,
-            "secret_access_key": found.secret_key,
-            "token": found.token,
-            "expires_at": datetime.now(UTC) + CREDENTIALS_LAST,
-        }
 
     @cached_property
     def _place(self) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, unquote_plus
 
 from pulsar_backlog.ledgers.buckets.cloud import Marker, address, text_of, written_ms, xml_of
+from pulsar_backlog.ledgers.buckets.numbers import size_of
 from pulsar_backlog.ledgers.buckets.patience import StoreError
 
 PAGE_UPLOADS = 1000
@@ -57,7 +58,7 @@ class S3Uploads:
         """Bytes of the parts in a page, and behind which part the next one begins."""
         parsed = xml_of(body, "ListPartsResult", "ListPartsResponse")  # Amazon's name, and what others write
         try:
-            size = sum(int(text_of(part, "{*}Size")) for part in parsed.iterfind("{*}Part"))
+            size = sum(size_of(text_of(part, "{*}Size")) for part in parsed.iterfind("{*}Part"))
         except ValueError as error:
             raise StoreError("failed", f"the listing names a part without size: {error}") from error
         more = parsed.findtext("{*}IsTruncated") == "true"

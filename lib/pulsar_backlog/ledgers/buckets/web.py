@@ -1,22 +1,50 @@
-"""HTTP to a store where obstore cannot do it: through the proxy that the environment names, one answer at a time."""
+"""HTTP to a store, through the proxy that the environment names: one answer at a time, and no redirect is followed.
+
+A redirect is what its server wants it to be: who follows it takes the request's headers along, session tokens included,
+and the address, which may hold a signature, as `Referer`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError, ProxyError, SSLError, TimeoutError
 
-from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, SILENCE_SECONDS
+from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, CRAWL_BYTES, SILENCE_SECONDS
 from pulsar_backlog.ledgers.buckets.patience import StoreError, kind_of_status
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """Far more than a page of the longest keys."""
-_PIECE_BYTES = 64 * 1024
+GOOD = frozenset((200, 201, 202, 204, 206))
+_PIECE_BYTES = 1024 * 1024
+_HOST = re.compile(r"[A-Za-z0-9.:\[\]-]{1,200}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of a store: method, address, headers that say who asks, a body, and which statuses are no fault."""
+
+    method: str
+    address: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+    good: frozenset[int] = GOOD
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A good answer; names of headers in any letter case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 def web_pool(address: str, ca_file: str | None, connections: int) -> urllib3.PoolManager:
@@ -28,18 +56,21 @@ def web_pool(address: str, ca_file: str | None, connections: int) -> urllib3.Poo
     return urllib3.PoolManager(maxsize=connections, retries=False, ca_certs=ca_file)
 
 
-def get(pool: urllib3.PoolManager, address: str, headers: dict[str, str], timeout_seconds: float) -> bytes:
-    """The body of a good answer.
+def ask(pool: urllib3.PoolManager, request: Request, seconds: float, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:
+    """The answer to a request, if it is a good one, in so many seconds.
 
     Raises:
         StoreError: there was none.
     """
-    ends = time.monotonic() + timeout_seconds
-    wait = urllib3.Timeout(connect=CONNECT_SECONDS, read=min(SILENCE_SECONDS, timeout_seconds))
+    ends = time.monotonic() + seconds
+    wait = urllib3.Timeout(connect=min(CONNECT_SECONDS, seconds), read=min(SILENCE_SECONDS, seconds))
     try:
-        answer = pool.request("GET", address, headers=headers, redirect=False, preload_content=False, timeout=wait)
+        answer = pool.request(
+            request.method, request.address, headers=request.headers, body=request.body or None,
+            redirect=False, preload_content=False, decode_content=False, timeout=wait,
+        )  # fmt: skip
         with answer:  # what was not read to its end is not used again
-            body = _body(answer, ends)
+            body = _body(answer, ends, max_bytes)
     except (NewConnectionError, ProxyError, SSLError) as error:
         raise StoreError("unconnected", _first_line(error)) from error
     except TimeoutError as error:
@@ -47,22 +78,36 @@ def get(pool: urllib3.PoolManager, address: str, headers: dict[str, str], timeou
         raise StoreError(kind, _first_line(error)) from error
     except (HTTPError, OSError) as error:
         raise StoreError("cut", _first_line(error)) from error
-    if answer.status != 200:
-        raise StoreError(kind_of_status(answer.status) or "failed", f"HTTP {answer.status}{_code_in(body)}")
-    return body
+    if answer.status not in request.good:
+        raise _fault(answer, body)
+    return Answer(answer.status, answer.headers, body)
 
 
-def _body(answer: urllib3.BaseHTTPResponse, ends: float) -> bytes:
+def _body(answer: urllib3.BaseHTTPResponse, ends: float, max_bytes: int) -> bytes:
     pieces: list[bytes] = []
-    size = 0
+    size = checked_size = 0
+    checked = time.monotonic()
     while piece := answer.read1(_PIECE_BYTES):
         pieces.append(piece)
         size += len(piece)
-        if size > MAX_ANSWER_BYTES:
-            raise StoreError("failed", f"an answer of more than {MAX_ANSWER_BYTES} bytes")
-        if time.monotonic() > ends:
+        now = time.monotonic()
+        if size > max_bytes:
+            raise StoreError("failed", f"an answer of more than {max_bytes} bytes")
+        if now > ends:
             raise StoreError("slow", f"{size} bytes when its time was over")
+        if now - checked > SILENCE_SECONDS:
+            if size - checked_size < CRAWL_BYTES:
+                raise StoreError("slow", f"{size - checked_size} bytes in {now - checked:.0f} seconds")
+            checked, checked_size = now, size
     return b"".join(pieces)
+
+
+def _fault(answer: urllib3.BaseHTTPResponse, body: bytes) -> StoreError:
+    status = answer.status
+    if 300 <= status < 400 and (location := answer.headers.get("Location")):
+        host = _HOST.fullmatch(urlsplit(location).netloc.rpartition("@")[2])
+        return StoreError("redirected", f"HTTP {status} to {host[0] if host else 'an address without a host'}")
+    return StoreError(kind_of_status(status) or "failed", f"HTTP {status}{_code_in(body)}")
 
 
 def _code_in(body: bytes) -> str:
@@ -72,7 +117,7 @@ def _code_in(body: bytes) -> str:
     if found is None and text.startswith("{"):
         try:
             found = re.fullmatch(r"([A-Za-z0-9 ,.'-]{1,200})", str(json.loads(text)["error"]["message"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             found = None
     return f" {found[1]}" if found else ""
 
