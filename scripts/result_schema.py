@@ -17,6 +17,7 @@ from pulsar_backlog.report.model import FindingRow, QualityRow
 from pulsar_backlog.report.result import SCHEMA_VERSION
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.words import EXIT_CODES
+from pulsar_backlog.subscriptions.advice import Need
 
 Schema = dict[str, Any]
 
@@ -77,9 +78,11 @@ NEXT = record({
     "subscription": of(str | None),
 })  # fmt: skip
 BLOCKED = {"blocked": of(int), "blocked_by_sureness": numbers()}
+BLOCKED_ROW = record({**of(BlockedRow)["properties"], "advice": of(str), "need": of(Need)})
 SUBSCRIPTION = record({
     **of(SubscriptionRow)["properties"],
-    "blocked_at": of(PositionRow | None), "blocked_sureness": of(str | None), "chunk_sets": counted(of(StallRow)),
+    "blocked_at": of(PositionRow | None), "blocked_sureness": of(str | None), "advice": of(str),
+    "need": of(Need), "chunk_sets": counted(of(StallRow)),
 })  # fmt: skip
 FIRST = record({"topic": of(str | None), "ledger_id": of(int | None), "entry_id": of(int | None)})
 CLIENT = record({
@@ -110,7 +113,7 @@ def result_schema() -> Schema:
     """result.json."""
     return {"$schema": DIALECT, "title": "result.json of pulsar-backlog"} | record({
         **HEAD, "source": of(str), "started_ms": of(int), "seconds": of(float), "options": TEXTS, "versions": TEXTS,
-        "subscriptions": counted(of(BlockedRow), stalled=of(int), **BLOCKED),
+        "subscriptions": counted(BLOCKED_ROW, stalled=of(int), **BLOCKED),
         "clients": {"type": "array", "items": CLIENT},
         "findings": counted(of(FindingRow), by_code={"type": "array", "items": CODE}),
         "quality": of(list[QualityRow]), "topics": counted(TOPIC), "tables": numbers(),

@@ -6,11 +6,10 @@ SELECT
   blocked_ledger_id AS ledger_id,
   blocked_entry_id AS entry_id,
   blocked_sureness AS sureness,
-  blocked_advice AS advice,
   blocked_action AS action,
   backlog_entries,
-  backlog_bytes
+  backlog_bytes,
+  blocked_place
 FROM standing
-WHERE is_blocked
-ORDER BY blocked_rank, coalesce(backlog_entries, 0) DESC, topic, subscription
-LIMIT $blocked
+WHERE blocked_place <= $blocked
+ORDER BY blocked_place

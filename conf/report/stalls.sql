@@ -13,10 +13,19 @@ SELECT
   action,
   sureness,
   reason,
-  advice
+  advice,
+  can_complete,
+  arrives,
+  unverifiable,
+  complete,
+  doubt
 FROM (
   SELECT
     s.*,
+    coalesce(f.arrives, s.state = 'in_flight') AS arrives,
+    coalesce(f.unverifiable, s.state = 'malformed') AS unverifiable,
+    coalesce(f.complete, s.rebuildable) AS complete,
+    coalesce(f.doubt, 2) AS doubt,
     row_number() OVER (
       PARTITION BY s.topic, s.subscription
       ORDER BY
@@ -28,6 +37,7 @@ FROM (
     ) AS number
   FROM sets AS s
   SEMI JOIN drawn AS d ON s.topic = d.topic AND s.subscription = d.subscription
+  LEFT JOIN families AS f ON s.topic = f.topic AND s.chunk_uuid = f.chunk_uuid
 ) AS numbered
 WHERE number <= $stalls
 ORDER BY topic, subscription, number

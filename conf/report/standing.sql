@@ -1,9 +1,10 @@
--- Subscriptions with how many chunk sets they have, and the first one that blocks them.
+-- Subscriptions with how many chunk sets they have, and the first one that blocks them; the blocked ones counted from the
+-- surest and then the largest.
 WITH blocking AS (
   SELECT
     *,
     row_number() OVER (
-      PARTITION BY topic, subscription ORDER BY ledger_id, entry_id, sureness, advice, action
+      PARTITION BY topic, subscription ORDER BY ledger_id, entry_id, sureness, action
     ) AS nth
   FROM sets
   WHERE blocks_dispatch
@@ -20,9 +21,19 @@ SELECT
   b.ledger_id AS blocked_ledger_id,
   b.entry_id AS blocked_entry_id,
   b.sureness AS blocked_sureness,
-  b.advice AS blocked_advice,
   b.action AS blocked_action,
-  CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END AS blocked_rank
+  CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END AS blocked_rank,
+  CASE
+    WHEN b.nth IS NOT NULL THEN
+      row_number() OVER (
+        ORDER BY
+          b.nth IS NULL,
+          CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END,
+          coalesce(s.backlog_entries, 0) DESC,
+          s.topic,
+          s.subscription
+      )
+  END AS blocked_place
 FROM subscriptions AS s
 LEFT JOIN counted AS c ON s.topic = c.topic AND s.subscription = c.subscription
 LEFT JOIN blocking AS b ON s.topic = b.topic AND s.subscription = b.subscription AND b.nth = 1

@@ -46,6 +46,7 @@ SELECT
   is_blocked,
   blocked_ledger_id,
   blocked_entry_id,
-  blocked_sureness
+  blocked_sureness,
+  blocked_place
 FROM drawn
 ORDER BY topic, number

@@ -1,4 +1,5 @@
--- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report.
+-- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report: first those
+-- with a blocked subscription, in the order of these. Names of equal rank that are shorter come first, so t2 before t10.
 WITH of_entries AS (
   SELECT
     f.topic,
@@ -24,6 +25,10 @@ of_messages AS (
 
 of_findings AS (
   SELECT topic, count(*) AS errors FROM findings WHERE severity = 'error' GROUP BY topic
+),
+
+of_blocked AS (
+  SELECT topic, min(blocked_place) AS blocked_place FROM standing WHERE blocked_place IS NOT NULL GROUP BY topic
 )
 
 SELECT
@@ -38,9 +43,18 @@ SELECT
   s.rejected,
   m.chunked,
   f.errors,
-  row_number() OVER (ORDER BY coalesce(f.errors, 0) DESC, coalesce(e.bytes, 0) DESC, t.topic) AS place
+  row_number() OVER (
+    ORDER BY
+      b.blocked_place IS NULL,
+      b.blocked_place,
+      coalesce(f.errors, 0) DESC,
+      coalesce(e.bytes, 0) DESC,
+      length(t.topic),
+      t.topic
+  ) AS place
 FROM (SELECT DISTINCT topic FROM ledgers) AS t
 LEFT JOIN of_entries AS e ON t.topic IS NOT DISTINCT FROM e.topic
 LEFT JOIN of_scans AS s ON t.topic IS NOT DISTINCT FROM s.topic
 LEFT JOIN of_messages AS m ON t.topic IS NOT DISTINCT FROM m.topic
 LEFT JOIN of_findings AS f ON t.topic IS NOT DISTINCT FROM f.topic
+LEFT JOIN of_blocked AS b ON t.topic IS NOT DISTINCT FROM b.topic

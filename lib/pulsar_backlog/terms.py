@@ -46,6 +46,12 @@ def least_sure(of: Iterable[str]) -> Sureness:
     return SURENESSES[max((DOUBT[word] for word in of), default=0)]
 
 
+def position_of(text: str) -> Position:
+    """The position that `LEDGER:ENTRY` names."""
+    ledger_id, _, entry_id = text.partition(":")
+    return int(ledger_id), int(entry_id)
+
+
 def position_text(position: Position) -> str:
     """A position as people and finding texts name it: `LEDGER:ENTRY`."""
     return f"{position[0]}:{position[1]}"

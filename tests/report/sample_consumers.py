@@ -18,6 +18,7 @@ from pulsar_backlog.report.acks import (
     TopicAcks,
 )
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.subscriptions.advice import Advice, NeedCount, SetFacts, advice_on, need_of
 
 ADVICE = (
     "The message is stored whole, nothing of it is acknowledged, and the subscription went on (4 entries "
@@ -43,7 +44,9 @@ def stall(uuid: str, at: tuple[int, int], **more: Any) -> StallRow:
         "blocks_dispatch": True, "action": "export_then_acknowledge", "sureness": "likely",
         "reason": "it depends on the client and its settings", "advice": ADVICE,
     }  # fmt: skip
-    return row | more  # type: ignore[return-value]
+    row |= more
+    needs = need_of(SetFacts(row["action"], True, False, False, row["action"].startswith("export"), 0))
+    return {"need": needs} | row  # type: ignore[return-value]
 
 
 def forecast(model: str, publications: int = 3, **more: Any) -> ForecastRow:
@@ -72,6 +75,7 @@ def blocked_acks() -> TopicAcks:
         cells=(AckCell(1, 1, 1, 0, False), *(AckCell(at, 1, 0, int(at == 3), at == 3) for at in (3, 4, 5, 6))),
         stalls=(stall("bz-0", (13, 3)), stall("bz-1", (13, 7), blocks_dispatch=False, action="wait", advice="Wait.")),
         stall_total=9,
+        advice=advice_on([NeedCount("export", 1, True), NeedCount("wait", 8)], ["java reconnects for ever at 13:3"]),
     )  # fmt: skip
     unknown = SubscriptionFacts(
         subscription("audit", state="unknown", backlog_entries=None, reason="no saved state says where it is")
@@ -84,7 +88,8 @@ def blocked_acks() -> TopicAcks:
 
 
 def all_acks(topic: str) -> Acks:
-    row = BlockedRow(topic, "billing", "Shared", 13, 3, "certain", ADVICE, "export_then_acknowledge", 5, 9000)
+    advice = advice_on([NeedCount("export", 1, True), NeedCount("wait", 8)], ["java reconnects for ever at 13:3"])
+    row = BlockedRow(topic, "billing", "Shared", 13, 3, "certain", advice, "export_then_acknowledge", 5, 9000)
     return Acks(40, 3, 2, (row, row), {"certain": 2})
 
 
@@ -125,6 +130,7 @@ def many_holes(topic_at: int = 1) -> TopicAcks:
             cells=cells,
             stalls=tuple(stall(f"uuid-{n}-{k}", (topic_at, 70_001 + k), reason=str(k)) for k in range(MAX_STALLS)),
             stall_total=9000,
+            advice=Advice((NeedCount("export", 9000, True),)),
         )
         for n in range(MAX_SUBSCRIPTIONS)
     )  # fmt: skip
@@ -141,7 +147,12 @@ def hostile_acks(text: str) -> TopicAcks:
     found = stall(text, (1, 0), code=text, kind=text, action=text, sureness=text, reason=text, advice=text)
     axis = Axis(((1, 0), (1, 2)), (2, 1), (1, 2))
     cells = (AckCell(0, 99.0, 1, 1, True), AckCell(77, 1.0, 1, 1, True))
-    return TopicAcks(axis, (SubscriptionFacts(row, (1, 0), text, cells, (found,), 1),), 1, 1)
+    return TopicAcks(
+        axis,
+        (SubscriptionFacts(row, (1, 0), text, cells, (found,), 1, advice_on([NeedCount("settle", 1)], [text])),),
+        1,
+        1,
+    )
 
 
 def hostile_clients(text: str) -> TopicClients:

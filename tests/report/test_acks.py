@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
-from pulsar_backlog.report.acks_view import ACTIONS, subscription_views, told
+from pulsar_backlog.report.acks_view import subscription_views, told
 from pulsar_backlog.report.commands import Audited
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
-from pulsar_backlog.subscriptions.stall_values import Action
+from pulsar_backlog.subscriptions.advice import HOW, LABELS, Advice, Need, NeedCount, advice_on
 from tests.report.page_reader import Element, PageReader, front
 from tests.report.sample_consumers import ADVICE, blocked_acks, hostile_acks, many_holes, stall, subscription
 from tests.report.sample_models import lab
@@ -143,8 +143,8 @@ def test_cells_beyond_the_axis_are_left_out() -> None:
     assert (drawn.mark_delete, drawn.read) == (0.0, 100.0)
 
 
-def test_every_action_has_words() -> None:
-    assert set(ACTIONS) == set(get_args(Action))
+def test_every_need_has_words() -> None:
+    assert set(LABELS) == set(HOW) == set(get_args(Need))
 
 
 def section_of(name: str) -> Element:
@@ -164,7 +164,7 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
         "Is stalled at 13:3: nothing behind it is delivered.",
         "5 entries, 5 messages, 8.8 KiB not acknowledged, in 1 hole and after the last acknowledged entry.",
         "What to do about 1 chunk set, and the numbers",
-        "Export, verify, then acknowledge",
+        "Export, verify, then acknowledge (1 chunk set); wait (8 chunk sets); java reconnects for ever at 13:3",
         "And 7 more chunk sets in the table stalls.",
         "Redelivered if the broker restarts now 3 entries, 700 B, from 13:2",
         "ranges; the next persist drops 3 acknowledged entries",
@@ -224,7 +224,8 @@ def test_subscriptions_that_are_not_shown_are_counted() -> None:
     ],
 )  # fmt: skip
 def test_next_commands_name_exactly_this_subscription(action: str, commands: list[str]) -> None:
-    facts = SubscriptionFacts(subscription("a*b"), stalls=(stall("u", (13, 3), action=action),))
+    found = stall("u", (13, 3), action=action)
+    facts = SubscriptionFacts(subscription("a*b"), stalls=(found,), advice=Advice((NeedCount(found["need"], 1),)))
     (view,) = subscription_views(TopicAcks(None, (facts,), 1, 0), "t[1]", Audited("source", "out"))
     (todo,) = view.todo
     assert [one.text.removeprefix("pulsar-backlog ") for one in todo.commands] == commands
@@ -237,8 +238,11 @@ def test_sets_told_in_the_same_words_are_told_once_and_blocking_ones_first() -> 
         stall("b", (1, 8)),
         stall("c", (1, 12), advice="Other."),
     )
+    advice = advice_on([NeedCount("acknowledge", 1), NeedCount("export", 3, True)])
     (view,) = subscription_views(
-        TopicAcks(None, (SubscriptionFacts(subscription("s"), stalls=stalls),), 1, 0), "t", Audited("s", "o")
+        TopicAcks(None, (SubscriptionFacts(subscription("s"), stalls=stalls, advice=advice),), 1, 0),
+        "t",
+        Audited("s", "o"),
     )
     assert [[[s["chunk_uuid"] for s in alike] for alike in todo.alike] for todo in view.todo] == [
         [["a", "b"], ["c"]],

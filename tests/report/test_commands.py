@@ -10,6 +10,7 @@ import pytest
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.commands import READS_ONLY, Audited, all_findings, changes_of, fill, remedies
 from pulsar_backlog.report.model import FindingRow
+from pulsar_backlog.subscriptions.advice import Need
 from tests.report.sample_parts import finding
 
 
@@ -59,9 +60,17 @@ BUCKET = Audited("s3://b/p", "my out", "eu 1", "http://minio:9000")
 
 
 @pytest.mark.parametrize(
-    ("action", "commands"),
+    ("need", "commands"),
     [
-        ("export_then_acknowledge", [
+        ("keep", [
+            "pulsar-backlog export 'my out' --cluster 'eu 1' --endpoint http://minio:9000 --topic 't[[]1]'",
+            "pulsar-backlog repair plan 'my out' --cluster 'eu 1' --topic 't[[]1]' --subscription 'a[*]b' "
+            "--give-up 13:3"]),
+        ("settle", [
+            "pulsar-backlog explain s3://b/p --endpoint http://minio:9000 13:3",
+            "pulsar-backlog repair plan 'my out' --cluster 'eu 1' --topic 't[[]1]' --subscription 'a[*]b' "
+            "--accept-unsure likely"]),
+        ("export", [
             "pulsar-backlog export 'my out' --cluster 'eu 1' --endpoint http://minio:9000 --topic 't[[]1]'",
             "pulsar-backlog repair plan 'my out' --cluster 'eu 1' --topic 't[[]1]' --subscription 'a[*]b'"]),
         ("acknowledge", [
@@ -69,12 +78,12 @@ BUCKET = Audited("s3://b/p", "my out", "eu 1", "http://minio:9000")
         ("wait", ["pulsar-backlog explain s3://b/p --endpoint http://minio:9000 13:3"]),
     ],
 )  # fmt: skip
-def test_remedies_name_cluster_and_endpoint_where_they_are_not_the_usual_ones(action: str, commands: list[str]) -> None:
-    assert [one.text for one in remedies(action, BUCKET, "t[1]", "a*b", (13, 3))] == commands
+def test_remedies_name_cluster_and_endpoint_where_they_are_not_the_usual_ones(need: Need, commands: list[str]) -> None:
+    assert [one.text for one in remedies(need, BUCKET, "t[1]", "a*b", [(13, 3)])] == commands
 
 
 def test_a_name_that_no_command_can_hold_stays_a_placeholder() -> None:
-    (plan,) = remedies("skip", Audited("s", "o", "default"), "t" * 1001, "n" * 1001, None)
+    (plan,) = remedies("acknowledge", Audited("s", "o", "default"), "t" * 1001, "n" * 1001, [])
     assert plan.text == "pulsar-backlog repair plan o --topic TOPIC --subscription SUBSCRIPTION"
 
 

@@ -96,31 +96,27 @@ def test_verdict_names_the_blocked_subscription_as_surely_as_it_is(sureness: str
 @pytest.mark.parametrize(
     ("first", "by", "words"),
     [
-        ("likely", {"likely": 21}, "; likewise 20 more subscriptions"),
-        ("likely", {"likely": 13, "cannot_tell": 8}, "; likewise 12 more subscriptions, perhaps 8 more subscriptions"),
-        ("likely", {"likely": 1, "cannot_tell": 20}, "; perhaps 20 more subscriptions"),
-        ("certain", {"certain": 1, "likely": 20}, "; most likely 20 more subscriptions"),
-        ("cannot_tell", {"cannot_tell": 21}, "; likewise 20 more subscriptions"),
-        (
-            "likely",
-            {"likely": 20},
-            "; likewise 19 more subscriptions, perhaps 1 more subscription",
-        ),
+        ("likely", {"likely": 21}, "are most likely stalled"),
+        ("likely", {"likely": 13, "cannot_tell": 8}, "are stalled (13 likely, 8 possible)"),
+        ("certain", {"certain": 1, "likely": 20}, "are stalled (1 certain, 20 likely)"),
+        ("cannot_tell", {"cannot_tell": 21}, "may be stalled"),
+        ("certain", {}, "are stalled"),
+        ("likely", {"likely": 20}, "are stalled (20 likely, 1 possible)"),  # of one nothing is said
     ],
 )
-def test_the_others_are_counted_by_how_sure_it_is(first: str, by: dict[str, int], words: str) -> None:
+def test_all_are_counted_by_how_sure_it_is_and_the_worst_is_named(first: str, by: dict[str, int], words: str) -> None:
     row = replace(all_acks(TOPIC).rows[0], sureness=first)
-    fact = judge(replace(clean(), acks=Acks(40, 30, 21, (row,), by))).facts[0]
-    assert fact.what.endswith(f"wait{words}")
+    verdict = judge(replace(clean(), acks=Acks(40, 30, 21, (row,), by)))
+    fact = verdict.facts[0]
+    assert verdict.headline == f"21 subscriptions {words}. Worst: {TOPIC}, billing, at 13:3."
+    assert fact.what == f"{verdict.headline[:-1]}, 5 entries (8.8 KiB) wait"
     told = sum(int(number.replace(",", "")) for number in re.findall(r"\bfor ([\d,]+)", fact.sureness or ""))
     assert told in (0, 21)
 
 
 def test_blocked_comes_before_lost_messages_and_counts_the_others() -> None:
     model = replace(clean(), acks=all_acks(TOPIC), groups=(group("gap", 2),))
-    assert judge(model).headline == (
-        f"Subscription billing of topic {TOPIC} is stalled at 13:3; likewise 1 more subscription."
-    )
+    assert judge(model).headline == (f"2 subscriptions are stalled. Worst: {TOPIC}, billing, at 13:3.")
 
 
 def test_clients_that_stop_or_mislead_are_told_instead_of_their_codes() -> None:

@@ -188,8 +188,7 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
 def test_first_words_are_the_verdict() -> None:
     assert tree("lab").all("main")[0].children[0].attrs["id"] == "verdict"
     assert tree("lab").all("h1")[0].full_text() == (
-        "Subscription billing of topic persistent://lab/s3/brk2-bad-zstd is stalled at 13:3; likewise 1 more "
-        "subscription, "
+        "2 subscriptions are stalled. Worst: persistent://lab/s3/brk2-bad-zstd, billing, at 13:3. "
         "1 object could not be read in full."
     )
 

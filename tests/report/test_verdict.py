@@ -16,6 +16,7 @@ from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGr
 from pulsar_backlog.report.outcomes import outcome
 from pulsar_backlog.report.verdict import judge, topic_line
 from pulsar_backlog.report.words import FLAGS, STATES
+from pulsar_backlog.subscriptions.advice import Advice, NeedCount
 from tests.report.sample_consumers import blocked_acks, stall
 from tests.report.sample_models import clean, empty, lab
 from tests.report.sample_parts import MIXED, finding, group, quality, section, totals
@@ -211,7 +212,10 @@ def test_what_to_do_begins_with_what_puts_the_worst_subscription_right() -> None
 def test_without_a_blocked_subscription_the_one_with_most_to_do_comes_first() -> None:
     acks = blocked_acks()
     waiting = replace(
-        acks.subscriptions[0], blocked_at=None, stalls=(stall("u", (13, 4), blocks_dispatch=False, action="skip"),)
+        acks.subscriptions[0],
+        blocked_at=None,
+        stalls=(stall("u", (13, 4), blocks_dispatch=False, action="skip"),),
+        advice=Advice((NeedCount("acknowledge", 1),)),
     )
     sections = tuple(
         section(f"t-{n}", n, 1, 1, acks=replace(

@@ -3,75 +3,88 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from pulsar_backlog.report.acks import Acks, BlockedRow, SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.verdict import NO_COMMAND, judge
-from pulsar_backlog.report.worst import first_to_do
+from pulsar_backlog.report.verdict import judge
+from pulsar_backlog.subscriptions.advice import HOW, LABELS, Need, NeedCount, advice_on
 from tests.report.sample_consumers import stall, subscription
 from tests.report.sample_models import clean
-from tests.report.sample_parts import publication, section
+from tests.report.sample_parts import section
 
 BLOCKED, OTHER = "persistent://a/b/blocked", "persistent://a/b/other"
 
 
-def model(flags: list[str], **other: Any) -> ReportModel:
-    """A subscription that a message with these flags blocks, and another one with a chunk set."""
-    blocking = SubscriptionFacts(subscription("worst", stalls=1), (1, 0), "likely", (), (stall("m", (1, 0)),), 1)
-    facts = {"action": "export_then_acknowledge", "blocks_dispatch": False} | other
-    waiting = SubscriptionFacts(subscription("second", stalls=1), None, None, (), (stall("w", (2, 0), **facts),), 1)
-    row = BlockedRow(BLOCKED, "worst", "Shared", 1, 0, "likely", "", "export_then_acknowledge", 5, 9000)
+def stuck(name: str, need: Need, at: tuple[int, int], blocks: bool) -> SubscriptionFacts:
+    """A subscription with a chunk set."""
+    found = stall(name, at, need=need, blocks_dispatch=blocks)
+    advice = advice_on([NeedCount(need, 1, blocks, 1)])
+    return SubscriptionFacts(
+        subscription(name, stalls=1), at if blocks else None, "likely" if blocks else None, (), (found,), 1, advice
+    )
+
+
+def model(worst: Need, other: Need) -> ReportModel:
+    """A subscription that is blocked, and another one with a chunk set."""
+    blocked, second = stuck("worst", worst, (1, 0), True), stuck("second", other, (2, 0), False)
+    row = BlockedRow(BLOCKED, "worst", "Shared", 1, 0, "likely", blocked.advice, "export_then_acknowledge", 5, 9000)
     return replace(
         clean(),
         acks=Acks(2, 2, 1, (row,), {"likely": 1}),
         topics=(
-            section(BLOCKED, 1, 5, 5, acks=TopicAcks(None, (blocking,), 1, 1),
-                broken=(publication("m", "whole", flags=flags, publish_time_ms=1),)),
-            section(OTHER, 2, 5, 5, acks=TopicAcks(None, (waiting,), 1, 0),
-                broken=(publication("w", "orphan_prefix", publish_time_ms=1),)),
+            section(BLOCKED, 1, 5, 5, acks=TopicAcks(None, (blocked,), 1, 1)),
+            section(OTHER, 2, 5, 5, acks=TopicAcks(None, (second,), 1, 0)),
         ),
-    )  # fmt: skip
+    )
 
 
-def test_what_commands_put_right_is_told_alone() -> None:
-    assert [one.subscription for one in first_to_do(model([]))] == ["worst"]
-
-
-@pytest.mark.parametrize("flag", ["sizes_lie", "decode_fault", "metadata_conflict"])
-def test_a_message_that_contradicts_itself_is_said_to_be_out_of_reach_and_another_follows(flag: str) -> None:
-    found = first_to_do(model([flag]))
-    assert [(one.subscription, one.contradicts) for one in found] == [("worst", True), ("second", False)]
-    steps = judge(model([flag])).steps
-    assert steps[0].command.split()[1] == "explain"
-    assert NO_COMMAND in steps[0].changes
-    assert [(step.command.split()[1], step.subscription) for step in steps[1:3]] == [
-        ("export", "second"), ("repair", "second"),
-    ]  # fmt: skip
-    assert not any(NO_COMMAND in step.changes for step in steps[1:])
+def told(given: ReportModel) -> list[tuple[str | None, str]]:
+    """Of each step the subscription, and what follows the names in its command."""
+    chosen = {"export": lambda words: "", "repair": lambda words: words.partition("--subscription ")[2],
+        "explain": lambda words: words.rpartition(" ")[2]}  # fmt: skip
+    found = []
+    for step in judge(given).steps:
+        verb = step.command.split()[1]
+        found.append((step.subscription, f"{verb} {chosen[verb](step.command)}".strip()))
+    return found
 
 
 @pytest.mark.parametrize(
-    ("other", "sureness", "named"),
+    ("need", "commands"),
     [
-        ({"action": "acknowledge"}, "certain", True),
-        ({"action": "acknowledge"}, "likely", False),  # a plan holds back what is not certain to be lost
-        ({"action": "wait"}, "certain", False),
-        ({"action": "export_then_acknowledge"}, "likely", True),
+        ("export", ["export", "repair worst"]),
+        ("acknowledge", ["repair worst"]),
+        ("reset", ["repair worst"]),
     ],
 )
-def test_only_what_a_plan_would_do_follows(other: dict[str, str], sureness: str, named: bool) -> None:
-    given = model(["sizes_lie"], **other)
-    first, second = given.topics
-    second = replace(second, broken=(publication("w", "orphan_prefix", publish_time_ms=1, sureness=sureness),))
-    found = first_to_do(replace(given, topics=(first, second)))
-    assert [one.subscription for one in found] == ["worst", "second"][: 1 + named]
+def test_what_commands_put_right_is_told_alone(need: Need, commands: list[str]) -> None:
+    assert told(model(need, "export")) == [("worst", command) for command in commands]
 
 
-def test_malformed_messages_are_left_to_a_person() -> None:
-    given = model(["sizes_lie"])
-    first, second = given.topics
-    second = replace(second, broken=(publication("w", "malformed", publish_time_ms=1),))
-    assert len(first_to_do(replace(given, topics=(first, second)))) == 1
+@pytest.mark.parametrize(
+    ("need", "commands"),
+    [
+        # No export verifies it: a person may give it up, and the command says which.
+        ("keep", ["export", "repair worst --give-up 1:0"]),
+        ("settle", ["explain 1:0", "repair worst --accept-unsure likely"]),
+        ("wait", ["explain 1:0"]),
+    ],
+)
+def test_where_it_takes_a_decision_another_follows_that_commands_put_right(need: Need, commands: list[str]) -> None:
+    own: list[tuple[str | None, str]] = [("worst", command) for command in commands]
+    assert told(model(need, "export")) == [*own, ("second", "export"), ("second", "repair second")]
+    assert told(model(need, "settle")) == own
+    first = judge(model(need, "export")).steps[0]
+    assert first.advice is not None
+    assert (first.advice.label, first.advice.how) == (LABELS[need], HOW[need])
+
+
+def test_a_subscription_that_is_not_drawn_is_told_by_its_first_entry() -> None:
+    given = model("keep", "wait")
+    assert told(replace(given, topics=())) == [("worst", "export"), ("worst", "repair worst --give-up 1:0")]
+
+
+def test_without_anything_stuck_nothing_is_told() -> None:
+    assert judge(clean()).steps == ()

@@ -27,7 +27,7 @@ from pulsar_backlog.terms import SURENESSES
 from tests.small_tables import write_tables
 
 CELLS = 24
-KEPT = ("topics", "standing", "chosen", "drawn", "spans")
+KEPT = ("standing", "topics", "chosen", "drawn", "spans", "families", "needs", "dangers")
 """Relations that queries of the report name."""
 LIMITS_OF = {"ranges": 10_000, "batch_entries": 10_000, "metadata_store_ranges": 1000, "frame_bytes": 5 << 20,
     "long_array": True}  # fmt: skip
@@ -242,8 +242,51 @@ def test_no_more_are_drawn_than_a_page_holds(ask: Ask) -> None:
 @pytest.mark.parametrize("most", [9, 1])
 def test_the_surest_block_is_named_first(ask: Ask, most: int) -> None:
     blocked = ask("blocked", given={"blocked": {"blocked": most}}, **stalled())["blocked"]
-    named = [(row["subscription"], row["entry_id"], row["advice"], row["action"]) for row in blocked]
-    assert named == [("blocked-sure", 7, "a", "skip"), ("blocked-small", 8, "a", "skip")][:most]
+    named = [(row["subscription"], row["entry_id"], row["action"], row["blocked_place"]) for row in blocked]
+    assert named == [("blocked-sure", 7, "skip", 1), ("blocked-small", 8, "skip", 2)][:most]
+
+
+def test_what_decides_about_a_set_is_asked_of_all_publications_of_its_uuid(ask: Ask) -> None:
+    def row(uuid: str, state: str, sureness: str = "certain", **more: Any) -> dict[str, Any]:
+        return {"cluster": "c", "topic": "t", "chunk_uuid": uuid, "state": state, "sureness": sureness, "flags": [],
+            **more}  # fmt: skip
+
+    publications = [
+        row("dead", "gap"),
+        row("dead", "headless", "likely", publish_time_ms=1),  # its sibling is not for certain lost
+        row("late", "gap"), row("late", "in_flight", publish_time_ms=1),
+        row("fine", "whole", rebuildable=True, flags=["repeated_prefix"]),
+        row("lies", "whole", rebuildable=True, flags=["ledger_span", "sizes_lie"]),
+        row("torn", "whole"),  # all chunks are there, and no undamaged copy of one
+        row("odd", "malformed"),
+        row("odd-and-lost", "gap", flags=["metadata_conflict"]),  # an export is not asked for it
+    ]  # fmt: skip
+    names = list(dict.fromkeys(one["chunk_uuid"] for one in publications))
+    found = ask("needs", **tables_of([Case("t", {4: 12})]) | {
+        "chunked_messages": publications,
+        "stalls": [stall(name, 1, chunk_uuid=name, action="acknowledge") for name in [*names, "gone"]],
+    })["needs"]  # fmt: skip
+    facts = {row["subscription"]: tuple(row[name] for name in ("arrives", "unverifiable", "complete", "doubt"))
+        for row in found}  # fmt: skip
+    assert facts == {
+        "dead": (False, False, False, 1), "late": (True, False, False, 0), "fine": (False, False, True, 0),
+        "lies": (False, True, True, 0), "torn": (False, True, True, 0), "odd": (False, True, False, 0),
+        "odd-and-lost": (False, False, False, 0),
+        "gone": (False, False, False, 2),  # no table says what it belongs to: nothing is sure
+    }  # fmt: skip
+    assert {row["sets"] for row in found} == {1}
+
+
+def test_a_client_that_stops_at_an_entry_is_a_danger_to_who_has_not_acknowledged_it(ask: Ask) -> None:
+    damage = {"cluster": "c", "topic": "t", "damage": "panic", "damage_ledger_id": 4}
+    found = ask("dangers", **tables_of([Case("t", {4: 12}, {(4, 5), (4, 6)})]) | {
+        "client_forecasts": [
+            {**damage, "model": "go", "damage_entry_id": 6},
+            {**damage, "model": "java", "damage_entry_id": 7},
+            {**damage, "model": "python", "damage": None, "damage_entry_id": 5},
+        ],
+    })["dangers"]  # fmt: skip
+    assert [(row["subscription"], row["model"], row["damage_entry_id"]) for row in found] == [("s", "go", 6)]
 
 
 def test_each_subscription_gets_a_line_the_blocked_ones_first(ask: Ask) -> None:

@@ -23,7 +23,7 @@ JOB = "plan_repair"
 
 @job_options(
     "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-    "accept_unsure", "exported", "earlier", "as_stored", "message", "cluster",
+    "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message", "cluster",
     words={"model": "republish what this client loses, such as python; may be repeated"},
 )  # fmt: skip
 def plan(

@@ -19,7 +19,7 @@ SHARED = frozenset({
 
 NEVER = frozenset({
     "yes", "allow-consumers", "allow-no-deduplication", "allow-terminated", "token-without-tls", "accept-unsure",
-    "sole-owner", "show-values", "verbose", "version", "help",
+    "give-up",    "sole-owner", "show-values", "verbose", "version", "help",
 })  # fmt: skip
 """Options that permit something dangerous are typed each time; the others have a variable of their own, or none."""
 

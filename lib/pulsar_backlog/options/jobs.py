@@ -48,6 +48,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "model",
         "republish_to",
         "accept_unsure",
+        "give_up",
         "exported",
         "earlier",
         "as_stored",

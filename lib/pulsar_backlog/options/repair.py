@@ -39,6 +39,13 @@ class RepairOptions(Frozen):
         Literal["likely", "cannot_tell"] | None,
         Words("acknowledge also what is lost for good only as likely (or cannot_tell)"),
     ] = None
+    give_up: Annotated[
+        Annotated[tuple[MessageId, ...], BeforeValidator(as_tuple)] | None,
+        Words(
+            "acknowledge the chunk set with this unacknowledged entry (LEDGER:ENTRY) although no export could verify "
+            "its message, which is lost then: copy its objects first; may be repeated"
+        ),
+    ] = None
     exported: Annotated[
         str | None,
         Words("folder of the export that holds the messages; default: that of the tables", place=True),

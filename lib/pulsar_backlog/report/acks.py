@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from pulsar_backlog.subscriptions.advice import Advice, Need
+
+NO_ADVICE = Advice()
+
 CELLS = 96
 """Cells of an acknowledgement strip, however many entries the topic has."""
 
@@ -88,6 +92,7 @@ class StallRow(TypedDict):
     sureness: str
     reason: str
     advice: str
+    need: Need
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,8 @@ class SubscriptionFacts:
         blocked_sureness: how sure that is.
         stalls: some chunk sets that it has not wholly acknowledged, the worst first.
         stall_total: how many there are, those to wait for included.
+        advice: what to do about all of them.
+        blocked_place: its place among all blocked ones, the worst first.
     """
 
     row: SubscriptionRow
@@ -141,6 +148,8 @@ class SubscriptionFacts:
     cells: tuple[AckCell, ...] = ()
     stalls: tuple[StallRow, ...] = ()
     stall_total: int = 0
+    advice: Advice = NO_ADVICE
+    blocked_place: int | None = None
 
 
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ class TopicAcks:
 
 @dataclass(frozen=True)
 class BlockedRow:
-    """A subscription that is stalled, or may be; see `SubscriptionFacts`."""
+    """A subscription that is stalled, or may be; see `SubscriptionFacts`. Its action is that of what blocks it."""
 
     topic: str
     subscription: str
@@ -172,7 +181,7 @@ class BlockedRow:
     ledger_id: int
     entry_id: int
     sureness: str
-    advice: str
+    advice: Advice
     action: str
     backlog_entries: int | None
     backlog_bytes: int | None

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import (
+    NO_ADVICE,
     AckCell,
     Acks,
     Axis,
@@ -18,7 +20,9 @@ from pulsar_backlog.report.acks import (
     SubscriptionRow,
     TopicAcks,
 )
-from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.report.clients import DAMAGE_SHORT, OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.report.words import position
+from pulsar_backlog.subscriptions.advice import Advice, Need, NeedCount, SetFacts, advice_on, need_of
 from pulsar_backlog.terms import SURENESSES
 
 Row = dict[str, Any]
@@ -33,6 +37,8 @@ class ConsumerRows:
     stalls: Sequence[Row] = ()
     cells: Sequence[Row] = ()
     axes: Sequence[Row] = ()
+    needs: Sequence[Row] = ()
+    dangers: Sequence[Row] = ()
     forecasts: Sequence[Row] = ()
     examples: Sequence[Row] = ()
 
@@ -41,12 +47,14 @@ def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
     """The subscriptions of each topic that has any."""
     stalls = _grouped(rows.stalls, "topic", "subscription")
     cells = _grouped(rows.cells, "topic", "subscription")
+    advice = advice_by_subscription(rows.needs, rows.dangers)
     axes = {topic: _axis(starts) for (topic,), starts in _grouped(rows.axes, "topic").items()}
     found: dict[Topic, TopicAcks] = {}
     for (topic,), own in _grouped(rows.subscriptions, "topic").items():
         subscriptions = tuple(
-            _facts(row, stalls.get((topic, row["subscription"]), ()), cells.get((topic, row["subscription"]), ()))
+            _facts(row, stalls.get(key, ()), cells.get(key, ()), advice.get(key, NO_ADVICE))
             for row in sorted(own, key=lambda row: row["number"])
+            for key in [(topic, row["subscription"])]
         )
         found[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"], _sureness(own[0]))
     return found
@@ -63,9 +71,17 @@ def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
     }
 
 
-def acks(counts: Mapping[str, Any], blocked: Iterable[Row]) -> Acks:
-    """All subscriptions of the audit."""
-    rows = tuple(BlockedRow(**{name: row[name] for name in BlockedRow.__annotations__}) for row in blocked)
+def acks(counts: Mapping[str, Any], blocked: Iterable[Row], needs: Iterable[Row], dangers: Iterable[Row]) -> Acks:
+    """All subscriptions of the audit; needs and dangers of the blocked ones."""
+    advice = advice_by_subscription(needs, dangers)
+    rows = tuple(
+        BlockedRow(
+            row["topic"], row["subscription"], row["subscription_type"], row["ledger_id"], row["entry_id"],
+            row["sureness"], advice.get((row["topic"], row["subscription"]), NO_ADVICE), row["action"],
+            row["backlog_entries"], row["backlog_bytes"],
+        )
+        for row in blocked
+    )  # fmt: skip
     return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, _sureness(counts))
 
 
@@ -97,14 +113,42 @@ def model_sum(row: Mapping[str, Any]) -> ModelSum:
     )  # fmt: skip
 
 
-def _facts(row: Row, stalls: Iterable[Row], cells: Iterable[Row]) -> SubscriptionFacts:
+def advice_by_subscription(needs: Iterable[Row], dangers: Iterable[Row]) -> dict[tuple[Any, ...], Advice]:
+    """What to do about each subscription that has chunk sets, or entries at which a client stops."""
+    of_sets, stops = _grouped(needs, "topic", "subscription"), _grouped(dangers, "topic", "subscription")
+    return {
+        key: advice_on(
+            (NeedCount(_need(row), row["sets"], row["blocks"], row["doubt"]) for row in of_sets.get(key, ())),
+            dict.fromkeys(_danger(row) for row in sorted(stops.get(key, ()), key=_stop_order)),
+        )
+        for key in {**of_sets, **stops}
+    }
+
+
+def _need(row: Row) -> Need:
+    return need_of(SetFacts(**{name: row[name] for name in SetFacts.__annotations__}))
+
+
+def _danger(row: Row) -> str:
+    """`go panics at 25:2`."""
+    at = position(row["damage_ledger_id"], row["damage_entry_id"])
+    return f"{visible(row['model'], 40)} {DAMAGE_SHORT.get(row['damage'], 'is stopped')} at {at}"
+
+
+def _stop_order(row: Row) -> tuple[int, int, str]:
+    return row["damage_ledger_id"], row["damage_entry_id"], row["model"]
+
+
+def _facts(row: Row, stalls: Iterable[Row], cells: Iterable[Row], advice: Advice) -> SubscriptionFacts:
     return SubscriptionFacts(
         row=_picked(row, SubscriptionRow),
         blocked_at=_blocked_at(row),
         blocked_sureness=row["blocked_sureness"],
         cells=tuple(AckCell(**{name: cell[name] for name in AckCell.__annotations__}) for cell in cells),
-        stalls=tuple(_picked(stall, StallRow) for stall in stalls),
+        stalls=tuple(_picked({**stall, "need": _need(stall)}, StallRow) for stall in stalls),
         stall_total=row["stall_total"] or 0,
+        advice=advice,
+        blocked_place=row["blocked_place"],
     )
 
 

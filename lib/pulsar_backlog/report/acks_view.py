@@ -11,26 +11,15 @@ from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, Subscription
 from pulsar_backlog.report.commands import Audited, Command, remedies
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
-from pulsar_backlog.terms import Position
-
-ACTIONS: dict[str, str] = {
-    "wait": "Wait",
-    "export_then_acknowledge": "Export, verify, then acknowledge",
-    "acknowledge": "Acknowledge",
-    "skip": "Skip",
-    "reset_to_first_chunk": "Reset to the first chunk",
-    "none": "Nothing to do",
-}
-"""What to do about a chunk set, the most urgent last word of its advice."""
-
-_ACTION_ORDER = ("skip", "export_then_acknowledge", "reset_to_first_chunk", "acknowledge", "wait", "none")
+from pulsar_backlog.subscriptions.advice import Need
+from pulsar_backlog.terms import Position, position_text
 
 
 @dataclass(frozen=True)
 class Todo:
     """Chunk sets that need the same, those told in the same words together, and the commands that do it, in order."""
 
-    action: str
+    need: Need
     alike: tuple[tuple[StallRow, ...], ...]
     commands: tuple[Command, ...]
 
@@ -102,11 +91,16 @@ STALLED = {"certain": "is stalled", "likely": "is most likely stalled"}
 MAY_BE_STALLED = "may be stalled"
 
 
+def stands_at(at: Position | None) -> str:
+    """`at 24:3`."""
+    return f"at {position_text(at)}" if at else "somewhere"
+
+
 def stands_words(at: Position | None, sureness: str | None) -> str | None:
     """`is stalled at 24:3: nothing behind it is delivered`, as sure as it is; None when it is not blocked."""
     if at is None:
         return None
-    return f"{STALLED.get(sureness or '', MAY_BE_STALLED)} at {at[0]}:{at[1]}: nothing behind it is delivered"
+    return f"{STALLED.get(sureness or '', MAY_BE_STALLED)} {stands_at(at)}: nothing behind it is delivered"
 
 
 def told(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
@@ -172,14 +166,19 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
 
 def todo(facts: SubscriptionFacts, topic: str, audit: Audited) -> tuple[Todo, ...]:
     """Its chunk sets by what to do, the most urgent first, each with its commands."""
-    by_action: dict[str, list[StallRow]] = {}
+    by_need: dict[Need, list[StallRow]] = {}
     for stall in facts.stalls:
-        by_action.setdefault(stall["action"], []).append(stall)
-    ordered = sorted(by_action.items(), key=lambda pair: _urgency(*pair))
-    name = facts.row["subscription"]
+        by_need.setdefault(stall["need"], []).append(stall)
+    order = [one.need for one in facts.advice.needs]
     return tuple(
-        Todo(action, _alike(of), remedies(action, audit, topic, name, first_unacked(of[0]))) for action, of in ordered
+        Todo(need, _alike(by_need[need]), commands_for(facts, need, topic, audit)) for need in order if need in by_need
     )
+
+
+def commands_for(facts: SubscriptionFacts, need: Need, topic: str, audit: Audited) -> tuple[Command, ...]:
+    """What does about a subscription's chunk sets what they need."""
+    places = [first for stall in facts.stalls if stall["need"] == need and (first := first_unacked(stall))]
+    return remedies(need, audit, topic, facts.row["subscription"], places, facts.advice.accepted)
 
 
 def _alike(stalls: Iterable[StallRow]) -> tuple[tuple[StallRow, ...], ...]:
@@ -189,11 +188,6 @@ def _alike(stalls: Iterable[StallRow]) -> tuple[tuple[StallRow, ...], ...]:
         key = tuple(stall[name] for name in ("code", "kind", "advice", "sureness", "reason"))
         same.setdefault(key, []).append(stall)
     return tuple(map(tuple, same.values()))
-
-
-def _urgency(action: str, stalls: Iterable[StallRow]) -> tuple[bool, int, str]:
-    place = _ACTION_ORDER.index(action) if action in _ACTION_ORDER else len(_ACTION_ORDER)
-    return not any(stall["blocks_dispatch"] for stall in stalls), place, action
 
 
 def first_unacked(stall: StallRow) -> Position | None:

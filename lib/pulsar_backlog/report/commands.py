@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from glob import escape
 
 from pulsar_backlog.findings import CATALOGUE
@@ -12,7 +12,8 @@ from pulsar_backlog.foreign_text import shell_word
 from pulsar_backlog.options import OPTIONS
 from pulsar_backlog.report.model import FindingRow, ReportModel
 from pulsar_backlog.report.words import position
-from pulsar_backlog.terms import Position
+from pulsar_backlog.subscriptions.advice import REPAIRED, Need
+from pulsar_backlog.terms import Position, position_text
 
 MAX_TOPIC = 1000
 """Characters of a topic name that a command can hold."""
@@ -22,8 +23,6 @@ READS_ONLY = "Changes nothing: it only reads."
 _PLACEHOLDER = re.compile(r"\b(?:LEDGER:ENTRY|SOURCE|SUBJECT|OUT)\b")
 _BY_LEDGER = " WHERE ledger_id = SUBJECT"
 _POSITION = re.compile(r"\d+:\d+\Z", re.ASCII)
-PLANNED = ("acknowledge", "skip", "reset_to_first_chunk")
-"""Actions about a chunk set for which a plan needs no export."""
 
 
 @dataclass(frozen=True)
@@ -76,15 +75,18 @@ def audited(model: ReportModel) -> Audited:
     return Audited(model.source, model.out, model.cluster, model.options.get("endpoint"))
 
 
-def remedies(action: str, audit: Audited, topic: str, subscription: str, at: Position | None) -> tuple[Command, ...]:
+def remedies(
+    need: Need, audit: Audited, topic: str, subscription: str, at: Sequence[Position], accepted: str = "likely"
+) -> tuple[Command, ...]:
     """What puts a stalled subscription right, in order; what cannot be decided yet begins with a look at the entry.
 
     Args:
-        action: what is to be done about its chunk set, as in the table `stalls`.
+        need: of its chunk sets.
         audit: where everything lies.
         topic: of the subscription.
         subscription: its name.
-        at: an entry of the chunk set that is not acknowledged.
+        at: of some of these chunk sets an entry each that is not acknowledged.
+        accepted: how unsure the loss of what is unsure is, for `--accept-unsure`.
     """
     chosen = f" --topic {_name_word(topic, 'TOPIC')}"
     export = Command(
@@ -96,12 +98,15 @@ def remedies(action: str, audit: Audited, topic: str, subscription: str, at: Pos
         f"{_name_word(subscription, 'SUBSCRIPTION')}",
         "Changes nothing on the cluster: it writes a plan and names the command that applies it.",
     )
-    if action == "export_then_acknowledge":
-        return export, plan
-    if action in PLANNED:
-        return (plan,)
-    place = f"{at[0]}:{at[1]}" if at else "LEDGER:ENTRY"
-    return (Command(f"pulsar-backlog explain {audit.source_words} {place}", READS_ONLY),)
+    places = list(map(position_text, at)) or ["LEDGER:ENTRY"]
+    explain = Command(f"pulsar-backlog explain {audit.source_words} {places[0]}", READS_ONLY)
+    if need == "keep":
+        return export, replace(plan, text=plan.text + "".join(f" --give-up {place}" for place in places))
+    if need == "settle":
+        return explain, replace(plan, text=f"{plan.text} --accept-unsure {accepted}")
+    if need in REPAIRED:
+        return (export, plan) if need == "export" else (plan,)
+    return (explain,)
 
 
 def fill(template: str, audit: Audited, finding: FindingRow | None) -> str:

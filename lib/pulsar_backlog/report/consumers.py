@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.acks import Acks, BlockedRow
-from pulsar_backlog.report.acks_view import MAY_BE_STALLED, STALLED, stands_words
+from pulsar_backlog.report.acks_view import MAY_BE_STALLED, STALLED, stands_at, stands_words
 from pulsar_backlog.report.clients import DAMAGE_SHORT, ForecastRow, ModelSum, damage_words
 from pulsar_backlog.report.facts import Fact
 from pulsar_backlog.report.model import TopicSection
@@ -35,7 +35,7 @@ _MISLED_MEANING = (
 )
 
 
-_HOW = {"certain": "for certain", "likely": "most likely", "cannot_tell": "perhaps"}
+_HOW = {"certain": "certain", "likely": "likely", "cannot_tell": "possible"}
 _MISLEADS = ("mixed", "wrong_content", "silent_loss", "lost")
 
 
@@ -64,9 +64,13 @@ def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
     blocked = [one for one in section.acks.subscriptions if one.blocked_at]
     if blocked:
         first = blocked[0]
-        stands = stands_words(first.blocked_at, first.blocked_sureness)
-        what = f"subscription {_name(first.row['subscription'])} {stands}"
-        what += _others(first.blocked_sureness, section.acks.blocked, section.acks.sureness)
+        if section.acks.blocked == 1:
+            stands = stands_words(first.blocked_at, first.blocked_sureness)
+            what = f"subscription {_name(first.row['subscription'])} {stands}"
+        else:
+            at = f"{_name(first.row['subscription'])}, {stands_at(first.blocked_at)}"
+            by = section.acks.sureness or {known_sureness(first.blocked_sureness or ""): section.acks.blocked}
+            what = f"{stalled_words(section.acks.blocked, by)}. Worst: {at}"
         urgent.append(Fact("blocked", what, None, "Whoever waits for it", _BLOCKED_MEANING))
     rows = section.clients.forecasts
     stopped = [row for row in rows if row["damage"]]
@@ -100,30 +104,47 @@ def _blocked(acks: Acks) -> list[Fact]:
     if not acks.blocked or not acks.rows:
         return []
     first = acks.rows[0]
-    what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
-    what += _others(first.sureness, acks.blocked, acks.sureness)
+    if acks.blocked == 1:
+        what = f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {blocked_words(first)}"
+    else:
+        what = f"{headline_of_blocked(acks)}{_waiting(first)}"
     sureness = sureness_words(acks.blocked, acks.sureness) if acks.blocked > 1 else SURENESS.get(first.sureness)
     return [Fact("blocked", what, sureness, "Whoever waits for it", _BLOCKED_MEANING)]
 
 
 def blocked_words(row: BlockedRow) -> str:
     """Where it stands, and how much waits."""
-    text = stands_words((row.ledger_id, row.entry_id), row.sureness) or ""
-    if row.backlog_entries:
-        size = f" ({byte_size(row.backlog_bytes)})" if row.backlog_bytes is not None else ""
-        verb = "waits" if row.backlog_entries == 1 else "wait"
-        text += f", {counted(row.backlog_entries, 'entry')}{size} {verb}"
-    return text
+    return f"{stands_words((row.ledger_id, row.entry_id), row.sureness)}{_waiting(row)}"
+
+
+def _waiting(row: BlockedRow) -> str:
+    if not row.backlog_entries:
+        return ""
+    size = f" ({byte_size(row.backlog_bytes)})" if row.backlog_bytes is not None else ""
+    return f", {counted(row.backlog_entries, 'entry')}{size} {'waits' if row.backlog_entries == 1 else 'wait'}"
 
 
 def headline_of_blocked(acks: Acks) -> str | None:
-    """The worst stall in a few words, and how many more there are; None without one."""
+    """How many are stalled, how sure that is, and which is the worst; None without one."""
     if not acks.blocked or not acks.rows:
         return None
     first = acks.rows[0]
-    where = f"{STALLED.get(first.sureness, MAY_BE_STALLED)} at {first.ledger_id}:{first.entry_id}"
-    more = _others(first.sureness, acks.blocked, acks.sureness)
-    return f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {where}{more}"
+    if acks.blocked == 1:
+        stands = f"{STALLED.get(first.sureness, MAY_BE_STALLED)} {stands_at((first.ledger_id, first.entry_id))}"
+        return f"subscription {_name(first.subscription)} of topic {_name(first.topic)} {stands}"
+    at = f"{_name(first.topic)}, {_name(first.subscription)}, {stands_at((first.ledger_id, first.entry_id))}"
+    by = acks.sureness or {known_sureness(first.sureness): acks.blocked}
+    return f"{stalled_words(acks.blocked, by)}. Worst: {at}"
+
+
+def stalled_words(blocked: int, by: Mapping[str, int]) -> str:
+    """`50 subscriptions are stalled (16 likely, 34 possible)`."""
+    found = {word: count for word, count in _by_sureness(blocked, by).items() if count > 0}
+    who = counted(blocked, "subscription")
+    if len(found) > 1:
+        return f"{who} are stalled ({', '.join(f'{count:,} {_HOW[word]}' for word, count in found.items())})"
+    words = STALLED.get(next(iter(found), ""), MAY_BE_STALLED)
+    return f"{who} {words if blocked == 1 else words.replace('is ', 'are ')}"
 
 
 def sureness_words(blocked: int, by: Mapping[str, int]) -> str:
@@ -140,18 +161,6 @@ def _by_sureness(blocked: int, by: Mapping[str, int]) -> dict[str, int]:
     found = {word: by.get(word, 0) for word in SURENESS}
     found["cannot_tell"] += blocked - sum(found.values())
     return found
-
-
-def _others(first: str | None, blocked: int, by: Mapping[str, int]) -> str:
-    """How many more there are, and how sure that is of them."""
-    like = known_sureness(first or "")
-    found = _by_sureness(blocked, by or {like: blocked})
-    found[like] -= 1
-    parts = [f"likewise {counted(found[like], 'more subscription')}"] if found[like] > 0 else []
-    parts += [
-        f"{_HOW[word]} {counted(found[word], 'more subscription')}" for word in SURENESS if word != like and found[word]
-    ]
-    return f"; {', '.join(parts)}" if parts else ""
 
 
 def _stopped(models: Sequence[ModelSum]) -> list[Fact]:

@@ -16,7 +16,7 @@ def acks_json(acks: Acks) -> dict[str, object]:
         "blocked": acks.blocked,
         "blocked_by_sureness": dict(acks.sureness),
         "listed": len(acks.rows),
-        "rows": [asdict(row) for row in acks.rows],
+        "rows": [{**asdict(row), "advice": row.advice.label, "need": row.advice.need} for row in acks.rows],
     }
 
 
@@ -37,6 +37,8 @@ def _subscription_json(one: SubscriptionFacts) -> dict[str, object]:
         **one.row,
         "blocked_at": {"ledger_id": at[0], "entry_id": at[1]} if at else None,
         "blocked_sureness": one.blocked_sureness,
+        "advice": one.advice.label,
+        "need": one.advice.need,
         "chunk_sets": {"total": one.stall_total, "listed": len(one.stalls), "rows": [dict(s) for s in one.stalls]},
     }
 

@@ -16,12 +16,13 @@ from markupsafe import Markup, escape
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import MAX_TEXT, shell_word, visible
 from pulsar_backlog.report import words
-from pulsar_backlog.report.acks_view import ACTIONS, where
+from pulsar_backlog.report.acks_view import where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.consumers import sureness_words
 from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, span_words, topic_name
+from pulsar_backlog.subscriptions.advice import HOW, LABELS
 
 UUID_LIMIT = 90
 LONGEST_WORD = 20
@@ -85,10 +86,10 @@ def report_environment() -> Environment:
         "states": words.STATES,
         "sureness_words": words.SURENESS,
         "severities": words.SEVERITIES,
-        "exit_codes": words.EXIT_CODES,
         "evidence_shown": EVIDENCE_SHOWN,
         "samples": SAMPLES,
-        "actions": ACTIONS,
+        "needs": LABELS,
+        "how": HOW,
         "outcome_words": OUTCOMES,
         "dangerous": DANGEROUS,
     }

@@ -19,7 +19,7 @@ from pulsar_backlog.report.outcomes import known_sureness, sureness_of_broken
 from pulsar_backlog.report.places import Place
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.views import GRADE_ORDER, Judged, topic_order
-from pulsar_backlog.report.words import SURENESS
+from pulsar_backlog.report.words import SURENESS, natural
 
 MAX_NAME, MAX_WORDS = 120, 160
 """Characters of a name and of a sentence that the search holds."""
@@ -68,7 +68,7 @@ def topic_without_section(one: ListedTopic) -> TopicLine:
     """The line of a topic beyond those that have sections."""
     grade: Grade = "broken" if one.errors else "nothing"
     line = f"{counted(one.errors, 'error')}, see the table findings" if one.errors else "no error; not drawn here"
-    order = (GRADE_ORDER.index(grade), True, 0, -one.bytes, one.topic or "")
+    order = (GRADE_ORDER.index(grade), True, 0, 0, -one.bytes, natural(one.topic or ""))
     return TopicLine(one.topic, grade, line, None, one.entries, one.bytes, None, order)
 
 

@@ -259,6 +259,7 @@ class ReportModel:
         started_ms: when the audit started, UTC milliseconds.
         options: options that decide the result.
         exit_code: how the command ends; see the README.
+        fail_on: which findings make it fail.
         groups: all publications of all topics, counted by verdict.
         topics: the worst `MAX_TOPICS`; pages get the others in batches, see `pages`.
         findings: some findings, worst first; `finding_totals` counts them all.
@@ -289,3 +290,4 @@ class ReportModel:
     acks: Acks = NO_STATE
     subscriptions: tuple[ListedSubscription, ...] = ()
     clients: tuple[ModelSum, ...] = ()
+    fail_on: str = "error"

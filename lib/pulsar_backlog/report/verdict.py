@@ -9,23 +9,20 @@ from typing import Literal
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.commands import Command, audited, changes_of, fill, remedies
+from pulsar_backlog.report.commands import Command, audited, changes_of, fill
 from pulsar_backlog.report.consumers import MAX_NAME, consumer_facts, headline_of_blocked, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import sureness_of_broken
-from pulsar_backlog.report.words import SURENESS, severity_rank, spaced
+from pulsar_backlog.report.words import EXIT_CODES, SURENESS, severity_rank, spaced
 from pulsar_backlog.report.worst import first_to_do
+from pulsar_backlog.subscriptions.advice import Advice
+from pulsar_backlog.terms import EXIT_CLEAN
 
 MAX_STEPS = 6
 MAX_REMEDIES = 6
 MAX_HEADLINE = 1000
 """Characters of a headline that are shown: a sentence with long names."""
-
-NO_COMMAND = (
-    "No command puts this subscription right: its message contradicts itself, so that an export cannot verify it and a "
-    "plan leaves it alone. Its producer has to send it again; only then may a person skip it."
-)
 
 ERRORS = ("blocked", "broken", "undecoded")
 
@@ -58,6 +55,7 @@ class Step:
     remedies: tuple[Remedy, ...] = ()
     topic: str | None = None
     subscription: str | None = None
+    advice: Advice | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +113,15 @@ def judge(model: ReportModel) -> Verdict:
     )
 
 
+def exit_words(model: ReportModel, grade: Grade) -> str:
+    """The exit code, and why it is what it is: 0 does not mean that nothing was found."""
+    if model.exit_code != EXIT_CLEAN or grade in ("clean", "nothing"):
+        return f"{model.exit_code}: {EXIT_CODES.get(model.exit_code, 'unknown')}"
+    if model.fail_on != "never":
+        return f"0, because no finding reaches --fail-on {model.fail_on}"
+    return f"0, because --fail-on never; {'warnings' if grade == 'odd' else 'errors'} were found"
+
+
 def topic_line(section: TopicSection) -> tuple[Grade, str]:
     """The verdict on one topic, in a few words."""
     codes = by_code(section.findings, section.finding_totals)
@@ -151,7 +158,8 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
         stalled = headline_of_blocked(model.acks)
-        text = ", ".join(filter(None, [stalled, unread])) if stalled else _worst_error(model, found, unread)
+        parts = filter(None, [stalled, unread[:1].upper() + unread[1:]])
+        text = ". ".join(parts) if stalled else _worst_error(model, found, unread)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
     elif grade == "odd":
@@ -202,12 +210,10 @@ def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
 
 
 def _of_worst(model: ReportModel) -> Iterator[Step]:
-    """What puts the worst subscription right; where no command does, that, and what puts the next right."""
-    for one in first_to_do(model):
-        action = "none" if one.contradicts else one.action
-        for command in remedies(action, audited(model), one.topic, one.subscription, one.at):
-            changes = f"{command.changes} {NO_COMMAND}" if one.contradicts else command.changes
-            yield Step(command.text, changes, topic=one.topic, subscription=one.subscription)
+    """What to do about the worst subscription; where that takes a decision, also what puts the next right."""
+    for one in first_to_do(model, audited(model)):
+        for command in one.commands:
+            yield Step(command.text, command.changes, (), one.topic, one.subscription, one.advice)
 
 
 def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> Iterator[Step]:

@@ -16,8 +16,8 @@ from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import BROKEN, by_flag, by_outcome, by_state, rebuildable, row_outcome
-from pulsar_backlog.report.verdict import Grade, Verdict, judge, topic_line
-from pulsar_backlog.report.words import byte_size, position
+from pulsar_backlog.report.verdict import Grade, Verdict, exit_words, judge, topic_line
+from pulsar_backlog.report.words import byte_size, natural, position
 
 MAX_OPEN = 5
 """Sections that are unfolded from the start."""
@@ -99,16 +99,19 @@ class Page:
     chunks: ChunksView
     codes: tuple[CodeView, ...]
     blocked: tuple[BlockedView, ...]
+    exit_words: str
 
 
 def page(model: ReportModel, rows_per_code: int = MAX_ROWS_PER_CODE) -> Page:
     """The front page of a model."""
+    verdict = judge(model)
     return Page(
         model=model,
-        verdict=judge(model),
+        verdict=verdict,
         chunks=_chunks(model.groups),
         codes=_codes(model, by_code(model.findings, model.finding_totals), rows_per_code),
         blocked=tuple(BlockedView(row, blocked_words(row)) for row in model.acks.rows[:MAX_BLOCKED_SHOWN]),
+        exit_words=exit_words(model, verdict.grade),
     )
 
 
@@ -122,11 +125,13 @@ def judged(sections: Iterable[TopicSection]) -> list[Judged]:
     return sorted(lines, key=lambda one: topic_order(*one))
 
 
-def topic_order(line: tuple[Grade, str], section: TopicSection) -> tuple[int, bool, int, int, str]:
-    """Where a topic stands among others: the worst first, then the largest."""
+def topic_order(line: tuple[Grade, str], section: TopicSection) -> tuple[object, ...]:
+    """Where a topic stands among others: in the order of blocked subscriptions, then the worst, then the largest."""
     counts = by_outcome(section.groups)
     broken = sum(counts[name] for name in BROKEN)
-    return GRADE_ORDER.index(line[0]), not section.acks.blocked, -broken, -section.bytes, section.topic or ""
+    places = [one.blocked_place for one in section.acks.subscriptions if one.blocked_place is not None]
+    blocked = (not section.acks.blocked, min(places, default=0))
+    return GRADE_ORDER.index(line[0]), *blocked, -broken, -section.bytes, natural(section.topic or "")
 
 
 def topic_view(model: ReportModel, at: int, line: tuple[Grade, str], section: TopicSection) -> TopicView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 STATES: dict[str, str] = {
@@ -62,6 +63,17 @@ def severity_rank(severity: str) -> int:
 def flag_words(flag: str) -> str:
     """A flag in words."""
     return FLAGS.get(flag, "not known to this version")
+
+
+def natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Orders names by their numbers: `t2` before `t10`.
+
+    >>> sorted(["t10", "t2", "t"], key=natural)
+    ['t', 't2', 't10']
+    """
+    parts = re.split(r"([0-9]+)", name)
+    # A number is as large as it is long, without its zeros: nobody's name is turned into an integer.
+    return tuple((len(part.lstrip("0")) if at % 2 else -1, part) for at, part in enumerate(parts))
 
 
 def spaced(name: str) -> str:

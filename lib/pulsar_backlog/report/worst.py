@@ -5,100 +5,57 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pulsar_backlog.report.acks import StallRow, SubscriptionFacts
-from pulsar_backlog.report.acks_view import first_unacked
-from pulsar_backlog.report.commands import PLANNED
-from pulsar_backlog.report.model import PublicationRow, ReportModel, TopicSection
-from pulsar_backlog.terms import Position
-
-_CONTRADICTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
-"""Flags of messages that no export verifies, and that a plan therefore leaves alone."""
-
-_IDLE = ("wait", "none")
+from pulsar_backlog.report.acks import SubscriptionFacts
+from pulsar_backlog.report.acks_view import commands_for
+from pulsar_backlog.report.commands import Audited, Command, remedies
+from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.subscriptions.advice import Advice
 
 
 @dataclass(frozen=True)
 class ToDo:
-    """A subscription, what is to be done about it and where.
-
-    Attributes:
-        contradicts: whether its message contradicts itself, so that no command puts it right.
-    """
+    """A subscription, the advice on it and the commands for what is most urgent."""
 
     topic: str
     subscription: str
-    action: str
-    at: Position | None
-    contradicts: bool = False
+    advice: Advice
+    commands: tuple[Command, ...]
 
 
-def first_to_do(model: ReportModel) -> tuple[ToDo, ...]:
+def first_to_do(model: ReportModel, audit: Audited) -> tuple[ToDo, ...]:
     """The worst subscription; where commands do not put it right, the worst that they do as well; none without any."""
-    right = min(_put_right(model), key=lambda pair: pair[0], default=None)
-    if not model.acks.rows:
-        waiting = min(_waiting(model), key=lambda pair: pair[0], default=None)
-        return tuple(one[1] for one in (right or waiting,) if one)
+    every = sorted(_with_sets(model), key=lambda one: _order(*one))
+    worst = _worst_blocked(model, audit) if model.acks.rows else None
+    if worst is None and every:
+        worst = _to_do(*next((one for one in every if one[1].advice.is_repaired), every[0]), audit)
+    if worst is None or worst.advice.is_repaired:
+        return (worst,) if worst else ()
+    right = next((one for one in every if one[1].advice.is_repaired), None)
+    return (worst,) if right is None else (worst, _to_do(*right, audit))
+
+
+def _worst_blocked(model: ReportModel, audit: Audited) -> ToDo:
     row = model.acks.rows[0]
-    contradicts = _blocked_by_contradiction(model, row.topic, row.subscription)
-    worst = ToDo(row.topic, row.subscription, row.action, (row.ledger_id, row.entry_id), contradicts)
-    helped = row.action not in _IDLE and not contradicts
-    return (worst,) if helped or right is None else (worst, right[1])
-
-
-Ranked = tuple[tuple[bool, int, str, str], ToDo]
-
-
-def _put_right(model: ReportModel) -> Iterator[Ranked]:
-    """Subscriptions of which each listed chunk set is put right by commands, as far as the tables tell."""
     for section in model.topics:
         for facts in section.acks.subscriptions:
-            todo = [stall for stall in facts.stalls if stall["action"] not in _IDLE]
-            if section.topic and todo and all(_is_right(section, stall) for stall in todo):
-                yield _ranked(section.topic, facts, todo[0])
+            if (section.topic, facts.row["subscription"]) == (row.topic, row.subscription) and facts.stalls:
+                return _to_do(row.topic, facts, audit)
+    at = (row.ledger_id, row.entry_id)
+    commands = remedies(row.advice.need, audit, row.topic, row.subscription, [at], row.advice.accepted)
+    return ToDo(row.topic, row.subscription, row.advice, commands)
 
 
-def _waiting(model: ReportModel) -> Iterator[Ranked]:
+def _to_do(topic: str, facts: SubscriptionFacts, audit: Audited) -> ToDo:
+    return ToDo(topic, facts.row["subscription"], facts.advice, commands_for(facts, facts.advice.need, topic, audit))
+
+
+def _with_sets(model: ReportModel) -> Iterator[tuple[str, SubscriptionFacts]]:
+    """Subscriptions with chunk sets to do something about."""
     for section in model.topics:
         for facts in section.acks.subscriptions:
             if section.topic and facts.row["stalls"] and facts.stalls:
-                yield _ranked(section.topic, facts, facts.stalls[0])
+                yield section.topic, facts
 
 
-def _ranked(topic: str, facts: SubscriptionFacts, first: StallRow) -> Ranked:
-    name = facts.row["subscription"]
-    order = (facts.blocked_at is None, -facts.row["stalls"], topic, name)
-    return order, ToDo(topic, name, first["action"], first_unacked(first))
-
-
-def _is_right(section: TopicSection, stall: StallRow) -> bool:
-    """An export keeps its message, or it is for certain lost."""
-    found = _publication(section, stall)
-    if found is None:
-        return stall["action"] == "export_then_acknowledge"
-    if _CONTRADICTS & set(found["flags"]) or found["state"] == "malformed":
-        return False
-    return stall["action"] == "export_then_acknowledge" or (
-        stall["action"] in PLANNED and found["sureness"] == "certain"
-    )
-
-
-def _blocked_by_contradiction(model: ReportModel, topic: str, subscription: str) -> bool:
-    return any(
-        stall["blocks_dispatch"] and _contradicts(section, stall)
-        for section in model.topics
-        if section.topic == topic
-        for facts in section.acks.subscriptions
-        if facts.row["subscription"] == subscription
-        for stall in facts.stalls
-    )
-
-
-def _contradicts(section: TopicSection, stall: StallRow) -> bool:
-    found = _publication(section, stall)
-    return found is not None and bool(_CONTRADICTS & set(found["flags"]))
-
-
-def _publication(section: TopicSection, stall: StallRow) -> PublicationRow | None:
-    """Its message, where that is among the listed ones that are not simply whole."""
-    key = stall["chunk_uuid"], stall["publish_time_ms"]
-    return next((row for row in section.broken if (row["chunk_uuid"], row["publish_time_ms"]) == key), None)
+def _order(topic: str, facts: SubscriptionFacts) -> tuple[bool, int, str, str]:
+    return facts.blocked_at is None, -facts.row["stalls"], topic, facts.row["subscription"]

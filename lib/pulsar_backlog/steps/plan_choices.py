@@ -6,6 +6,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE, SEVERITIES
 from pulsar_backlog.options import Options, parse_duration_ms
 from pulsar_backlog.repair.planning.values import Choices
+from pulsar_backlog.terms import position_of
 
 
 def choices_of(options: Options, newest_ms: int | None) -> Choices:
@@ -31,4 +32,5 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         max_count=options.max_count,
         max_bytes=options.max_bytes,
         as_stored=bool(options.as_stored),
+        give_up=frozenset(map(position_of, options.give_up or ())),
     )

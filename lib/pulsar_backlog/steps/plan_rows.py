@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pulsar_backlog.repair.applying.trail import plan_state
 from pulsar_backlog.repair.planning.plan import Planned
+from pulsar_backlog.repair.planning.words import with_places
 from pulsar_backlog.report.terminal.repair import HeldBackRow
 from pulsar_backlog.storage.context import JobContext
 
@@ -16,16 +16,18 @@ PLANS = "plans"
 """Folder of plans beside the tables."""
 _CHOICES = (
     "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-    "accept_unsure", "exported", "earlier", "as_stored", "message",
+    "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message",
 )  # fmt: skip
 _SHOWN_REASONS = 50
 
 
 def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:
     """What is left alone by reason, the most frequent first."""
-    counts = Counter((one.why, one.next_step) for one in planned.held_back)
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(HeldBackRow(why, next_step, count) for (why, next_step), count in ordered)
+    places: dict[tuple[str, str], list[str]] = {}
+    for one in planned.held_back:
+        places.setdefault((one.why, one.next_step), []).append(one.at or "")
+    ordered = sorted(places.items(), key=lambda item: (-len(item[1]), item[0]))
+    return tuple(HeldBackRow(why, with_places(step, list(filter(None, at))), len(at)) for (why, step), at in ordered)
 
 
 def row_of(

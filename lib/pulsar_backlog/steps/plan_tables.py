@@ -27,6 +27,7 @@ from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import exists, read_table
 from pulsar_backlog.storage.runs import scanned_source
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terms import position_of
 
 
 @dataclass
@@ -103,7 +104,7 @@ class PlanTables:
         return [(row["topic"], restored_of(row)) for row in _rows(rows)]
 
     def _named(self) -> DataFrame:
-        pairs = [tuple(map(int, text.split(":"))) for text in dict.fromkeys(self.context.options.message or ())]
+        pairs = [position_of(text) for text in dict.fromkeys(self.context.options.message or ())]
         named = self.context.spark.createDataFrame(pairs, "ledger_id bigint, entry_id bigint")
         return named if pairs else named.filter(f.lit(False))  # so Spark sees that it need not look through `entries`
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,9 @@ from pulsar_backlog.report.model import (
 )
 from pulsar_backlog.storage.asking import ASKED, Asking, sql
 from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.storage.exit_codes import exit_code
+from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 
 Row = dict[str, Any]
@@ -40,8 +42,16 @@ _BY_CONSUMER = {
     "subscriptions": "topic_subscriptions", "axes": "axes", "cells": "cells", "stalls": "stalls",
     "forecasts": "forecasts", "examples": "examples",
 }  # fmt: skip
+_ADVICE = ("needs", "dangers")
 _OF_ALL = ("groups", "worst", "totals", "quality", "acks", "blocked", "subscriptions", "models", "copies", "runs")
-LIMITS: Mapping[str, Mapping[str, int]] = {
+
+
+def _any_of(column: str, words: Iterable[str]) -> str:
+    """Whether a list holds one of our words, as SQL."""
+    return " OR ".join(f"array_contains({column}, {literal(word)})" for word in sorted(words))
+
+
+LIMITS: Mapping[str, Mapping[str, int | str]] = {
     "ledgers": {"ledgers": MAX_LEDGERS},
     "broken": {"broken": MAX_BROKEN},
     "topic_findings": {"findings": MAX_TOPIC_FINDINGS},
@@ -50,12 +60,13 @@ LIMITS: Mapping[str, Mapping[str, int]] = {
     "drawn": {"subscriptions": acks.MAX_SUBSCRIPTIONS, "strips": acks.MAX_STRIPS},
     "spans": {"cells": acks.CELLS, "ledger_entries": MAX_LEDGER_ENTRIES},
     "stalls": {"stalls": acks.MAX_STALLS},
+    "families": {"unverifiable": _any_of("m.flags", UNVERIFIABLE)},
     "forecasts": {"models": clients.MAX_MODELS},
     "models": {"models": clients.MAX_MODELS},
     "blocked": {"blocked": acks.MAX_BLOCKED},
     "subscriptions": {"listed": acks.MAX_LISTED},
 }
-"""The numbers that queries of conf/report take."""
+"""The numbers and words that queries of conf/report take."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +84,9 @@ class Gathering:
     @cached_property
     def topic_rows(self) -> list[Row]:
         """A row per topic, the worst first: a line for each is what a report may grow by."""
-        self._keep("topics")
+        self.asked.name("sets", _query("sets"))
+        for name in ("standing", "topics"):
+            self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
 
     def further(self) -> Iterator[tuple[TopicSection, ...]]:
@@ -89,9 +102,10 @@ class Gathering:
     def model(self) -> ReportModel:
         """The report's model, with the first batch of topics."""
         context, topics = self.context, self.topic_rows
-        self.asked.name("sets", _query("sets"))
-        self._keep("standing")
-        whole = self.asked.rows({name: _query(name) for name in _OF_ALL})
+        for name in ("families", *_ADVICE):
+            self._keep(name)
+        queries = {f"blocked_{name}": _OF_BLOCKED.format(name, acks.MAX_BLOCKED) for name in _ADVICE}
+        whole = self.asked.rows({name: _query(name) for name in _OF_ALL} | queries)
         sizes, runs = self._sizes(), whole["runs"]
         return ReportModel(
             cluster=context.cluster,
@@ -102,6 +116,7 @@ class Gathering:
             versions=runs[-1]["versions"] if runs else {},
             options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
             exit_code=exit_code(context),
+            fail_on=str(context.options.fail_on),
             counts=build.counts(topics, whole["copies"][0]),
             groups=tuple(build.group(row) for row in whole["groups"]),
             topics=self._sections(0),
@@ -109,7 +124,9 @@ class Gathering:
             finding_totals=tuple(build.total(row) for row in whole["totals"]),
             quality=tuple(whole["quality"]),  # type: ignore[arg-type]
             tables=tuple(TableCount(name, sizes[name]) for name in TABLES if name in sizes),
-            acks=acks_build.acks(whole["acks"][0], whole["blocked"]),
+            acks=acks_build.acks(
+                whole["acks"][0], whole["blocked"], whole["blocked_needs"], whole["blocked_dangers"]
+            ),
             subscriptions=tuple(acks_build.listed(row) for row in whole["subscriptions"]),
             clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
         )  # fmt: skip
@@ -119,9 +136,12 @@ class Gathering:
         self._keep("chosen", after=after, topics=MAX_TOPICS)
         for name in ("drawn", "spans"):
             self._keep(name)
-        found = self.asked.rows({query: _query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())})
+        queries = {query: _query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
+        found = self.asked.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
         of_topics = build.TopicRows(**{name: found[query] for name, query in _BY_TOPIC.items()})
-        of_consumers = acks_build.ConsumerRows(**{name: found[query] for name, query in _BY_CONSUMER.items()})
+        of_consumers = acks_build.ConsumerRows(
+            **{name: found[query] for name, query in _BY_CONSUMER.items()}, **{name: found[name] for name in _ADVICE}
+        )
         return build.sections(self.topic_rows[after : after + MAX_TOPICS], of_topics, of_consumers)
 
     def _sizes(self) -> dict[str, int]:
@@ -142,6 +162,11 @@ class Gathering:
 
 
 _COUNT = "SELECT count(*) AS rows FROM {}"
+_OF_DRAWN = "SELECT n.* FROM {} AS n SEMI JOIN drawn AS d ON n.topic = d.topic AND n.subscription = d.subscription"
+_OF_BLOCKED = (
+    "SELECT n.* FROM {} AS n SEMI JOIN (SELECT topic, subscription FROM standing WHERE blocked_place <= {}) AS b "
+    "ON n.topic = b.topic AND n.subscription = b.subscription"
+)
 
 
 def _query(name: str, **values: int) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from pulsar_backlog.chunks.clients.reopened import DEATHS, Stop
 from pulsar_backlog.counting import counted
+from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.subscriptions.stall_values import ChunkSet
-from pulsar_backlog.terms import position_text
+from pulsar_backlog.terms import INCOMPLETE, position_text
 
 _WHAT = {
     "shared_stall": "Chunks wait without their first chunk before them: no consumer of a Shared subscription gets them",
@@ -35,10 +36,14 @@ _EXPORT_ANOTHER = (
     "This message cannot be rebuilt, but another send under its uuid can: export that one, verify the export, then "
     "acknowledge these entries."
 )
-_KEEP = "An export cannot verify it: keep the objects that hold its entries before you acknowledge them."
-_BLOCKED_AND_UNSURE = (
+_KEEP = "No export can verify it: keep the objects that hold its entries, then give it up (repair plan --give-up)."
+_UNSURE = (
     "It is not certain that the message is lost: settle what the reason names (a later snapshot, the missing ledgers), "
     "then audit again; until then do not acknowledge any of its entries."
+)
+_UNSURE_AND_FREE = (
+    "Wait, and do not acknowledge any of its entries: it is not certain that the message is lost. Settle what the "
+    "reason names (a later snapshot, the missing ledgers), then audit again."
 )
 _EXPORT_MEANWHILE = (
     "Another send under its uuid may still be arriving: export this one, and do not acknowledge entries of either yet."
@@ -74,13 +79,19 @@ def compaction_advice() -> str:
 
 def _remedy(chunks: ChunkSet, action: str, *, blocks: bool) -> str:
     if action == "export_then_acknowledge":
+        if chunks.flags & UNVERIFIABLE or chunks.state == "malformed":
+            return _KEEP
         if chunks.rebuildable:
             return _EXPORT
         return _KEEP if chunks.state in ("whole", "out_of_order") or not chunks.family_rebuildable else _EXPORT_ANOTHER
     if action != "wait":
         return _DO[action]
+    if chunks.state == "malformed" and not chunks.family_in_flight:
+        return _KEEP
     if blocks:
-        return _BLOCKED_AND_UNSURE
+        return _UNSURE
+    if chunks.state in INCOMPLETE and not chunks.family_in_flight:
+        return _UNSURE_AND_FREE
     return _EXPORT_MEANWHILE if _lost_by(chunks) else f"{_DO[action]}{_stopped(chunks)}"
 
 

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.subscriptions.stall_values import Action, ChunkSet, Copy, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stall_words import advice_of
 from pulsar_backlog.terms import DOUBT, SURPLUS, UNDELIVERABLE
 
-_BREAKS_CLIENTS = frozenset({"decode_fault", "sizes_lie", "metadata_conflict"})
+_BREAKS_CLIENTS = UNVERIFIABLE - {"copies_differ"}
 _LOST_BY_SOME = frozenset(
     {"repeated_prefix", "overlap", "mixed_with_another_publication", "corrupt_copy", "copies_differ", "size_fault"}
 )

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.topic import SETS_PER_ACTION
 from pulsar_backlog.repair.planning.values import Choices, Loss, Restored, Subscription, TopicFacts
@@ -76,6 +77,43 @@ def test_the_users_risk_takes_what_is_likely_lost_and_says_so() -> None:
     assert planned(facts).plan.actions == ()
     (action,) = planned(facts, accept_unsure="likely").plan.actions
     assert action.sureness == "likely"
+
+
+def test_what_no_export_verifies_is_given_up_only_where_one_of_its_entries_is_named() -> None:
+    failed = whole(exported=exported(verified=False, reason="its chunks hold 8000 bytes, its metadata says 7000"))
+    facts = topic(failed, stall((1, 0), (1, 1)), replace(stall((1, 0)), subscription="two"))
+    left = planned(facts)
+    assert left.plan.actions == ()
+    assert {(one.at, "--give-up" in one.next_step) for one in left.held_back} == {("1:0", True)}
+    found = planned(facts, give_up=frozenset({(1, 1)}))
+    (action,) = found.plan.actions
+    assert (action.cause, action.subscription, action.runs) == ("given_up", "sub", (Run(1, 0, 1),))
+    assert action.sureness == "cannot_tell"
+    assert "nobody gets them afterwards" in action.reason
+    assert [one.subscription for one in found.held_back] == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        (topic(publication(state="in_flight"), stall((1, 0))), "may still be arriving"),
+        (topic(whole(), stall((1, 0))), "not exported and verified"),  # an export has to try first
+        # Another key, limit or place would make this one verify.
+        (topic(whole(exported=exported(verified=False, outcome="no_key", reason="payload_no_key: no")),
+            stall((1, 0))), "payload_no_key"),
+        (topic(whole(exported=exported(transaction="open")), stall((1, 0))), "transaction that is open"),
+        (topic(publication(sureness="likely", reason="perhaps"), stall((1, 0))), "not certain (likely)"),
+    ],
+)  # fmt: skip
+def test_what_could_be_had_is_not_given_up(facts: TopicFacts, why: str) -> None:
+    found = planned(facts, give_up=frozenset({(1, 0)}))
+    assert found.plan.actions == ()
+    assert why in reasons(found)[0]
+
+
+def test_nothing_waits_at_what_is_given_up() -> None:
+    with pytest.raises(UsageError, match="waits at --give-up 7:7"):
+        planned(topic(whole(), stall((1, 0))), give_up=frozenset({(1, 0), (7, 7)}))
 
 
 def test_the_users_risk_takes_nothing_that_may_arrive_or_be_rebuilt() -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.planning.republishing import Draft, Name
 from pulsar_backlog.repair.planning.topic import TopicPlan
 from pulsar_backlog.repair.planning.values import Choices, HeldBack, PublicationKey, TopicFacts
 from pulsar_backlog.repair.values import Plan
+from pulsar_backlog.terms import position_text
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,22 @@ class Planned:
 
 
 def plan_repair(cluster: str, topics: Iterable[TopicFacts], choices: Choices) -> Planned:
-    """The plan for some topics."""
+    """The plan for some topics.
+
+    Raises:
+        UsageError: what is to be given up is no unacknowledged entry of a chunk set.
+    """
     drafts: list[Draft] = []
     held: list[HeldBack] = []
+    unknown = set(choices.give_up)
     for facts in sorted(topics, key=lambda one: one.topic):
+        unknown -= {entry.position for stall in facts.stalls for entry in stall.entries}
         of_topic = TopicPlan(facts, choices)
         drafts += of_topic.drafts()
         held += of_topic.held
+    if unknown:
+        named = " --give-up ".join(map(position_text, sorted(unknown)))
+        raise UsageError(f"no chunk set of these subscriptions waits at --give-up {named}")
     taken = _within_caps(drafts, choices)
     numbers = {draft.name: number for number, draft in enumerate(taken)}
     actions = tuple(

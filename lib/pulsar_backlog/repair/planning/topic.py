@@ -12,6 +12,7 @@ from pulsar_backlog.repair.planning.safety import (
     NOT_EXPORTED,
     UNVERIFIED,
     acknowledgeable,
+    is_given_up,
     is_kept,
     why_not_entry,
     why_not_family,
@@ -27,7 +28,7 @@ from pulsar_backlog.repair.planning.values import (
 )
 from pulsar_backlog.repair.runs import runs_of
 from pulsar_backlog.repair.values import Action
-from pulsar_backlog.terms import UNUSED, least_sure
+from pulsar_backlog.terms import UNUSED, least_sure, position_text
 
 SETS_PER_ACTION = 100
 """Chunk sets of one subscription that one action acknowledges; more make another."""
@@ -156,15 +157,19 @@ class TopicPlan:
         if stall.can_complete and stall.action == "wait":
             self._hold(stall, words.waits_because(family))
             return None
-        why = why_not_family(family, self._choices)
+        given_up = is_given_up(stall, self._choices)
+        why = why_not_family(family, self._choices, given_up=given_up)
         if why is not None:
             self._hold(stall, *self._meanwhile(stall, why))
             return None
-        doubts = sorted({why for entry in stall.entries if (why := why_not_entry(entry, stall)) is not None})
+        reasons = (why_not_entry(entry, stall, given_up=given_up) for entry in stall.entries)
+        doubts = sorted({why for why in reasons if why is not None})
         if doubts:
             self._hold(stall, "; ".join(doubts))
         if not acknowledgeable(stall, family, self._choices):
             return None
+        if given_up and why_not_family(family, self._choices) is not None:
+            return "given_up"
         own = self._publications[stall.key]
         if not (own.rebuildable or is_kept(own.exported)):
             return "dead_chunks"
@@ -206,7 +211,7 @@ class TopicPlan:
             expected_mark_delete=subscription.mark_delete,
             expected_type=subscription.type,
             cause=cause,
-            sureness=least_sure(one.sureness for one in unsure),
+            sureness="cannot_tell" if cause == "given_up" else least_sure(one.sureness for one in unsure),
             size_bytes=sum(s.unacked_bytes for s in rows),
             codes=codes_of(s.code for s in rows),
             evidence=tuple(words.stall_evidence(s, self._publications[s.key]) for s in rows),
@@ -236,8 +241,9 @@ class TopicPlan:
         return self._subscriptions.get(name, Subscription(name))
 
     def _hold(self, stall: StallRow, why: str, next_step: str = "") -> None:
-        held = HeldBack(self._facts.topic, stall.subscription, stall.chunk_uuid, stall.publish_time_ms, why, next_step)
-        self.held.append(held)
+        at = position_text(stall.entries[0].position) if stall.entries else None
+        key = (stall.chunk_uuid, stall.publish_time_ms)
+        self.held.append(HeldBack(self._facts.topic, stall.subscription, *key, why, next_step, at))
 
 
 def _has_it(stall: StallRow) -> bool:

@@ -269,6 +269,7 @@ class Choices:
         max_count: actions at most, advice not counted.
         max_bytes: sum of their `size_bytes` at most.
         as_stored: whether encrypted messages are published as they are stored.
+        give_up: an entry each of chunk sets that are acknowledged although no export verifies their message.
     """
 
     republish_to: str = "same"
@@ -279,6 +280,7 @@ class Choices:
     max_count: int | None = None
     max_bytes: int | None = None
     as_stored: bool = False
+    give_up: frozenset[Position] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -289,6 +291,7 @@ class HeldBack:
         subscription: None when it is about all.
         why: a sentence.
         next_step: what would change that; empty when nothing need be done.
+        at: an entry of the chunk set that is not acknowledged, as commands name it; None when it is about none.
     """
 
     topic: str
@@ -297,3 +300,4 @@ class HeldBack:
     publish_time_ms: int
     why: str
     next_step: str = ""
+    at: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.repair.planning.safety import NOT_EXPORTED, UNSURE, UNVERIFIED
+from pulsar_backlog.repair.planning.safety import MALFORMED, NOT_EXPORTED, UNSURE, UNVERIFIED
 from pulsar_backlog.repair.planning.values import Publication, Restored, StallRow, Stored, Subscription
 from pulsar_backlog.repair.runs import runs_of, runs_text
 from pulsar_backlog.repair.values import Message, Run
@@ -22,8 +22,14 @@ NOT_STORED = "it is one encrypted entry: it can be republished only as stored"
 AS_STORED = "plan with --as-stored"
 REPUBLISHED = "it was republished already"
 FAMILY_TOO_LARGE = "too many messages share its uuid"
-AUDIT_AGAIN = "audit again when the log has grown; or take the risk with --accept-unsure"
-JUDGE_IT = "check what the export holds of it, and acknowledge it by hand; see held_back.jsonl"
+AUDIT_AGAIN = "audit again when the log has grown; or take the risk with --accept-unsure likely"
+GIVE_UP = (
+    "copy the objects that hold its entries and look at what the export holds of it; to acknowledge it all the same, "
+    "plan with --give-up LEDGER:ENTRY"
+)
+_GIVE_UP_OPTION = "--give-up LEDGER:ENTRY"
+_EXPORT_AGAIN = ("payload_no_key", "its bytes could not be read", "--max-message-bytes")
+"""What the reason says of an export that another key, place or limit would better."""
 PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
 TO_FILE = "plan with --republish-to file: the plan keeps the message in a file and acknowledges the entries in the way"
 ACKNOWLEDGE_AFFECTS = "It affects no other entry and no other subscription."
@@ -48,8 +54,17 @@ def next_step(why: str, *, encrypted: bool = False) -> str:
     export = EXPORT_WITH_KEY_OR_NOT if encrypted else EXPORT_FIRST
     if encrypted and why.startswith(f"{UNVERIFIED}payload_no_key"):
         return export
-    steps = {NOT_EXPORTED: export, NOT_STORED: AS_STORED, UNSURE: AUDIT_AGAIN, UNVERIFIED: JUDGE_IT}
+    if why.startswith(UNVERIFIED) and any(words in why for words in _EXPORT_AGAIN):
+        return export
+    steps = {NOT_EXPORTED: export, NOT_STORED: AS_STORED, UNSURE: AUDIT_AGAIN, UNVERIFIED: GIVE_UP, MALFORMED: GIVE_UP}
     return next((step for start, step in steps.items() if why.startswith(start)), "")
+
+
+def with_places(step: str, places: Sequence[str]) -> str:
+    """A next step that names the entries of chunk sets to give up."""
+    named = list(dict.fromkeys(places))
+    options = " ".join(f"--give-up {place}" for place in named[:_NAMED])
+    return step.replace(_GIVE_UP_OPTION, options) if named else step
 
 
 def waits_because(family: Sequence[Publication]) -> str:
@@ -70,6 +85,11 @@ def after_reset(others: int) -> str:
 
 def acknowledge_reason(cause: str, to: str) -> str:
     """Why entries are acknowledged away; `to` is where messages are republished."""
+    if cause == "given_up":
+        return (
+            "Their messages are given up, as --give-up says: no export verifies them, and nobody gets them afterwards, "
+            "nor anything else in their entries. Copy the objects that hold their entries before you apply this."
+        )
     if cause == "dead_chunks":
         return "No client can ever receive these chunks: the rest of their messages is not stored."
     gets = {

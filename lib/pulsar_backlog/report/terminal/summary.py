@@ -8,12 +8,11 @@ from rich.text import Text
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.report.acks_view import ACTIONS
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.consumers import blocked_words, sureness_words
 from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, judge
-from pulsar_backlog.report.words import EXIT_CODES, SEVERITIES, byte_size, duration, severity_rank, spaced
+from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, exit_words, judge
+from pulsar_backlog.report.words import SEVERITIES, byte_size, duration, severity_rank, spaced
 
 MAX_WORST = 8
 MAX_FACTS = 12
@@ -44,7 +43,7 @@ def print_summary(model: ReportModel, console: Console) -> None:
     console.print()
     _line(console, Text(_read_line(model)))
     _line(console, Text(f"Report: {visible(model.out)}/report.html   Tables: {visible(model.out)}/tables"))
-    _line(console, Text(f"Exit code {model.exit_code}: {EXIT_CODES.get(model.exit_code, 'unknown')}"))
+    _line(console, Text(f"Exit code {exit_words(model, verdict.grade)}"))
 
 
 def _line(console: Console, text: Text) -> None:
@@ -67,14 +66,11 @@ def _print_blocked(model: ReportModel, console: Console) -> None:
     for row in acks.rows[:MAX_BLOCKED_LINES]:
         name = Text(visible(row.subscription, MAX_EXAMPLE), style="bold")
         _indented(console, name.append(f" {blocked_words(row)}", style="not bold"))
-        _indented(console, Text(f"[{visible(row.topic, MAX_EXAMPLE)}] {_first_to_do(row.action)}", style="dim"), 4)
+        advice = visible(row.advice.label, MAX_HEADLINE)
+        _indented(console, Text(f"[{visible(row.topic, MAX_EXAMPLE)}] {advice}", style="dim"), 4)
     rest = acks.blocked - len(acks.rows[:MAX_BLOCKED_LINES])
     if rest > 0:
         _indented(console, Text(f"And {rest:,} more, see the report."))
-
-
-def _first_to_do(action: str) -> str:
-    return ACTIONS.get(action, visible(spaced(action), 60))
 
 
 def _print_facts(verdict: Verdict, console: Console) -> None:
@@ -128,6 +124,8 @@ def _print_next(verdict: Verdict, console: Console) -> None:
         if named != (step.topic, step.subscription):
             named = step.topic, step.subscription
             _line(console, Text.assemble((_next_words(step, first=step is steps[0]), "bold")))
+            if step.advice:
+                _indented(console, Text(step.advice.how))
         if step.remedies:
             _indented(console, Text(visible(step.remedies[0].text)))
         console.print(Text(f"  {step.command}", style="bold"), soft_wrap=True, highlight=False)
@@ -138,7 +136,8 @@ def _next_words(step: Step, *, first: bool) -> str:
     if step.subscription is None:
         return "Next:"
     name = visible(step.subscription, MAX_EXAMPLE)
-    return f"Next (subscription {name}):" if first else f"What commands put right (subscription {name}):"
+    what = f"subscription {name}): {visible(step.advice.label, MAX_HEADLINE) if step.advice else ''}"
+    return f"Next ({what}" if first else f"What commands put right ({what}"
 
 
 def _read_line(model: ReportModel) -> str:
