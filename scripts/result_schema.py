@@ -75,7 +75,7 @@ COUNTS = record({
 })  # fmt: skip
 NEXT = record({
     "command": of(str), "changes": of(str), "codes": of(list[str]), "topic": of(str | None),
-    "subscription": of(str | None),
+    "subscription": of(str | None), "advice": of(str | None), "how": of(str | None),
 })  # fmt: skip
 BLOCKED = {"blocked": of(int), "blocked_by_sureness": numbers()}
 BLOCKED_ROW = record({**of(BlockedRow)["properties"], "advice": of(str), "need": of(Need)})

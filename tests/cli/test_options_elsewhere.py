@@ -24,7 +24,7 @@ OWN = {"PULSAR_BACKLOG_HOME", "PULSAR_BACKLOG_JARS", "PULSAR_BACKLOG_LOGS", "PUL
 
 
 TYPED = {"yes", "allow-consumers", "allow-no-deduplication", "allow-terminated", "token-without-tls", "accept-unsure",
-    "sole-owner", "show-values", "verbose"}  # fmt: skip
+    "give-up", "sole-owner", "show-values", "verbose"}  # fmt: skip
 """Options that no variable gives: what permits something dangerous, and what has a variable of its own kind."""
 
 

@@ -59,6 +59,8 @@ def _step_json(step: Step) -> dict[str, object]:
         "codes": [remedy.code for remedy in step.remedies],
         "topic": step.topic,
         "subscription": step.subscription,
+        "advice": step.advice and step.advice.label,
+        "how": step.advice and step.advice.how,
     }
 
 

@@ -126,7 +126,7 @@ def test_result_of_the_lab() -> None:
     assert [step["subscription"] for step in result["next"]] == ["billing", "billing", None, None, None, None]
     assert result["next"][3] == {
         "command": "pulsar-backlog explain tests/data/backlog/objects 292:8", "codes": ["E02"],
-        "changes": "Changes nothing: it only reads.", "topic": None, "subscription": None,
+        "changes": "Changes nothing: it only reads.", "topic": None, "subscription": None, "advice": None, "how": None,
     }  # fmt: skip
 
 

@@ -204,12 +204,7 @@ class StallRow:
 
 @dataclass(frozen=True)
 class Subscription:
-    """A row of `subscriptions`.
-
-    Attributes:
-        type: None when nothing says.
-        mark_delete: None when nothing says.
-    """
+    """A row of `subscriptions`; None where nothing says."""
 
     name: str
     type: str | None = None

@@ -37,4 +37,7 @@ def print_again(saved: Mapping[str, Any], console: Console) -> None:
         console.print(Text(visible(line, MAX_HEADLINE)), highlight=False)
     steps = [step for step in saved["next"] if step.get("subscription") is not None] or saved["next"][:1]
     for step in steps:
+        if step.get("advice"):
+            name = visible(step["subscription"], MAX_SENTENCE)
+            console.print(Text(f"Subscription {name}: {visible(step['advice'], MAX_SENTENCE)}"), highlight=False)
         console.print(Text(f"Next: {visible(step['command'], MAX_SENTENCE)}"), soft_wrap=True, highlight=False)
