@@ -138,7 +138,7 @@ KINDS = (
         "Copy it again. A broker fails where a checksum is missing; where the original is damaged too, remove the checksum file, and the broker reads without it.",
         SQL_COPIES, "https://github.com/apache/hadoop/blob/020ef7f5bb194e5979e1526b3451c926baec430b/hadoop-common-project/hadoop-common/src/main/java/org/apache/hadoop/fs/ChecksumFileSystem.java"),
     FindingKind("S25", "log_damaged", "error",
-        "An entry log or journal of a bookie cannot be read, or holds bytes that are neither record nor padding; entries may be missing.",
+        "An entry log or journal of a bookie cannot be read, holds records that no digest proves, bytes that are neither record nor padding, or less of a ledger than its ledgers map says; entries may be missing.",
         "A damaged disk, a file cut off when the bookie died, or a partial copy.",
         "Add the files of the other bookies of the ensemble, whose copies are merged; see which entries are missing (S12, S13).",
         SQL_REJECTS, "https://github.com/apache/bookkeeper/blob/9590a97f/bookkeeper-server/src/main/java/org/apache/bookkeeper/bookie/DefaultEntryLogger.java"),

@@ -11,7 +11,8 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
-from pulsar_backlog.ledgers.bookies.survey import LogFound, ledgers_found, read_logs
+from pulsar_backlog.ledgers.bookies.ledgers import ledgers_found
+from pulsar_backlog.ledgers.bookies.survey import LogFound, read_logs
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
 from pulsar_backlog.ledgers.listing import Listing, Tally, printable

@@ -18,27 +18,26 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-import sys
-import zlib
 from typing import Any, Literal
 
-import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
+from pulsar_backlog.ledgers.bookies import kernel
 from pulsar_backlog.ledgers.bookies.kernel import HEAD_BYTES, META_BYTES, SIZE_BYTES
 from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 Digest = Literal["CRC32C", "CRC32", "HMAC", "DUMMY"]
 DIGEST_BYTES: dict[Digest, int] = {"CRC32C": 4, "CRC32": 8, "HMAC": 20, "DUMMY": 0}
 
+_CHECKSUMS: dict[Digest, int] = {"CRC32C": kernel.CRC32C, "CRC32": kernel.CRC32}
+
 PASSWORD_VARIABLE = "PULSAR_BACKLOG_LEDGER_PASSWORD"  # noqa: S105 - the name of a variable
 """Where the environment has the ledgers' password."""
 
 SAMPLES = 16
 """Entries that are looked at to know which digest a ledger has."""
-_FEW = 2000
-"""Entries up to which numba is not loaded for their digests."""
+_HMAC_END = META_BYTES + DIGEST_BYTES["HMAC"]
 _FRAME_MAGICS = (b"\x0e\x01", b"\x0e\x02")
 
 Mask = npt.NDArray[np.bool_]
@@ -49,48 +48,38 @@ def ledger_password() -> bytes:
     return os.fsencode(os.environ.get(PASSWORD_VARIABLE, ""))
 
 
-def verified(buffer: Bytes, places: Int64s, sizes: Int64s, digest: Digest, password: bytes | None = None) -> Mask:
+def verified(
+    buffer: Bytes, places: Int64s, sizes: Int64s, proof: Int64s, digest: Digest, password: bytes | None = None
+) -> Mask:
     """Which records of a buffer, from their size on, carry the digest that their bytes have.
 
-    The password is that of the environment unless one is given.
+    The walk over them has computed checksums: `proof`. The password is that of the environment unless one is given.
     """
     if digest == "DUMMY":
         return np.ones(len(places), dtype=np.bool_)
-    if digest == "CRC32C" and (len(places) > _FEW or "numba" in sys.modules):
-        from pulsar_backlog.ledgers.bookies.crc import agreeing  # noqa: PLC0415 - loads numba
-
-        found: Mask = np.zeros(len(places), dtype=np.bool_)
-        agreeing(buffer, places, sizes, found)
+    if digest != "HMAC":
+        found: Mask = proof == _CHECKSUMS[digest]
         return found
     secret = ledger_password() if password is None else password
-    key = hashlib.sha1(b"mac" + secret).digest() if digest == "HMAC" else b""  # noqa: S324 - the format's
+    key = hashlib.sha1(b"mac" + secret).digest()  # noqa: S324 - the format's
     view = buffer.data
     checks = (
-        _agrees(view[at + SIZE_BYTES : at + SIZE_BYTES + size], digest, key)
+        _agrees(view[at + SIZE_BYTES : at + SIZE_BYTES + size], key)
         for at, size in zip(places.tolist(), sizes.tolist(), strict=True)
     )
     return np.fromiter(checks, dtype=np.bool_, count=len(places))
 
 
-def _agrees(record: Any, digest: Digest, key: bytes) -> bool:
-    """Whether the digest of one record, from its ledger id on, agrees."""
-    width = DIGEST_BYTES[digest]
-    stored, head, payload = bytes(record[META_BYTES:][:width]), record[:META_BYTES], record[META_BYTES + width :]
-    if len(stored) < width:
-        return False
-    if digest == "HMAC":
-        mac = hmac.new(key, head, hashlib.sha1)
-        mac.update(payload)
-        return hmac.compare_digest(mac.digest(), stored)
-    if digest == "CRC32":
-        number = zlib.crc32(payload, zlib.crc32(head))
-    else:
-        number = google_crc32c.extend(google_crc32c.value(bytes(head)), bytes(payload))
-    return int.from_bytes(stored, "big") == number
+def _agrees(record: Any, key: bytes) -> bool:
+    """Whether the HMAC of one record, from its ledger id on, agrees."""
+    stored, payload = bytes(record[META_BYTES:_HMAC_END]), record[_HMAC_END:]
+    mac = hmac.new(key, record[:META_BYTES], hashlib.sha1)
+    mac.update(payload)
+    return hmac.compare_digest(mac.digest(), stored)
 
 
 def digest_of(
-    buffer: Bytes, places: Int64s, sizes: Int64s, password: bytes | None = None
+    buffer: Bytes, places: Int64s, sizes: Int64s, proof: Int64s, password: bytes | None = None
 ) -> tuple[Digest, bool] | None:
     """The digest that some of these records of one ledger have, and whether any was verified; None where none fits.
 
@@ -98,9 +87,11 @@ def digest_of(
     """
     chosen = np.unique(np.linspace(0, len(places) - 1, min(SAMPLES, len(places))).astype(np.int64))
     some, their_sizes = places[chosen], sizes[chosen]
-    for digest in ("CRC32C", "CRC32", "HMAC"):
-        if verified(buffer, some, their_sizes, digest, password).any():
-            return digest, True
+    for checksum, number in _CHECKSUMS.items():
+        if (proof == number).any():
+            return checksum, True
+    if verified(buffer, some, their_sizes, proof[chosen], "HMAC", password).any():
+        return "HMAC", True
     for digest, width in DIGEST_BYTES.items():
         begins = (some + HEAD_BYTES + width).tolist()
         if any(buffer[at : at + 2].tobytes() in _FRAME_MAGICS for at in begins):

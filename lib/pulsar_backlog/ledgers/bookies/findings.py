@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
-from pulsar_backlog.ledgers.bookies.survey import LedgerFound, LogFound
+from pulsar_backlog.ledgers.bookies.ledgers import LedgerFound
+from pulsar_backlog.ledgers.bookies.survey import LogFound
 from pulsar_backlog.ledgers.listing import printable
 
 
@@ -40,13 +42,29 @@ def _of_log(one: LogFound) -> Iterator[Finding]:
     if one.refused is not None:
         message = f"{path}: nothing of this {one.log.role} was read: {refused}."
         yield Finding("S25", path, message, incomplete=True, evidence=(path,))
+    said, evidence = [], []
     if one.gap_count:
         stretches = "stretch is neither record nor padding", "stretches are neither record nor padding"
-        words = counted(one.gap_count, *stretches)
-        places = tuple(
-            f"{path}+{first} to {end}: {context[:16].hex()}" for first, end, context in one.gaps[:MAX_EVIDENCE]
-        )
-        yield Finding("S25", path, f"{path}: {words}.", count=one.gap_count, evidence=places)
+        said.append(counted(one.gap_count, *stretches))
+        gaps = one.gaps[:MAX_EVIDENCE]
+        evidence += [f"{path}+{first} to {end}: {context[:16].hex()}" for first, end, context in gaps]
+    records = sum(damaged.records for damaged in one.damaged.values())
+    if records:
+        said.append(counted(records, "record is proved by no digest", "records are proved by no digest"))
+        evidence += [
+            f"{path}+{damaged.offset}: ledger {ledger}, entries {damaged.first} to {damaged.last}, as it claims"
+            for ledger, damaged in islice(one.damaged.items(), MAX_EVIDENCE)
+        ]
+    if one.short:
+        ledgers = counted(len(one.short), "ledger has", "ledgers have")
+        said.append(f"{ledgers} fewer bytes than its ledgers map says")
+        evidence += [
+            f"ledger {ledger}: {stored} of {mapped} bytes"
+            for ledger, (stored, mapped) in islice(one.short.items(), MAX_EVIDENCE)
+        ]
+    if said:
+        count = one.gap_count + records + len(one.short)
+        yield Finding("S25", path, f"{path}: {', '.join(said)}.", count=count, evidence=tuple(evidence))
 
 
 def _counted(code: str, subject: str, words: str, ledgers: list[int]) -> Finding:

@@ -71,8 +71,8 @@ def read_header(role: Role, data: bytes) -> Header:
     return Header(ENTRY_LOG_START, map_offset if version else 0, ledgers)
 
 
-def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> frozenset[int] | None:
-    """The ledgers that the map of an entry log names; None where it has no map, or one that cannot be right.
+def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> dict[int, int] | None:
+    """The bytes of each ledger by the map of an entry log; None where it has no map, or one that cannot be right.
 
     Raises:
         SourceError: the file cannot be read.
@@ -80,7 +80,7 @@ def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> froz
     if not ENTRY_LOG_START <= header.map_offset < size or size - header.map_offset > MAX_MAP_BYTES:
         return None
     data = source.read(path, header.map_offset, size).tobytes()
-    found: set[int] = set()
+    found: dict[int, int] = {}
     at = 0
     while len(found) < header.ledgers and at + _MAP.size <= len(data):
         length, ledger, entry, count = _MAP.unpack_from(data, at)
@@ -90,9 +90,10 @@ def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> froz
         is_map = (ledger, entry) == (-1, -2) and count >= 0 and length == _MAP.size - 4 + 16 * count
         if not is_map or at + 4 + length > len(data):
             return None
-        found.update(np.frombuffer(data, dtype=">i8", count=2 * count, offset=at + _MAP.size)[::2].tolist())
+        pairs = np.frombuffer(data, dtype=">i8", count=2 * count, offset=at + _MAP.size)
+        found.update(zip(pairs[::2].tolist(), pairs[1::2].tolist(), strict=True))
         at += 4 + length
-    return frozenset(found) if len(found) == header.ledgers else None
+    return found if len(found) == header.ledgers else None
 
 
 def _bad(data: bytes, field: str, expected: str, found: str) -> DecodeError:

@@ -46,6 +46,7 @@ class _Held:
         length: of the ledger with this entry, as stored.
         at: first byte of each record, in the buffer.
         size: its bytes, without the number itself.
+        proof: which checksum agrees with its bytes.
         path: number of its file.
         offset: its first byte in that file.
     """
@@ -55,6 +56,7 @@ class _Held:
     length: Int64s
     at: Int64s
     size: Int64s
+    proof: Int64s
     path: Int64s
     offset: Int64s
 
@@ -100,12 +102,10 @@ class _Walk:
         if buffer.size < block.length:
             found = f"the file's end after {buffer.size} bytes"
             self._faults.add(self._fault("log_record_cut", path, block.offset, block.length, "a whole record", found))
-        state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
-        state[kernel.GAP_START] = -1
-        records = np.empty((kernel.COLUMNS, buffer.size // 20 + 1), dtype=np.int64)
+        from pulsar_backlog.ledgers.bookies.records import new_state, walk_records  # noqa: PLC0415 - loads numba
+
         gaps = np.empty((0, 2), dtype=np.int64)  # told by the inventory
-        kernel.walk_records(buffer, block.offset, buffer.size, path.endswith(".txn"), True, state, records, gaps)
-        records = records[:, : int(state[kernel.RECORDS])]
+        records = walk_records(buffer, block.offset, buffer.size, path.endswith(".txn"), new_state(), gaps)
         entry = records[kernel.ENTRY]
         mine = (records[kernel.LEDGER] == self._unit.ledger_id) & (entry >= self._low)
         if self._high is not None:
@@ -115,15 +115,15 @@ class _Walk:
         place = records[kernel.PLACE]
         number = np.full(place.shape, self._paths.index(path))
         return np.stack(
-            (records[kernel.ENTRY], records[kernel.LENGTH], place + start, records[kernel.SIZE], number,
-             place + block.offset)
+            (records[kernel.ENTRY], records[kernel.LENGTH], place + start, records[kernel.SIZE],
+             records[kernel.PROOF], number, place + block.offset)
         )  # fmt: skip
 
     def _batch(self, held: _Held) -> EntryBatch:
         """Each entry once, by id."""
         if self._digest is None:
             self._settle_digest(held)
-        valid = verified(held.buffer, held.at, held.size, self._digest or "DUMMY")
+        valid = verified(held.buffer, held.at, held.size, held.proof, self._digest or "DUMMY")
         head = kernel.HEAD_BYTES + DIGEST_BYTES[self._digest or "DUMMY"]
         fits = held.size + kernel.SIZE_BYTES >= head
         if not self._is_verified:
@@ -139,7 +139,8 @@ class _Walk:
         if len(chosen) < len(order):
             firsts = chosen[np.cumsum(is_first) - 1]
             self._compare(held, firsts[~is_first], order[~is_first], valid, head)
-        chosen = self._within_end(held, chosen[fits[chosen]])
+        chosen = chosen[fits[chosen]]
+        chosen = self._within_end(held, chosen[valid[chosen] | self._stands_by_place(held, chosen, valid)])
         self._missing(held.entry[chosen], None)
         spread = Spread(self._paths, held.path[chosen], held.offset[chosen] + head)
         lengths = held.size[chosen] + kernel.SIZE_BYTES - head
@@ -147,8 +148,19 @@ class _Walk:
             held.buffer, 0, held.entry[chosen], held.at[chosen] + head, lengths, self._faults.take(), spread=spread
         )
 
+    def _stands_by_place(self, held: _Held, chosen: Int64s, valid: Mask) -> Mask:
+        """Of entries in order, whether each lies between valid ones that have the ids before and behind its own.
+
+        The digest covers the id, so one that fails proves none.
+        """
+        entry, offset, path = held.entry[chosen], held.offset[chosen], held.path[chosen]
+        stands: Mask = np.zeros(len(chosen), dtype=np.bool_)
+        follows = (np.diff(entry) == 1) & (np.diff(offset) > 0) & (np.diff(path) == 0)
+        stands[1:-1] = follows[:-1] & follows[1:] & valid[chosen[:-2]] & valid[chosen[2:]]
+        return stands
+
     def _settle_digest(self, held: _Held) -> None:
-        found = digest_of(held.buffer, held.at, held.size)
+        found = digest_of(held.buffer, held.at, held.size, held.proof)
         self._digest, self._is_verified = found or ("CRC32C", True)
         if not self._is_verified:
             expected = f"a digest of {DIGEST_BYTES[self._digest]} bytes that agrees with the bytes of some entry"
