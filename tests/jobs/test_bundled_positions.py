@@ -36,10 +36,10 @@ def locate(audited: Audited, *options: str) -> list[dict[str, object]]:
 
 
 def test_every_last_chunk_leads_to_the_first_one_that_java_names(bundled: Audited, tmp_path: Path) -> None:
-    path = tmp_path / "positions.json"
+    path = tmp_path / "positions.jsonl"
     place, seek = "concat(ledger_id, ':', entry_id) AS at", "concat(seek_ledger_id, ':', seek_entry_id) AS seek"
     query = f"SELECT {place}, {seek} FROM seek_positions"
-    write_query(str(bundled.out), query, "json", path)
+    write_query(str(bundled.out), query, "jsonl", path)
     seeks = {row["at"]: row["seek"] for row in map(json.loads, path.read_text().splitlines())}
     ids = java_ids()
     stored = {last: first for last, first in ids.values() if last in seeks}
@@ -110,14 +110,14 @@ def test_a_folder_without_tables(spark: object, tmp_path: Path) -> None:
 
 def test_manifests_are_exported_whole_in_both_formats(bundled: Audited, tmp_path: Path) -> None:
     query = "SELECT chunk_uuid, publish_time, positions FROM chunk_manifests ORDER BY chunk_uuid, publish_time"
-    files = {kind: tmp_path / f"manifests.{kind}" for kind in ("json", "parquet")}
+    files = {kind: tmp_path / f"manifests.{kind}" for kind in ("jsonl", "parquet")}
     counts = {write_query(str(bundled.out), query, kind, path) for kind, path in files.items()}  # type: ignore[arg-type]
-    lines = [json.loads(line) for line in files["json"].read_text().splitlines()]
+    lines = [json.loads(line) for line in files["jsonl"].read_text().splitlines()]
     table = parquet.read_table(files["parquet"])
     rebuildable = [row for row in bundled.rows("chunked_messages", "chunk_uuid", "rebuildable") if row["rebuildable"]]
     assert counts == {len(rebuildable)} == {len(lines)} == {table.num_rows}
     assert [line["positions"] for line in lines] == table["positions"].to_pylist()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifests.json", "manifests.parquet"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["manifests.jsonl", "manifests.parquet"]
 
 
 def test_a_file_that_cannot_be_written_is_one_sentence(bundled: Audited, tmp_path: Path) -> None:

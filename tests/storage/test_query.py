@@ -59,7 +59,7 @@ def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     texts = {engine: ask(bundled.out, query, engine) for engine in ENGINES}
     assert texts["duckdb"] == texts["spark"]
     files = {engine: tmp_path / engine for engine in ENGINES}
-    counts = {write_query(str(bundled.out), query, "json", file, engine) for engine, file in files.items()}
+    counts = {write_query(str(bundled.out), query, "jsonl", file, engine) for engine, file in files.items()}
     assert files["duckdb"].read_text() == files["spark"].read_text()
     assert len(files["spark"].read_text().splitlines()) == counts.pop()
     assert not counts
@@ -80,7 +80,7 @@ def test_every_view_has_the_same_types_in_both_engines(bundled: Audited, view: s
 def test_every_table_is_the_same_in_both_engines(bundled: Audited, name: str, tmp_path: Path) -> None:
     files = {engine: tmp_path / engine for engine in ENGINES}
     for engine, file in files.items():
-        write_query(str(bundled.out), f"SELECT * FROM {name}", "json", file, engine)
+        write_query(str(bundled.out), f"SELECT * FROM {name}", "jsonl", file, engine)
     ours, theirs = (sorted(files[engine].read_text().splitlines()) for engine in ENGINES)
     assert ours == theirs
 
@@ -97,7 +97,7 @@ FROM entries
 def test_values_of_every_type_are_written_the_same(bundled: Audited, tmp_path: Path) -> None:
     lines = []
     for engine in ENGINES:
-        assert write_query(str(bundled.out), VALUES, "json", tmp_path / engine, engine) == 1
+        assert write_query(str(bundled.out), VALUES, "jsonl", tmp_path / engine, engine) == 1
         lines.append((tmp_path / engine).read_text())
     assert lines[0] == lines[1]
     assert '"nan":"NaN","low":"-Infinity","half":0.5,' in lines[0]
@@ -123,7 +123,7 @@ def test_a_column_name_cannot_steer_a_terminal(bundled: Audited, engine: Engine,
 def test_column_names_are_kept_whatever_is_in_them(bundled: Audited, tmp_path: Path) -> None:
     query = """SELECT 1 AS "it's ""so"" -- )", 2 AS "a b", 3 AS "a b" -- a comment"""
     assert ask(bundled.out, query) == 'it\'s "so" -- )\ta b\ta b\n1\t2\t3\n'
-    write_query(str(bundled.out), query, "json", tmp_path / "file")
+    write_query(str(bundled.out), query, "jsonl", tmp_path / "file")
     assert (tmp_path / "file").read_text() == '{"it\'s \\"so\\" -- )":1,"a b":2,"a b":3}\n'
 
 
@@ -145,6 +145,29 @@ def test_a_long_answer_is_cut_and_says_so(bundled: Audited, engine: Engine, colu
         ("SELECT publish_tme FROM entries", "there is no column publish_tme; nearest: publish_time, publish_time_ms"),
         ("SELECT e.publish_tme FROM entries AS e", "there is no column publish_tme; nearest: publish_time"),
         ("SELECT not_whol FROM topic_overview", "there is no column not_whol; nearest: not_whole"),
+        (
+            "SELECT message_count FROM topic_overview",
+            "there is no column message_count; nearest: chunked_messages, plain",
+        ),
+        ("SELECT ledger FROM entries", "there is no column ledger; nearest: ledger_id"),
+        ("SELECT id FROM entries", "there is no column id; nearest: chunk_id, entry_id, ledger_id"),
+        ("SELECT not_there FROM entries", "there is no column not_there; docs/tables.md lists them all"),
+        ("SELECT * FROM subs", "there is no table or view subs; nearest: subscriptions"),
+        (
+            "SELECT ledger_id FROM entries, chunks",
+            "the column ledger_id is ambiguous there: write chunks.ledger_id or ent",
+        ),
+        (
+            "SELECT e.topic FROM entries e JOIN chunks c USING (cluster) WHERE entry_id = 1",
+            "the column entry_id is ambiguous there: write c.entry_id or e.entry_id",
+        ),
+        ("SELECT z.ledger_id FROM entries AS e", "the query reads no table by the name z there"),
+        ("SELECT entries.* FROM entries AS e", "the query reads no table by the name entries there"),
+        (
+            "SELECT ledger_id FROM runs WHERE job IN (SELECT topic FROM entries)",
+            "nothing that is read there has a column ledger_id; it is one of entries",
+        ),
+        ("DESCRIBE topic_overvew", "there is no table or view topic_overvew; nearest: topic_overview"),
     ],
 )
 def test_a_wrong_name_is_told_with_the_nearest_ones(

@@ -51,6 +51,8 @@ _PRELUDE = (
     "CREATE MACRO timestamp_millis(ms) AS CAST(epoch_ms(CAST(ms AS bigint)) AS TIMESTAMP WITH TIME ZONE)",
     "CREATE MACRO array_repeat(value, times) AS repeat([value], times)",
     "CREATE MACRO array_join(items, separator) AS array_to_string(items, separator)",
+    "CREATE MACRO decode(bytes) AS system.main.decode(bytes), (bytes, charset) AS system.main.decode(bytes)",
+    "CREATE MACRO get_json_object(text, path) AS json_extract_string(text, path)",
 )
 """Words of the queries of conf/ that Spark has and DuckDB lacks."""
 _LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")
@@ -107,7 +109,7 @@ def opened(
         for statement in _LOCK:
             connection.execute(statement)
         for name, sql in views.items():  # now: one that someone adds reaches no further than a query
-            _create_view(connection, name, sql)
+            create_view(connection, name, sql)
         yield connection
 
 
@@ -154,7 +156,7 @@ def _open_tables(
         found = found or opened_table is not None
         folder = local_out(table_path(out, table))
         if opened_table is None:
-            _empty(connection, table)
+            create_empty_table(connection, table)
         elif folder is None:
             from pulsar_backlog.storage.delta_dataset import dataset  # noqa: PLC0415 - who reads folders does without
 
@@ -170,13 +172,18 @@ def _open_tables(
 
 def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path]) -> None:
     if not files:
-        _empty(connection, table)
+        create_empty_table(connection, table)
         return
     listed = ", ".join(literal(_no_glob(str(path))) for path in files)
     connection.execute(f"CREATE VIEW {table.name} AS SELECT * FROM read_parquet([{listed}])")  # noqa: S608 - quoted
 
 
-def _create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
+    """Make a view of conf/sql known.
+
+    Raises:
+        UsageError: it is no query, or names what is not there.
+    """
     try:
         connection.execute(f"CREATE VIEW {name} AS {sql}")
     except duckdb.Error as error:
@@ -184,7 +191,8 @@ def _create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> 
         raise UsageError(f"the view conf/sql/{name}.sql: {sentence}") from error
 
 
-def _empty(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+def create_empty_table(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Make a table known that has no rows."""
     columns = ", ".join(f"CAST(NULL AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in table.columns)
     connection.execute(f"CREATE VIEW {table.name} AS SELECT {columns} WHERE FALSE")
 

@@ -12,10 +12,17 @@ import duckdb
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
-from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.duck import opened, said
 from pulsar_backlog.storage.duck_values import bigint_value, json_value, literal, quoted, text_value
-from pulsar_backlog.storage.sql_mistakes import ONLY_QUERIES, last_part, unknown_column, unknown_table
+from pulsar_backlog.storage.information_schema import relations
+from pulsar_backlog.storage.sql_mistakes import (
+    ONLY_QUERIES,
+    ambiguous_column,
+    last_part,
+    unknown_column,
+    unknown_qualifier,
+    unknown_table,
+)
 
 _ROWS_AT_ONCE = 10_000
 
@@ -30,22 +37,17 @@ class DuckAnswer:
         self.columns: list[str] = relation.columns
         self._values = [(f"c{at}", kind) for at, kind in enumerate(relation.types)]
 
-    def texts(self, limit: int) -> list[tuple[str | None, ...]]:
-        """The first rows, each value as text, null as None."""
+    def texts(self, limit: int | None = None) -> Iterator[tuple[str | None, ...]]:
+        """The rows, or the first of them, each value as text, null as None."""
         values = ", ".join(text_value(name, kind) for name, kind in self._values)
-        return self._connection.execute(self._selecting(values, f"LIMIT {limit}")).fetchall()
+        return self._rows(self._selecting(values, "" if limit is None else f"LIMIT {limit}"))
 
-    def write_json(self, path: Path) -> int:
-        """Write each row as a line of JSON: the number of rows."""
+    def json_lines(self) -> Iterator[str]:
+        """The rows, each as a JSON object on one line, in ASCII."""
         pairs = zip(self.columns, self._values, strict=True)
         members = ", ".join(f"{literal(column)}, {json_value(*value)}" for column, value in pairs)
-        found = self._connection.execute(self._selecting(f"CAST(json_object({members}) AS VARCHAR)"))
-        rows = 0
-        with private_file(path) as file:
-            while lines := found.fetchmany(_ROWS_AT_ONCE):
-                file.writelines(f"{in_ascii(line)}\n".encode() for (line,) in lines)
-                rows += len(lines)
-        return rows
+        lines = self._rows(self._selecting(f"CAST(json_object({members}) AS VARCHAR)"))
+        return (in_ascii(line) for (line,) in lines)
 
     def write_parquet(self, path: Path) -> int:
         """Write one Parquet file: the number of rows."""
@@ -55,6 +57,11 @@ class DuckAnswer:
         copied = self._connection.execute(f"COPY ({self._selecting(values)}) TO {literal(str(path))} ({form})")
         (rows,) = copied.fetchone() or (0,)
         return int(rows)
+
+    def _rows(self, query: str) -> Iterator[Any]:
+        found = self._connection.execute(query)
+        while rows := found.fetchmany(_ROWS_AT_ONCE):
+            yield from rows
 
     def _selecting(self, values: str, limit: str = "") -> str:
         """A query over the rows of the user's, whose columns are `c0`, `c1` and so on."""
@@ -74,6 +81,8 @@ def asked(out: str, query: str, endpoint: str | None = None, writes: Path | None
     with _told(query):
         only = _one_query(query)
     with opened(out, only, endpoint, writes=writes) as connection, _told(only):
+        for name, relation in relations(only).items():
+            connection.execute(f"CREATE VIEW {name} AS {relation.duck_sql()}")
         yield DuckAnswer(connection, only)
 
 
@@ -103,7 +112,10 @@ def _sentence(said: dict[str, Any], query: str) -> str:
     if said.get("error_subtype") == "COLUMN_NOT_FOUND":
         suggested = [last_part(name) for name in str(said.get("candidates", "")).split(",")]
         return unknown_column(last_part(str(said["name"])), query, suggested)
-    of_table = re.search(r'does not have a column named "(.*?)"', message)
-    if of_table:
-        return unknown_column(of_table[1], query)
+    if found := re.search(r'does not have a column named "(.*?)"', message):
+        return unknown_column(found[1], query)
+    if found := re.match(r'Referenced table "(.*?)" not found', message):
+        return unknown_qualifier(found[1])
+    if found := re.match(r'Ambiguous reference to column name "(.*?)" \(use: (.*)\)', message):
+        return ambiguous_column(found[1], re.findall(r'"(.*?)"', found[2]))
     return f"{said['exception_type']}: {message.partition(chr(10))[0]}"

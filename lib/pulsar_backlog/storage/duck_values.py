@@ -22,6 +22,7 @@ _SCALARS = {
     "timestamp": "TIMESTAMP WITH TIME ZONE",
 }
 """Spark's names of types in contracts, and DuckDB's."""
+_SPARK_SCALARS = {duck: spark for spark, duck in _SCALARS.items()} | dict.fromkeys(("HUGEINT", "UBIGINT"), "bigint")
 _UTC_FORMAT = "%Y-%m-%dT%H:%M:%S.%gZ"
 _TIMES = {
     "timestamp with time zone": _UTC_FORMAT,
@@ -70,6 +71,18 @@ def _parts(text: str) -> Iterator[str]:
             yield text[start:at]
             start = at + 1
     yield text[start:]
+
+
+def spark_type(kind: DuckDBPyType) -> str:
+    """What `duck_type` makes a type of, for any that a view may have."""
+    parts = {name: cast(DuckDBPyType, part) for name, part in kind.children} if kind.id in _NESTED - {"json"} else {}
+    if kind.id in ("list", "array"):
+        return f"array<{spark_type(parts['child'])}>"
+    if kind.id == "map":
+        return f"map<{spark_type(parts['key'])},{spark_type(parts['value'])}>"
+    if kind.id == "struct":
+        return f"struct<{','.join(f'{name}:{spark_type(part)}' for name, part in parts.items())}>"
+    return _SPARK_SCALARS.get(str(kind).upper(), str(kind).lower())
 
 
 def bigint_value(value: str, kind: DuckDBPyType) -> str:

@@ -15,12 +15,18 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructTy
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
-from pulsar_backlog.private_files import private_file
 from pulsar_backlog.storage.delta import exists, read_table
+from pulsar_backlog.storage.information_schema import relations
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.storage.spark_scope import analysed, parsed, shut_off
-from pulsar_backlog.storage.sql_mistakes import last_part, unknown_column, unknown_table
+from pulsar_backlog.storage.sql_mistakes import (
+    ambiguous_column,
+    last_part,
+    unknown_column,
+    unknown_qualifier,
+    unknown_table,
+)
 from pulsar_backlog.storage.views import named_in, views
 from pulsar_backlog.tables import TABLES
 
@@ -34,21 +40,17 @@ class SparkAnswer:
         self.columns = frame.columns
         self._frame = frame
 
-    def texts(self, limit: int) -> list[tuple[str | None, ...]]:
-        """The first rows, each value as text, null as None."""
+    def texts(self, limit: int | None = None) -> Iterator[tuple[str | None, ...]]:
+        """The rows, or the first of them, each value as text, null as None."""
         frame = self._frame.toDF(*(f"c{at}" for at in range(len(self.columns))))  # names may be there twice
-        values = [_text(f.col(field.name), field.dataType) for field in frame.schema.fields]
-        return [tuple(row) for row in frame.select(*values).limit(limit).collect()]
+        frame = frame.select(*(_text(f.col(field.name), field.dataType) for field in frame.schema.fields))
+        rows = frame.toLocalIterator() if limit is None else iter(frame.limit(limit).collect())
+        return map(tuple, rows)
 
-    def write_json(self, path: Path) -> int:
-        """Write each row as a line of JSON: the number of rows."""
+    def json_lines(self) -> Iterator[str]:
+        """The rows, each as a JSON object on one line, in ASCII."""
         lines = self._frame.select(f.to_json(f.struct("*"), _KEEP_NULLS).alias("line"))
-        rows = 0
-        with private_file(path) as file:
-            for row in lines.toLocalIterator():
-                file.write(f"{in_ascii(row['line'])}\n".encode())
-                rows += 1
-        return rows
+        return (in_ascii(row["line"]) for row in lines.toLocalIterator())
 
     def write_parquet(self, path: Path) -> int:
         """Write one Parquet file: the number of rows."""
@@ -76,9 +78,10 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
     if not any(exists(spark, out, TABLES[name]) for name in ("runs", *tables)):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     frames = {name: read_table(spark, out, TABLES[name]) for name in tables}
+    frames |= {name: spark.createDataFrame(one.rows, list(one.columns)) for name, one in relations(query).items()}
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)
-    names = {*TABLES, *views()}
+    names = {*TABLES, *views(), *frames}
     for name, sql in queries.items():
         with _told(sql, f"the view conf/sql/{name}.sql: "):
             analysed(spark, parsed(spark, sql, names), frames.values()).createOrReplaceTempView(name)
@@ -102,8 +105,16 @@ def _sentence(error: PySparkException, query: str) -> str:
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
         return unknown_table(last_part(said["relationName"]))
     if condition.startswith("UNRESOLVED_COLUMN"):
-        suggested = [last_part(name) for name in said.get("proposal", "").split(", ")]
-        return unknown_column(last_part(said["objectName"]), query, suggested)
+        qualifier, _, name = said["objectName"].rpartition(".")
+        suggested = [last_part(one) for one in said.get("proposal", "").split(", ")]
+        if qualifier and last_part(name) in suggested:
+            return unknown_qualifier(last_part(qualifier))
+        return unknown_column(last_part(name), query, suggested)
+    if condition == "CANNOT_RESOLVE_STAR_EXPAND":
+        return unknown_qualifier(last_part(said["targetString"]))
+    if condition == "AMBIGUOUS_REFERENCE":
+        choices = said["referenceNames"].strip("[]").replace("`", "").split(", ")
+        return ambiguous_column(last_part(said["name"]), choices)
     return str(error).strip().partition("\n")[0]
 
 

@@ -15,12 +15,13 @@ def views() -> dict[str, str]:
 
 def named_in(query: str) -> tuple[set[str], dict[str, str]]:
     """Tables, and views, that stand in a query or in a view that it names; perhaps more, when words are in texts."""
-    words = _words(query)
+    words = words_of(query)
     found = {name: sql for name, sql in views().items() if name in words}
     for sql in found.values():
-        words |= _words(sql)
+        words |= words_of(sql)
     return {name for name in TABLES if name in words}, found
 
 
-def _words(sql: str) -> set[str]:
+def words_of(sql: str) -> set[str]:
+    """What may be a name in a query, in lower case."""
     return set(re.findall(r"\w+", sql.lower()))
