@@ -102,7 +102,6 @@ def test_the_information_schema_is_asked_like_any_table(spark: object, out: Path
         ("describe extended `runs`;;", "DESCRIBE runs"),
         ("SHOW COLUMNS FROM runs", "DESCRIBE runs"),
         ("SHOW COLUMNS IN runs", "DESCRIBE runs"),
-        ("SHOW runs", "DESCRIBE runs"),
     ],
 )
 def test_words_that_mean_the_same(text: str, same: str) -> None:

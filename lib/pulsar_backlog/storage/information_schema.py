@@ -27,7 +27,7 @@ _COMMENT = r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
 _NAME = r"""["`]?(?P<name>\w+)["`]?"""
 _SHOW_TABLES = re.compile(r"SHOW\s+(?:ALL\s+)?(?P<what>TABLES|VIEWS)", re.IGNORECASE)
 _DESCRIBE = re.compile(
-    rf"(?:(?:DESCRIBE|DESC)\s+(?:(?:TABLE|VIEW)\s+)?(?:EXTENDED\s+)?|SHOW\s+COLUMNS\s+(?:FROM|IN)\s+|SHOW\s+){_NAME}",
+    rf"(?:(?:DESCRIBE|DESC)\s+(?:(?:TABLE|VIEW)\s+)?(?:EXTENDED\s+)?|SHOW\s+COLUMNS\s+(?:FROM|IN)\s+){_NAME}",
     re.IGNORECASE,
 )
 _NO_NAMES = frozenset({"query", "select", "with", "values", "from", "table", "function", "history", "detail"})
