@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from rich.progress import (
     BarColumn,
@@ -43,6 +45,24 @@ class Progress:
         finally:
             self._before += done_bytes()
             self._show(self._before)
+
+
+class Meter:
+    """Bytes that tasks of this machine have done, told while they run: a sparse file of each process is as long."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._done = 0
+
+    def add(self, done_bytes: int) -> None:
+        """Called by tasks; each process has its own copy of this."""
+        self._done += done_bytes
+        with (self._folder / str(os.getpid())).open("ab") as file:
+            file.truncate(self._done)
+
+    def total(self) -> int:
+        """Called by who waits for them."""
+        return sum(file.stat().st_size for file in self._folder.iterdir())
 
 
 @contextmanager

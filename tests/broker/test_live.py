@@ -113,6 +113,10 @@ def test_a_stalled_topic_is_audited_and_drained_without_a_bucket(
     findings = {row["code"] for row in rows_of(out, "findings", "code")}
     assert findings >= {"C06", "C24", "S40"}
     assert not findings & {"S13", "S16", "E02", "S41"}
+    result = json.loads((out / "result.json").read_text())
+    assert result["verdict"]["headline"].endswith(f"Subscription s of topic {topic} keeps 1 chunk set.")
+    chosen = f"--topic {topic} --subscription s --accept-unsure likely"
+    assert f"pulsar-backlog repair plan {out} --cluster live {chosen}" in [one["command"] for one in result["next"]]
     (stall,) = rows_of(out, "stalls")
     stuck = [(one["ledger_id"], one["entry_id"]) for one in stall["unacked_positions"]]
     assert (stall["subscription"], stall["kind"], stuck) == ("s", "orphan_hole", [(ledger, 6), (ledger, 7)]), stall

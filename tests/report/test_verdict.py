@@ -215,12 +215,12 @@ def test_without_a_blocked_subscription_the_one_with_most_to_do_comes_first() ->
         acks.subscriptions[0],
         blocked_at=None,
         stalls=(stall("u", (13, 4), blocks_dispatch=False, action="skip"),),
-        advice=Advice((NeedCount("acknowledge", 1),)),
     )
     sections = tuple(
         section(f"t-{n}", n, 1, 1, acks=replace(
             acks, blocked=0,
-            subscriptions=(replace(waiting, row={**waiting.row, "stalls": n, "subscription": f"s-{n}"}),),
+            subscriptions=(replace(waiting, row={**waiting.row, "stalls": n, "subscription": f"s-{n}"},
+                    advice=Advice((NeedCount("acknowledge", n),))),),
         ))
         for n in (0, 1, 3, 2)
     )  # fmt: skip

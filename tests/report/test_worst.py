@@ -10,9 +10,10 @@ from pulsar_backlog.report.acks import Acks, BlockedRow, SubscriptionFacts, Topi
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.verdict import judge
 from pulsar_backlog.subscriptions.advice import HOW, LABELS, Need, NeedCount, advice_on
+from tests.report.page_reader import front
 from tests.report.sample_consumers import stall, subscription
 from tests.report.sample_models import clean
-from tests.report.sample_parts import section
+from tests.report.sample_parts import group, section
 
 BLOCKED, OTHER = "persistent://a/b/blocked", "persistent://a/b/other"
 
@@ -84,6 +85,28 @@ def test_where_it_takes_a_decision_another_follows_that_commands_put_right(need:
 def test_a_subscription_that_is_not_drawn_is_told_by_its_first_entry() -> None:
     given = model("keep", "wait")
     assert told(replace(given, topics=())) == [("worst", "export"), ("worst", "repair worst --give-up 1:0")]
+
+
+def test_dead_chunks_that_block_nobody_name_a_subscription_and_offer_a_plan() -> None:
+    facts = SubscriptionFacts(
+        subscription("billing", stalls=0), stalls=(stall("u", (4, 6), need="settle", blocks_dispatch=False),),
+        stall_total=89, advice=advice_on([NeedCount("settle", 89, False, 1)]),
+    )  # fmt: skip
+    given = replace(
+        clean(), groups=(group("gap", 89),),
+        topics=(section(OTHER, 4, 5, 5, acks=TopicAcks(None, (facts,), 1, 0)),),
+    )  # fmt: skip
+    verdict = judge(given)
+    assert verdict.headline.endswith(f"Subscription billing of topic {OTHER} keeps 89 chunk sets.")
+    assert told(given) == [("billing", "explain 4:6"), ("billing", "repair billing --accept-unsure likely")]
+
+
+def test_a_clean_report_does_not_ask_a_live_source_for_offloaded_ledgers() -> None:
+    for source, words in (
+        ("s3://b/p", "when more ledgers have been offloaded"),
+        ("pulsar://b:6650", "have done since"),
+    ):
+        assert words in front(replace(clean(), source=source)), source
 
 
 def test_without_anything_stuck_nothing_is_told() -> None:

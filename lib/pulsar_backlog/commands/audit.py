@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
     from pulsar_backlog.report.model import ReportModel
     from pulsar_backlog.report.terminal.again import Saved
+    from pulsar_backlog.storage.context import JobContext
+    from pulsar_backlog.storage.runs import JobResult
 
 
 @job_options(
@@ -145,6 +148,7 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
     from pulsar_backlog.quality.engine import import_meanwhile
     from pulsar_backlog.storage.session import while_spark_starts
 
+    began = datetime.now(UTC)
     if _CHECKS in lines:
         while_spark_starts(import_meanwhile)
     codes: list[int] = []
@@ -153,7 +157,9 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         label = f"[{number}/{len(lines)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
-            code = _run_report(argv, codes, given, as_json) if job == "write_report" else load_job(job).main(argv)
+            code = (
+                _run_report(argv, codes, given, as_json, began) if job == "write_report" else load_job(job).main(argv)
+            )
         if code in _STOPPED:
             return int(code)
         codes.append(code)
@@ -168,7 +174,7 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
     return EXIT_UNCHANGED if unchanged and not given.get("exit_zero_when_unchanged") else EXIT_CLEAN
 
 
-def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], as_json: bool) -> int:
+def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], as_json: bool, began: datetime) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.storage.runs import run_job
@@ -176,7 +182,12 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], 
     job = load_job("write_report")
     seen: list[ReportModel] = []
     saved: list[Saved] = []
-    code = run_job(job.JOB, job.arg_parser(), argv, lambda context: job.write(context, seen.append, saved.append))
+
+    def write(context: JobContext) -> JobResult:
+        result: JobResult = job.write(replace(context, audit_started=began), seen.append, saved.append)
+        return result
+
+    code = run_job(job.JOB, job.arg_parser(), argv, write)
     if saved:
         job.show_again(saved[0], as_json)
         return int(saved[0]["exit_code"])

@@ -291,3 +291,8 @@ class ReportModel:
     subscriptions: tuple[ListedSubscription, ...] = ()
     clients: tuple[ModelSum, ...] = ()
     fail_on: str = "error"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether brokers were read, and not what they stored away."""
+        return self.source.startswith(("pulsar://", "pulsar+ssl://"))

@@ -158,8 +158,8 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
         stalled = headline_of_blocked(model.acks)
-        parts = filter(None, [stalled, unread[:1].upper() + unread[1:]])
-        text = ". ".join(parts) if stalled else _worst_error(model, found, unread)
+        parts = [stalled, unread] if stalled else [_worst_error(model, found, unread), _worst_waiting(model)]
+        text = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
     elif grade == "odd":
@@ -183,6 +183,16 @@ def _worst_error(model: ReportModel, found: Sequence[Fact], unread: str) -> str:
     topics = {section.topic for section in model.topics if section.topic}
     where = f"topic {visible(topics.pop(), MAX_NAME)}: " if model.counts.topics == len(topics) == 1 else ""
     return where + ", ".join(parts)
+
+
+def _worst_waiting(model: ReportModel) -> str:
+    """The subscription with most chunk sets that something must be done about, where none is stalled."""
+    for one in first_to_do(model, audited(model))[:1]:
+        sets = counted(one.advice.sets_to_do, "chunk set")
+        return (
+            f"Subscription {visible(one.subscription, MAX_NAME)} of topic {visible(one.topic, MAX_NAME)} keeps {sets}"
+        )
+    return ""
 
 
 def _joined(found: Sequence[Fact]) -> str:

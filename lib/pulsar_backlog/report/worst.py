@@ -53,9 +53,9 @@ def _with_sets(model: ReportModel) -> Iterator[tuple[str, SubscriptionFacts]]:
     """Subscriptions with chunk sets to do something about."""
     for section in model.topics:
         for facts in section.acks.subscriptions:
-            if section.topic and facts.row["stalls"] and facts.stalls:
+            if section.topic and facts.stalls and facts.advice.sets_to_do:
                 yield section.topic, facts
 
 
 def _order(topic: str, facts: SubscriptionFacts) -> tuple[bool, int, str, str]:
-    return facts.blocked_at is None, -facts.row["stalls"], topic, facts.row["subscription"]
+    return facts.blocked_at is None, -facts.advice.sets_to_do, topic, facts.row["subscription"]

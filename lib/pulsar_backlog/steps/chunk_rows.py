@@ -25,6 +25,14 @@ def fold_rows() -> Handed:
     return Handed(sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION)
 
 
+def payload_bytes() -> str:
+    """SQL: how many bytes of payloads the fold may read, to see whether they decompress."""
+    return (
+        "SELECT CAST(coalesce(sum(payload_length), 0) AS bigint) AS bytes FROM chunk_entries "  # noqa: S608 - own words
+        f"WHERE compression IS NOT NULL AND compression <> {literal(COMPRESSIONS[0])} AND NOT is_encrypted"
+    )
+
+
 def model_rows() -> str:
     """SQL: rows of `MODEL_COLUMNS`, from `chunk_entries` and `chunked_messages`."""
     values: dict[str, int | str] = {

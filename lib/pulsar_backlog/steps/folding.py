@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
-from pulsar_backlog.steps.chunk_rows import fold_rows
+from pulsar_backlog.progress import Meter, progress
+from pulsar_backlog.steps.chunk_rows import fold_rows, payload_bytes
 from pulsar_backlog.storage.asking import Asking
 from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.storage.table_logs import tasks_share_disk
 from pulsar_backlog.storage.task_tables import replace_by_tasks
 
 
@@ -24,11 +29,25 @@ def fold(context: JobContext, asked: Asking, edges: Mapping[str, LogEdge]) -> di
         asked: knows `chunk_entries` and `producers`.
         edges: topic -> what is known about the ends of its log.
     """
-    known = FoldContext(cluster=context.cluster, edges=edges, source=context.source())
-    shared = context.spark.sparkContext.broadcast(known)
+    with _shown(asked) as meter:
+        known = FoldContext(context.cluster, edges, context.source(), meter)
+        shared = context.spark.sparkContext.broadcast(known)
 
-    def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        for folded in fold_batches(batches, shared.value):
-            yield from tables_of(folded)
+        def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+            for folded in fold_batches(batches, shared.value):
+                yield from tables_of(folded)
 
-    return replace_by_tasks(context, asked, fold_rows(), make, ("chunked_messages", "chunks"))
+        return replace_by_tasks(context, asked, fold_rows(), make, ("chunked_messages", "chunks"))
+
+
+@contextmanager
+def _shown(asked: Asking) -> Iterator[Meter | None]:
+    """How far tasks are with payloads that are read to be decompressed: that takes as long as their store does."""
+    (sums,) = asked.rows({"": payload_bytes()})[""]
+    if not sums["bytes"] or not tasks_share_disk():
+        yield None
+        return
+    with TemporaryDirectory(prefix="pulsar-backlog-") as folder, progress("payloads", sums["bytes"]) as shown:
+        meter = Meter(Path(folder))
+        with shown.watch(meter.total):
+            yield meter

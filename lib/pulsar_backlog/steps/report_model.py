@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from pulsar_backlog.storage.asking import ASKED, Asking, sql
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.storage.exit_codes import exit_code
+from pulsar_backlog.storage.runs import now
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 
@@ -111,8 +112,8 @@ class Gathering:
             cluster=context.cluster,
             source=next((run["source"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), ""),
             out=context.out,
-            started_ms=round(context.started.timestamp() * 1000),
-            seconds=sum({run["job"]: run["seconds"] for run in runs}.values()),
+            started_ms=round((context.audit_started or context.started).timestamp() * 1000),
+            seconds=_seconds(context, runs),
             versions=runs[-1]["versions"] if runs else {},
             options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
             exit_code=exit_code(context),
@@ -159,6 +160,14 @@ class Gathering:
 
     def _rows(self, query: str) -> list[Row]:
         return self.asked.rows({"": query})[""]
+
+
+def _seconds(context: JobContext, runs: Sequence[Row]) -> float:
+    """How long the audit took; of jobs that were run one by one, what those took since the last inventory."""
+    if context.audit_started is not None:
+        return round((now() - context.audit_started).total_seconds(), 3)
+    last = max((at for at, run in enumerate(runs) if run["job"] == "inventory_ledgers"), default=0)
+    return float(sum({run["job"]: run["seconds"] for run in runs[last:]}.values()))
 
 
 _COUNT = "SELECT count(*) AS rows FROM {}"

@@ -47,6 +47,7 @@ class JobContext:
     Attributes:
         begin: starts the session, or finds the running one.
         kept: closed when the job ends, see `keep`.
+        audit_started: when the audit began that this job ends; None where the job is run by itself.
     """
 
     begin: Callable[[], SparkSession]
@@ -54,6 +55,7 @@ class JobContext:
     options: Options
     started: datetime
     kept: ExitStack = field(default_factory=ExitStack)
+    audit_started: datetime | None = None
 
     @cached_property
     def spark(self) -> SparkSession:

@@ -138,6 +138,11 @@ class Advice:
         return DANGER if self.dangers and self.need in ("wait", "none") else HOW[self.need]
 
     @property
+    def sets_to_do(self) -> int:
+        """Chunk sets that something must be done or decided about."""
+        return sum(one.sets for one in self.needs if one.need not in ("wait", "none"))
+
+    @property
     def accepted(self) -> str:
         """The word for `--accept-unsure` that covers what is unsure."""
         return SURENESSES[max((one.doubt for one in self.needs if one.need == "settle"), default=1)]

@@ -20,6 +20,7 @@ from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import Source
+from pulsar_backlog.progress import Meter
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, arrow_type
 from pulsar_backlog.wire.rows import as_time
@@ -50,16 +51,25 @@ class FoldContext:
         cluster: name of the cluster.
         edges: topic -> what is known about the ends of its log (`producer_last` is filled per family).
         source: where the payloads lie.
+        meter: is told the bytes of payloads that are read; None where nobody looks.
     """
 
     cluster: str
     edges: Mapping[str, LogEdge]
     source: Source
+    meter: Meter | None = None
 
     @cached_property
     def opener(self) -> BlockOpener:
         """Reads payloads; made where the first is read, and kept, for messages of one block follow each other."""
         return BlockOpener(self.source)
+
+    def payload(self, place: Place) -> memoryview:
+        """What is stored at a place."""
+        data = self.opener.read(place).data
+        if self.meter is not None:
+            self.meter.add(place.length)
+        return data
 
 
 def fold_batches(batches: Iterable[pa.RecordBatch], context: FoldContext) -> Iterator[pa.RecordBatch]:
@@ -129,7 +139,7 @@ def check_payload(publication: Publication, context: FoldContext) -> Publication
     try:
         check = decoded_size_check(
             publication.compression or "NONE",
-            (context.opener.read(place).data for place in places),
+            map(context.payload, places),
             publication.uncompressed_bytes or 0,
             sum(one.length for one in publication.manifest),
             DECODE_LIMIT_BYTES,
