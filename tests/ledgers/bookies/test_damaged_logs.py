@@ -135,11 +135,28 @@ def test_a_last_entry_that_is_damaged_is_named(tmp_path: Path) -> None:
     put_log(tmp_path, flipped(data, 1024 + len(b"".join(records(7))) - 1, 0))
     seen = see(tmp_path)
     assert seen.entries == {7: WHOLE[:39], 8: WHOLE}
+    assert [(fault.code, fault.entry_offset) for fault in seen.faults[7]] == [
+        ("digest_mismatch", 1024 + len(b"".join(records(7)[:39])))
+    ]
     (finding,) = (one for one in seen.inventory.findings if one.code == "S25" and one.ledger_id == 7)
     assert finding.message == (
         "Ledger 7: In current/0.log 1 record that no digest proves says to be of this ledger, entry 39; "
         "its entries that are proved end at entry 38."
     )
+
+
+def test_damaged_records_at_both_ends_of_a_ledger_and_within_are_told_once(tmp_path: Path) -> None:
+    mixed = [one for pair in zip(records(7), records(8), strict=True) for one in pair]
+    data = entry_log(mixed)
+    places = [1024 + len(b"".join(mixed[:number])) for number in (0, 2, 40, 78)]
+    for at in places:
+        data = flipped(data, at + 50, 2)
+    put_log(tmp_path, data)
+    seen = see(tmp_path)
+    assert seen.entries[8] == WHOLE
+    assert [i for i, _ in seen.entries[7]] == list(range(2, 39))  # 20 between its neighbours
+    told = [fault.entry_offset for fault in seen.faults[7] if fault.code == "digest_mismatch"]
+    assert sorted(told) == places
 
 
 @pytest.mark.parametrize("place", [(4, 0), (5, 3), (11, 1), (12, 0), (15, 4), (19, 2), (19, 7)])

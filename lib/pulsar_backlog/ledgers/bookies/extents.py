@@ -55,6 +55,32 @@ class Extents:
         return rows[chosen]
 
 
+def beside(proved: Int64s, damaged: Int64s) -> Int64s:
+    """Extents of damaged records, of ledgers that `proved` has, that no extent of those holds.
+
+    Each is given the id of the nearest entry that is proved: so they are read together, and the scan tells of both.
+    """
+    both = np.concatenate((proved, damaged))
+    is_damaged = np.arange(len(both)) >= len(proved)
+    order = np.lexsort((is_damaged, both[:, 1], both[:, 0]))
+    rows, is_damaged = both[order], is_damaged[order]
+    number = np.arange(len(rows))
+    before = np.maximum.accumulate(np.where(is_damaged, -1, number))[is_damaged]
+    behind = np.minimum.accumulate(np.where(is_damaged, len(rows), number)[::-1])[::-1][is_damaged]
+    rows = rows[is_damaged]
+    if not len(rows) or not len(proved):
+        return rows[:0]
+    both = both[order]
+    has_before = (before >= 0) & (both[before, 0] == rows[:, 0])
+    behind = np.minimum(behind, len(both) - 1)
+    is_inside = has_before & (rows[:, 1] + rows[:, 2] <= both[before, 1] + both[before, 2])
+    ids = np.where(has_before, both[before, 4], both[behind, 3])
+    rows[:, 3] = rows[:, 4] = ids
+    rows[:, 5:] = 1, -1
+    outside: Int64s = rows[~is_inside]
+    return outside
+
+
 def _extents(records: Int64s, base: int) -> Int64s:
     """Extents of records that are sorted by ledger and place; rows as `COLUMNS`."""
     ledgers, places = records[kernel.LEDGER], records[kernel.PLACE]

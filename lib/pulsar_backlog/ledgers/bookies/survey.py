@@ -19,7 +19,7 @@ import numpy as np
 from pulsar_backlog.errors import CONTEXT_BYTES, DecodeError, SourceError
 from pulsar_backlog.ledgers.bookies import kernel
 from pulsar_backlog.ledgers.bookies.digests import DIGEST_BYTES, digest_of, verified
-from pulsar_backlog.ledgers.bookies.extents import COLUMNS, Extents
+from pulsar_backlog.ledgers.bookies.extents import COLUMNS, Extents, beside
 from pulsar_backlog.ledgers.bookies.header import HEADER_BYTES, mapped_ledgers, read_header
 from pulsar_backlog.ledgers.bookies.names import Role
 from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES
@@ -183,7 +183,9 @@ class _Reader:
         others = {ledger: count for ledger, count in unproved.records.items() if ledger not in proved.records}
         believed = {ledger for ledger, count in others.items() if count > 1 or not proved.records}
         found = self._found
-        found.extents = np.concatenate((proved.rows(), unproved.rows(believed)))
+        damaged = unproved.rows(unproved.records.keys() & proved.records.keys())
+        extents = proved.rows()
+        found.extents = np.concatenate((extents, unproved.rows(believed), beside(extents, damaged)))
         for ledger, offset, _, first, last, _, _ in unproved.rows(unproved.records.keys() - believed).tolist():
             one = found.damaged.get(ledger, Damaged(unproved.records[ledger], first, last, offset))
             found.damaged[ledger] = replace(one, first=min(one.first, first), last=max(one.last, last))

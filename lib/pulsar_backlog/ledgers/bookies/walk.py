@@ -95,6 +95,8 @@ class _Walk:
             buffers.append(buffer)
             start += buffer.size
         joined = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
+        if len(columns) > 1:  # extents of damaged records may reach over others
+            joined = joined[:, np.sort(np.unique(joined[-2:], axis=1, return_index=True)[1])]
         return _Held(buffers[0] if len(buffers) == 1 else np.concatenate(buffers), *joined)
 
     def _records(self, block: Block, buffer: Bytes, path: str, start: int) -> Int64s:
