@@ -1,7 +1,7 @@
 """Stored chunks put together: every publication of a chunked message with its state, and every chunk's role.
 
-Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `rejects`; admin JSON when given; the
-payloads of compressed messages that can be rebuilt, to see that they decompress.
+Reads: `noted_entries`, `ledger_facts`, `producer_facts`, `scans`, `ledgers`, `gone_ledgers`, `rejects`; admin JSON when
+given; the payloads of compressed messages that can be rebuilt, to see that they decompress.
 Writes: `chunked_messages`, `chunks`, `segments`, `transactions`, `topic_stats` and its `findings`; those about the
 order of a topic's log (`B`) are made here, not by the scan, because they need the broker's word on ledgers and must be
 made again when that changes.
@@ -39,7 +39,7 @@ from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, ru
 
 JOB = "assemble_chunks"
 MADE_HERE = ("chunked_messages", "segments", "transactions")
-INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "rejects")
+INPUTS = ("noted_entries", "ledger_facts", "producer_facts", "scans", "ledgers", "gone_ledgers", "rejects")
 
 
 def arg_parser() -> argparse.ArgumentParser:

@@ -1,7 +1,8 @@
 """What lies in the source: every stored copy of a ledger, reconciled with index, data and saved admin JSON.
 
 Reads: the listing of the source and of unfinished uploads, index objects, block headers; admin JSON when given.
-Writes: `ledgers` (with the scan's plan), `inventory` (what is needed, what is missing) and its `findings`.
+Writes: `ledgers` (with the scan's plan), `gone_ledgers` (what left the source), `inventory` (what is needed, what is
+missing) and its `findings`.
 Guarantees: nothing is written to the source; the same listing and JSON are not looked at twice.
 """
 
@@ -13,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
@@ -21,8 +23,10 @@ from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.values import Row
+from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.storage.context import JobContext
@@ -79,30 +83,34 @@ def take(context: JobContext) -> JobResult:
 def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     """Examine, compare, write what one process can hold; rows by table."""
     admin = Path(context.options.admin) if context.options.admin else None
-    inventory, findings, held = take_inventory(listed.source, listed.listing, listed.uploads, admin)
+    inventory, findings, held, state = take_inventory(listed.source, listed.listing, listed.uploads, admin)
     scope = scope_of(context.options)
+    stored = LedgerIds(pa.array([copy.ledger_id for copy in inventory.copies if copy.selected], pa.int64()))
+    missing = note_gone(context, scope, stored, findings, state)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
-    part = context.mine
+    ids = f.col("ledger_id")
+    part = context.mine & ~ids.isin(missing.unseen)
     if not scope.is_everything:
-        part &= f.col("ledger_id").isin([copy.ledger_id for copy in copies])
+        part &= ids.isin([copy.ledger_id for copy in copies] + missing.gone)
     replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
-    store_inventory(context, held, scope)
-    kept = [finding for finding in [*findings, *listed.findings] if finding.ledger_id not in left_out]
+    store_inventory(context, held, scope, missing)
+    kept = [*findings, *listed.findings, *missing.findings]
+    kept = [finding for finding in kept if finding.ledger_id not in left_out]
     if inventory.copies and not copies:
         kept.append(nothing_in_scope())
     replace_findings(context, kept, left_out)
     return {"ledgers": len(rows), "inventory": len(held), "findings": len(kept)}
 
 
-def store_inventory(context: JobContext, held: list[Row], scope: Scope) -> None:
+def store_inventory(context: JobContext, held: list[Row], scope: Scope, missing: Missing) -> None:
     """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
-    part = context.mine
+    part = context.mine & ~f.col("ledger_id").isin(missing.unseen)
     rows = held
     if not scope.is_everything:
         rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
-        part &= f.col("ledger_id").isin([row.ledger_id for row in rows])
+        part &= f.col("ledger_id").isin([row.ledger_id for row in rows] + missing.gone)
     replace_rows(context.spark, [row.row(context.cluster) for row in rows], context.out, TABLES["inventory"], part)
 
 

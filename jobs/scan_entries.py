@@ -52,7 +52,7 @@ def scan(context: JobContext) -> JobResult:
     pending = within(budget, unread, topics)
     taken = {copy.ledger_id for copy in pending}
     left = [copy for copy in unread if copy.ledger_id not in taken]
-    if not unread and not told_of_left(context):
+    if not unread and not told_of_left(context) and not context.has("gone_ledgers"):
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)

@@ -43,6 +43,10 @@ stored AS (
     FROM ledgers
   ) AS l
   GROUP BY l.topic
+),
+
+gone AS (
+  SELECT g.topic, collect_set(g.ledger_id) AS gone FROM gone_ledgers AS g WHERE g.scanned GROUP BY g.topic
 )
 
 SELECT
@@ -58,9 +62,11 @@ SELECT
   b.cut,
   b.scanned,
   s.stored,
+  g.gone,
   s.open_ledgers,
   s.live_ledger_id,
   s.live_entry_id
 FROM ends AS e
 LEFT JOIN books AS b ON e.topic = b.topic
 LEFT JOIN stored AS s ON e.topic = s.topic
+LEFT JOIN gone AS g ON e.topic = g.topic

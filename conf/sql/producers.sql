@@ -9,7 +9,9 @@ SELECT
   min(publish_time) AS first_published,
   max(publish_time) AS last_published,
   cluster
-FROM entries
-WHERE marker_type IS NULL
+FROM entries AS e
+WHERE
+  marker_type IS NULL
+  AND NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id)
 GROUP BY cluster, topic, producer_name
 ORDER BY cluster, topic, producer_name

@@ -15,4 +15,5 @@ SELECT
   hex(r.first_bytes) AS first_bytes,
   r.cluster
 FROM rejects AS r
+WHERE NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE r.cluster = g.cluster AND r.ledger_id = g.ledger_id)
 ORDER BY r.cluster, r.ledger_id, r.entry_offset, r.offset

@@ -110,4 +110,5 @@ SELECT
 FROM entries AS e
 LEFT JOIN joined AS j
   ON e.cluster = j.cluster AND e.topic = j.topic AND e.ledger_id = j.ledger_id AND e.entry_id = j.entry_id
+WHERE NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id)
 ORDER BY e.cluster, e.topic, e.ledger_id, e.entry_id

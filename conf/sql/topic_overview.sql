@@ -13,7 +13,8 @@ WITH stored AS (
     count(DISTINCT producer_name) AS producers,
     min(publish_time) AS first_published,
     max(publish_time) AS last_published
-  FROM entries
+  FROM entries AS e
+  WHERE NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id)
   GROUP BY cluster, topic
 ),
 

@@ -311,3 +311,15 @@ def test_integrity_of_a_ledger_in_objects_of_streaming_offload(ask: Ask) -> None
         ("record", "failed", 1, "copies_differ", 70),
         ("message", "agrees", 0, None, None),
     ]
+
+
+@pytest.mark.parametrize("view", ["topic_overview", "producers", "seek_positions", "rejected_entries"])
+def test_ledgers_that_are_gone_are_in_no_view(ask: Ask, view: str) -> None:
+    table = "rejects" if view == "rejected_entries" else "entries"
+    rows = [
+        {"cluster": "c", "topic": "gone", "ledger_id": 1},
+        {"cluster": "c", "topic": "here", "ledger_id": 2},
+        {"cluster": "other", "topic": "its own", "ledger_id": 1},  # another cluster's ledger of that id
+    ]
+    got = ask(view, ["topic"], gone_ledgers=[{"cluster": "c", "topic": "gone", "ledger_id": 1}], **{table: rows})
+    assert sorted(got) == [("here",), ("its own",)]

@@ -22,7 +22,7 @@ def ledgers_of(kind: str) -> Iterator[dict[str, Any]]:
 
 def test_each_ledger_that_metadata_or_source_know_has_its_verdict() -> None:
     source = open_source(str(OBJECTS))
-    _, _, held = take_inventory(source, take_listing(source), [], ADMIN)
+    _, _, held, _ = take_inventory(source, take_listing(source), [], ADMIN)
     rows = [row.row("demo") for row in held]
     offloaded = {one["ledgerId"] for one in ledgers_of("internalStats") if one["offloaded"]}
     uuids = {one["ledgerId"]: one.get("offloadedContextUuid") for one in ledgers_of("internal-info")}

@@ -56,7 +56,8 @@ def edge_of(
             **{f"checksum_{state}": own.count(state) for state in ("valid", "mismatch", "absent")},
         })  # fmt: skip
     ledgers = table_rows("ledgers", [ledger("t", one["ledger_id"]) for one in books])
-    with asked_about(rows, rejects, engine, spark, scans=table_rows("scans", books), ledgers=ledgers) as asked:
+    given = {"scans": table_rows("scans", books), "ledgers": ledgers, "gone_ledgers": table_rows("gone_ledgers", [])}
+    with asked_about(rows, rejects, engine, spark, **given) as asked:
         return log_edges(edge_rows(asked), asked, None, 1000)["t"]
 
 

@@ -28,7 +28,7 @@ def scan(ledger_id: int, entries: int, **given: Any) -> dict[str, Any]:
 
 
 def edge_of(
-    indexed: Indexed, state: ClusterState | None = None, more_ledgers: tuple[int, ...] = (),
+    indexed: Indexed, state: ClusterState | None = None, more_ledgers: tuple[int, ...] = (), gone: tuple[int, ...] = (),
     **of_scan: Any,
 ) -> LogEdge:  # fmt: skip
     rows = [entry("t", id_, at, n=index) for id_, of in indexed.items() for at, index in enumerate(of)]
@@ -37,7 +37,10 @@ def edge_of(
         "scans": table_rows("scans", [scan(id_, len(of), **of_scan) for id_, of in indexed.items()]),
         "ledgers": table_rows("ledgers", [ledger("t", id_) for id_ in (*indexed, *more_ledgers)]),
         "rejects": table_rows("rejects", []),
-    }
+        "gone_ledgers": table_rows("gone_ledgers", [
+            {"cluster": "c", "topic": "t", "ledger_id": id_, "scanned": True} for id_ in gone
+        ]),
+    }  # fmt: skip
     with asked_of("duckdb", job_context(), tables) as asked:
         return log_edges(edge_rows(asked), asked, state, 1000)["t"]
 
@@ -99,6 +102,19 @@ def test_ledgers_that_were_not_scanned(
     state: ClusterState | None, more_ledgers: tuple[int, ...], absent: tuple[int, ...]
 ) -> None:
     assert edge_of(GOES_ON, state, more_ledgers).absent_ledgers == absent
+
+
+@pytest.mark.parametrize(
+    ("state", "absent"),
+    [
+        pytest.param(None, (3, 6), id="it was there, and what it held may belong to what is here"),
+        pytest.param(said(5, 6, 7), (6,), id="the broker still has one of them"),
+        pytest.param(said(5, 7), (), id="the broker has none of them: no client reads it either"),
+        pytest.param(stored_list(5, 7), (), id="nor has the metadata store"),
+    ],
+)
+def test_ledgers_that_are_gone(state: ClusterState | None, absent: tuple[int, ...]) -> None:
+    assert edge_of(GOES_ON, state, gone=(3, 6)).absent_ledgers == absent
 
 
 @pytest.mark.parametrize(

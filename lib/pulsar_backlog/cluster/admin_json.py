@@ -32,6 +32,7 @@ from pulsar_backlog.cluster.layouts import (
 )
 from pulsar_backlog.cluster.ledger_lists import document_of_ledger_list
 from pulsar_backlog.cluster.merge import disputes, merged
+from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
 from pulsar_backlog.cluster.stored_values import (
     SavedCursorLedger,
@@ -71,6 +72,7 @@ class SavedFile:
     layouts: list[Layout] = field(default_factory=list)
     registered: list[tuple[str, str]] = field(default_factory=list)
     transactions: Transactions = field(default_factory=Transactions)
+    policies: dict[str, object] = field(default_factory=dict)
     unusable: str | None = None
 
     @property
@@ -116,9 +118,14 @@ def read_cluster_state(
     layouts = newest_layouts(layout for file in files for layout in file.layouts)
     registered = frozenset(one for file in files for one in file.registered)
     transactions = added(file.transactions for file in files)
+    retention = SavedRetention()
+    for file in files:
+        retention.add(file.policies)
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
-    return ClusterState(topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions)
+    return ClusterState(
+        topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention
+    )
 
 
 def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
@@ -197,7 +204,10 @@ def _parse(file: SavedFile, content: bytes) -> None:
         return
     if type(body.get("partitions")) is int:  # how many partitions a topic has
         return
-    if "snapshotKind" in body or is_scalable_stats(body):  # settings and policies; counts that the layout has too
+    if "snapshotKind" in body:  # what `snapshot` saves besides: settings and policies
+        file.policies = body
+        return
+    if is_scalable_stats(body):  # counts that the layout has too
         return
     if is_store_dump(body) or is_cursor_ledger(body) or is_layout(body):
         _read_raw_state(file, body)

@@ -166,6 +166,13 @@ def snapshot_gaps(folder: Path) -> Iterator[tuple[str, str]]:
         yield INDEX_NAME, f"The snapshot was not finished: {len(entries)} topics of it were tried."
 
 
+def snapshot_globs(folder: str) -> tuple[str, ...] | None:
+    """The topics that a finished snapshot was to save; None where the folder is none, or is not finished."""
+    lines = list(_whole_lines(Path(folder)))
+    globs = lines[0].get("topics") if lines and any("finished_ms" in line for line in lines) else None
+    return tuple(map(str, globs)) if isinstance(globs, list) else None
+
+
 def _whole_lines(folder: Path) -> Iterator[dict[str, Any]]:
     """The lines of an index that are JSON objects: a kill may have cut one short."""
     path = folder / INDEX_NAME

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pulsar_backlog.cluster.layouts import Layout
+from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.transactions import Transactions
@@ -90,6 +91,7 @@ class ClusterState:
         registered: scalable topic and name of each subscription that the store registers: of stream and checkpoint
             consumers. Where no store was saved there is none.
         transactions: of v5 clients, as the store says.
+        retention: policies that let ledgers go.
     """
 
     topics: Mapping[str, TopicState]
@@ -100,11 +102,12 @@ class ClusterState:
     layouts: Mapping[str, Layout] = field(default_factory=dict)
     registered: frozenset[tuple[str, str]] = frozenset()
     transactions: Transactions = field(default_factory=Transactions)
+    retention: SavedRetention = field(default_factory=SavedRetention)
 
     @property
     def is_empty(self) -> bool:
         """Whether it says nothing of any topic or cursor."""
-        return not (self.topics or self.stored_values or self.cursor_ledgers)
+        return not (self.topics or self.stored_values or self.cursor_ledgers or self.layouts)
 
 
 def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:

@@ -71,9 +71,7 @@ def audit(
     asked = given_options(given).over(pipeline.options)
     if is_service(asked.source or "") or asked.live:
         from pulsar_backlog.steps.live_snapshots import with_snapshot
-        from pulsar_backlog.storage.apart import check_apart
 
-        check_apart(asked.source, asked.out)
         given = {**given, **with_snapshot(asked)}
     raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
@@ -130,14 +128,9 @@ def _look_first(lines: Mapping[str, list[str]]) -> None:
     from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
     from pulsar_backlog.cluster.required_state import look_at_admin
     from pulsar_backlog.ledgers.first_look import look_at
-    from pulsar_backlog.storage.apart import check_apart
 
-    for job, argv in lines.items():
-        options = parse_options(job_parser(job, ""), argv)
-        check_apart(options.source, options.out)
-        check_apart(options.source, options.to, "--to")
-    if (listing := lines.get(_LISTS)) is not None:
-        options = parse_options(job_parser(_LISTS, ""), listing)
+    if (argv := lines.get(_LISTS)) is not None:
+        options = parse_options(job_parser(_LISTS, ""), argv)
         look_at_admin(options.admin)
         look_at(source_of(options), scope_of(options))
 

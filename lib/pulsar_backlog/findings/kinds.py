@@ -45,6 +45,7 @@ SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = S
 SQL_CHUNKED = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
 SQL_COPIES = 'pulsar-backlog sql OUT "SELECT * FROM ledgers WHERE ledger_id = SUBJECT"'
 SQL_INVENTORY = 'pulsar-backlog sql OUT "SELECT * FROM inventory WHERE ledger_id = SUBJECT"'
+SQL_GONE = 'pulsar-backlog sql OUT "SELECT * FROM gone_ledgers"'
 SQL_SEGMENTS = 'pulsar-backlog sql OUT "SELECT * FROM segments"'
 EXPLAIN = "pulsar-backlog explain SOURCE LEDGER:ENTRY"
 AUDIT = "pulsar-backlog audit SOURCE --out OUT"

@@ -24,7 +24,7 @@ _NOTHING_SAID = TopicState("")
 Row = Mapping[str, Any]
 
 
-TABLES_ASKED = ("scans", "ledgers", *damaged.TABLES_ASKED)
+TABLES_ASKED = ("scans", "ledgers", "gone_ledgers", *damaged.TABLES_ASKED)
 """Tables that are asked here."""
 
 
@@ -32,8 +32,8 @@ def edge_rows(asked: Asking) -> list[Row]:
     """One row per topic, as `conf/log/edges.sql`, and with what more it takes.
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
-    scope, without a data object, or not got to. `hurt`: ledgers with damaged entries, with how many. `live_last`:
-    where reading of live ledgers ended.
+    scope, without a data object, or not got to. `gone`: ledgers that were read and are not in the source any more.
+    `hurt`: ledgers with damaged entries, with how many. `live_last`: where reading of live ledgers ended.
     """
     found = asked.rows({name: sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
     hurt: dict[str | None, list[Row]] = {}
@@ -119,6 +119,8 @@ def _edge(
     absent = set(row["unscanned"] or ()) | {ledger.ledger_id for ledger in absent_ledgers(topic, scanned)}
     if not topic.ledgers:
         absent |= {id_ for one in lists for id_, holds in one.items() if holds and id_ not in scanned}
+    if not lists:  # a saved list tells whether the topic still has what is gone from the source
+        absent |= set(row.get("gone") or ())
     last = row["last_ledger_id"], row["last_entry_id"]
     if (live := row.get("live_last")) and live[0] not in (row.get("cut") or ()):
         last = max(last, (live[0], live[1]))

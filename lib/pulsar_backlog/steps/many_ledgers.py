@@ -42,6 +42,7 @@ from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.reconciliation.compare import stored_besides
 from pulsar_backlog.reconciliation.findings import findings_of_inventory
 from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
+from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import findings_frame
@@ -90,7 +91,10 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     in_objects = ledgers.filter(ledgers["is_stored"])["ledger_id"]
     stored = LedgerIds(pa.chunked_array([*in_objects.chunks, in_files]))
     del ledgers, topics
-    return _write(context, compared, by, [*surveyed.findings, *listed.findings], state, stored, not listing.unreadable)
+    told = [*surveyed.findings, *listed.findings, *(state.findings if state else ())]
+    missing = note_gone(context, by.scope, stored, told, state)
+    told += missing.findings
+    return _write(context, compared, by, told, state, stored, missing)
 
 
 def _write(
@@ -100,33 +104,39 @@ def _write(
     told: list[Finding],
     state: ClusterState | None,
     stored: LedgerIds,
-    listed_whole: bool,
+    missing: Missing,
 ) -> dict[str, int]:
     """Replace what the tables say of the ledgers within the scope."""
     rows = unpacked(compared, "ledgers")
     inside = None if by.scope.is_everything else context.keep(rows.select("ledger_id").distinct())
-    counts = {"ledgers": _replace(context, "ledgers", rows, inside)}
+    counts = {"ledgers": _replace(context, "ledgers", rows, inside, missing)}
     owned = context.keep(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
     rows = unpacked(owned, "inventory")
     counts["inventory"] = _replace(
-        context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct()
+        context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct(), missing
     )
     if state is not None:
         told += [
-            *state.findings,
             *findings_of_absent(state, stored),
-            *findings_of_inventory(tallies_of(owned), listed_whole),
+            *findings_of_inventory(tallies_of(owned), not any(one.code == "S02" for one in told)),
         ]
     _replace_findings(context, unpacked(compared, "findings"), told, stored, inside)
     return counts | {"findings": context.rows("findings")}
 
 
-def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None) -> int:
+def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None, missing: Missing) -> int:
     """Replace the cluster's rows of a table, or where not all was asked for, of the ledgers in `inside`; how many."""
+    old = read_table(context.spark, context.out, TABLES[name]).filter(context.mine)
     if inside is not None:
-        old = read_table(context.spark, context.out, TABLES[name]).filter(context.mine)
-        rows = rows.unionByName(old.join(inside, on="ledger_id", how="left_anti"))
+        others = old.join(inside, on="ledger_id", how="left_anti")
+        rows = rows.unionByName(others.join(_ids(context, missing.gone), on="ledger_id", how="left_anti"))
+    elif missing.unseen:
+        rows = rows.unionByName(old.join(_ids(context, missing.unseen), on="ledger_id", how="left_semi"))
     return context.replace(name, rows)
+
+
+def _ids(context: JobContext, ids: Sequence[int]) -> DataFrame:
+    return context.spark.createDataFrame(pa.table({"ledger_id": pa.array(ids, pa.int64())}))
 
 
 def _replace_findings(

@@ -24,7 +24,8 @@ from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import exists, read_table
+from pulsar_backlog.storage.delta import exists
+from pulsar_backlog.storage.living import living_rows
 from pulsar_backlog.storage.runs import scanned_source
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import position_of
@@ -152,7 +153,7 @@ class PlanTables:
         return repair_rows.of_places(self._whole(name, out), self.context.cluster, self._topics)
 
     def _whole(self, name: str, out: str | None = None) -> DataFrame:
-        return read_table(self.context.spark, out or self.context.out, TABLES[name])
+        return living_rows(self.context.spark, out or self.context.out, TABLES[name])
 
 
 def _matching(subscriptions: Sequence[dict[str, Any]], globs: Sequence[str]) -> list[str] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.required_state import required_state
-from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.cluster.values import ClusterState, broker_copies
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
@@ -22,12 +22,12 @@ from pulsar_backlog.reconciliation.values import Row
 
 def take_inventory(
     source: Source, listing: Listing, uploads: Sequence[Upload], admin: Path | None
-) -> tuple[Inventory, list[Finding], list[Row]]:
-    """The source's inventory, all findings, and what is stored against what the broker knows where that is given."""
+) -> tuple[Inventory, list[Finding], list[Row], ClusterState | None]:
+    """The source's inventory, all findings, what is stored against what the broker knows, and that, if given."""
     surveyed = survey(source, listing)
     if admin is None:
         inventory = settle(surveyed, Known({}, {}))
-        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed)
+        return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
     state = required_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
@@ -40,7 +40,7 @@ def take_inventory(
         *findings_of_absent(state, stored),
         *findings_of_inventory(tallied(row.row("") for row in held), not listing.unreadable),
     ]
-    return inventory, [*inventory.findings, *of_state], held
+    return inventory, [*inventory.findings, *of_state], held, state
 
 
 def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:

@@ -26,6 +26,7 @@ from pulsar_backlog.storage.delta import in_one_piece
 from pulsar_backlog.storage.duck import connected, opened, rows_of
 from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.storage.handing import Handed, filed, shuffled
+from pulsar_backlog.storage.living import BY_LEDGER, GONE
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.storage.table_logs import own_log, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
@@ -110,14 +111,20 @@ def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int |
                 connection.register(name, rows)
             yield from _duck(context, connection)
     elif _fits_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
-        with opened(context.out, " ".join(names), limits=LIMITS) as connection:
+        with opened(context.out, " ".join({*names, GONE.name}), limits=LIMITS) as connection:
             for name in names:
-                mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {literal(context.cluster)}"  # noqa: S608 - quoted
-                connection.execute(f"CREATE TEMP VIEW {name} AS {mine}")
+                connection.execute(f"CREATE TEMP VIEW {name} AS {_mine(name, literal(context.cluster))}")
             yield from _duck(context, connection)
     else:
         with spark_asking(context, {name: context.table(name) for name in names}) as asked:
             yield asked
+
+
+def _mine(name: str, cluster: str) -> str:
+    """SQL of the rows of a cluster, of ledgers that are not gone."""
+    mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
+    gone = f"SELECT ledger_id FROM memory.main.{GONE.name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
+    return f"{mine} AND ledger_id NOT IN ({gone})" if name in BY_LEDGER else mine
 
 
 def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool:

@@ -22,12 +22,12 @@ from pulsar_backlog.storage.delta import (
     frame_of,
     gathered,
     logged_version,
-    read_table,
     replace_rows,
     replace_slice,
     small_rows,
     table_version,
 )
+from pulsar_backlog.storage.living import BY_LEDGER, GONE, living_rows
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.storage.work_size import PARTITIONS, fit_work
 from pulsar_backlog.tables import TABLES
@@ -78,10 +78,13 @@ class JobContext:
         return int(self.spark.conf.get(PARTITIONS, "8") or 8)
 
     def table(self, name: str) -> DataFrame:
-        """A table's rows of the cluster; who asks for `entries` works on as many as there are."""
+        """A table's rows of the cluster, of ledgers that are not gone.
+
+        Who asks for `entries` works on as many as there are.
+        """
         if name == "entries":
             fit_work(self.spark, self.out, reads_entries=True)
-        return read_table(self.spark, self.out, TABLES[name]).filter(self.mine)
+        return living_rows(self.spark, self.out, TABLES[name]).filter(self.mine)
 
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
@@ -93,12 +96,20 @@ class JobContext:
         return self.version(name) >= 0
 
     def held(self, name: str) -> pa.Table | None:
-        """The cluster's rows of a small table, without a session; None where it is large or left to Spark."""
+        """The same of a small table, without a session; None where it is large or left to Spark."""
         rows = small_rows(self.out, TABLES[name])
-        return None if rows is None else rows.filter(pc.equal(rows["cluster"], self.cluster))
+        if rows is None:
+            return None
+        mine = rows.filter(pc.equal(rows["cluster"], self.cluster))
+        if name not in BY_LEDGER:
+            return mine
+        gone = self.held(GONE.name)
+        return None if gone is None else mine.filter(pc.invert(pc.is_in(mine["ledger_id"], gone["ledger_id"])))
 
     def logged_rows(self, name: str) -> int | None:
-        """How many rows of the cluster a table has; None where only a query tells."""
+        """How many such rows a table has; None where only a query tells."""
+        if name in BY_LEDGER and ((gone := self.held(GONE.name)) is None or gone.num_rows):
+            return None
         log = own_log(self.out, TABLES[name])
         known = None if log is None else log.rows_of(self.cluster)
         if known is not None:
@@ -107,7 +118,7 @@ class JobContext:
         return None if held is None else int(held.num_rows)
 
     def rows(self, name: str) -> int:
-        """How many rows of the cluster a table has."""
+        """How many such rows a table has."""
         known = self.logged_rows(name)
         return self.table(name).count() if known is None else known
 

@@ -21,7 +21,11 @@ Row: TypeAlias = dict[str, Any]
 
 _UTC = "publish_time AT TIME ZONE 'UTC' AS publish_time, broker_timestamp AT TIME ZONE 'UTC' AS broker_timestamp"
 _SEEK = f"SELECT * REPLACE ({_UTC}) FROM seek_positions"  # noqa: S608 - no text of a user's
-_ENTRIES = "SELECT DISTINCT ledger_id, entry_id FROM entries"
+_LIVING = (
+    "(SELECT * FROM entries AS e WHERE NOT EXISTS "
+    "(SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id))"
+)
+_ENTRIES = f"SELECT DISTINCT ledger_id, entry_id FROM {_LIVING}"  # noqa: S608 - no text of a user's
 _CLOCKS = ("publish", "publish_time"), ("broker", "broker_timestamp")
 
 
@@ -78,7 +82,7 @@ class Positions:
         """
         place = "{'ledger_id': ledger_id, 'entry_id': entry_id} AS place"
         timed = " UNION ALL ".join(
-            f"SELECT cluster, topic, '{clock}' AS clock, epoch_ms({column}) AS ms, {place} FROM entries"  # noqa: S608
+            f"SELECT cluster, topic, '{clock}' AS clock, epoch_ms({column}) AS ms, {place} FROM {_LIVING}"  # noqa: S608
             " WHERE marker_type IS NULL"
             for clock, column in _CLOCKS
         )

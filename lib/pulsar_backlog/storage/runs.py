@@ -28,7 +28,6 @@ from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.apart import check_apart
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
@@ -95,8 +94,6 @@ def run_job(
 
     def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
-        check_apart(options.source, options.out)
-        check_apart(options.source, options.to, "--to")
         look_first(options)
         context = JobContext(lambda: _begin(command, options), job, options, now())
         with (

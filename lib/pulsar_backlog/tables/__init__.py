@@ -9,6 +9,7 @@ from pulsar_backlog.tables import (
     entries,
     entry_spans,
     findings,
+    gone_ledgers,
     inventory,
     ledger_facts,
     ledgers,
@@ -33,6 +34,7 @@ TABLES: dict[str, Table] = {
     module.TABLE.name: module.TABLE
     for module in (
         ledgers,
+        gone_ledgers,
         inventory,
         scans,
         entries,
