@@ -64,7 +64,7 @@ def scan(context: JobContext) -> JobResult:
     told = [
         *findings_of_changed(changed),
         *findings_of_left(left, topics, str(budget)),
-        *findings_of_end(context.options),
+        *findings_of_end(context.options, context.live()),
     ]
     with asking(context, TABLES_ASKED) as asked:
         replace_findings(context, with_findings(context, findings_of_scans(context, asked), told))

@@ -9,6 +9,7 @@ SELECT
   s.units,
   s.unreadable_units,
   s.unreadable,
+  s.copy LIKE 'live-%' AS is_live,
   s.entry_bytes,
   s.expected_entries,
   s.expected_bytes,

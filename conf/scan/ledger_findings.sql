@@ -1,5 +1,66 @@
 -- What the books of each ledger say: rejected entries, missing entries, damaged blocks, lengths, unread parts.
-WITH said AS (
+-- Live ledgers that are unread for one reason, whatever its numbers, are one finding with ranges of ledgers.
+WITH numbered AS (
+  SELECT
+    topic, ledger_id, is_complete, units, unreadable_units, coalesce(unreadable, 'unknown why') AS why,
+    CASE
+      WHEN is_live THEN translate(coalesce(unreadable, 'unknown why'), '0123456789', '')
+      ELSE CAST(ledger_id AS string)
+    END AS cause,
+    row_number() OVER (PARTITION BY topic ORDER BY ledger_id) AS number
+  FROM books
+),
+
+unread AS (
+  SELECT *, number - row_number() OVER (PARTITION BY topic, cause ORDER BY ledger_id) AS island
+  FROM numbered
+  WHERE NOT is_complete
+),
+
+ranges AS (
+  SELECT
+    topic, cause, min(ledger_id) AS first, max(ledger_id) AS last, count(*) AS ledgers, min(why) AS why,
+    sum(units) AS units, sum(unreadable_units) AS unreadable_units,
+    row_number() OVER (PARTITION BY cause ORDER BY topic, min(ledger_id)) AS nth
+  FROM unread
+  GROUP BY topic, cause, island
+),
+
+places AS (
+  SELECT
+    *,
+    concat(
+      coalesce(topic, 'topic unknown'), ': ledger ', CAST(first AS string),
+      CASE WHEN last > first THEN concat(' to ', CAST(last AS string)) ELSE '' END
+    ) AS place
+  FROM ranges
+),
+
+causes AS (
+  SELECT
+    CASE WHEN min(why) LIKE '%: trimmed: %' THEN 'S48' ELSE 'S02' END AS code,
+    CASE WHEN count(DISTINCT topic) = 1 THEN min(topic) END AS topic,
+    min(first) AS first,
+    CASE WHEN sum(ledgers) = 1 THEN min(first) END AS ledger_id,
+    CAST(sum(unreadable_units) AS bigint) AS count,
+    concat(
+      CAST(CAST(sum(unreadable_units) AS bigint) AS string), ' of ', CAST(CAST(sum(units) AS bigint) AS string), ' parts',
+      CASE
+        WHEN sum(ledgers) > 1 THEN
+          concat(
+            ' of ', CAST(CAST(sum(ledgers) AS bigint) AS string), ' ledgers (', CAST(min(first) AS string), ' to ',
+            CAST(max(last) AS string), ')'
+          )
+        ELSE ''
+      END,
+      ' could not be read: ', min(why)
+    ) AS message,
+    CASE WHEN sum(ledgers) > 1 THEN $ranges ELSE $no_ranges END AS evidence
+  FROM places
+  GROUP BY cause
+),
+
+said AS (
   SELECT
     'E02' AS code, topic, ledger_id, first_rejected_entry_id AS entry_id, rejected AS count,
     concat(CAST(rejected AS string), ' of ', CAST(frames AS string), ' entries could not be decoded.') AS message,
@@ -51,18 +112,6 @@ WITH said AS (
     hidden_places
   FROM books
   WHERE hidden > 0
-
-  UNION ALL
-
-  SELECT
-    'S02', topic, ledger_id, CAST(NULL AS bigint), unreadable_units,
-    concat(
-      CAST(unreadable_units AS string), ' of ', CAST(units AS string), ' parts could not be read: ',
-      coalesce(unreadable, 'unknown why')
-    ),
-    no_places
-  FROM books
-  WHERE NOT is_complete
 )
 
 SELECT
@@ -76,5 +125,12 @@ SELECT
   'read from the stored bytes' AS reason,
   message,
   evidence,
-  code = 'S02' AS incomplete
+  FALSE AS incomplete
 FROM said
+
+UNION ALL
+
+SELECT
+  code, concat('ledger:', CAST(first AS string)), topic, ledger_id, CAST(NULL AS bigint), count, 'certain',
+  'read from the stored bytes', message, evidence, TRUE
+FROM causes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS
 from pulsar_backlog.ledgers.budget import Budget
-from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, LIVE_NEEDED, Live, is_service
+from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, LEAST_RATE, LIVE_NEEDED, Live, is_service
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import (
     JOB_OPTIONS,
@@ -105,7 +105,7 @@ def live_of(options: Options) -> Live | None:
     return Live(
         service, options.admin_url, options.admin, options.max_rate or DEFAULT_RATE, options.token_file,
         options.ca_file, options.cert_file, options.key_file, float(options.timeout_seconds or 30),
-        options.token_without_tls is True, options.broker_host or (),
+        options.token_without_tls is True, options.broker_host or (), options.min_rate or LEAST_RATE,
     )  # fmt: skip
 
 
@@ -114,8 +114,12 @@ def budget_of(options: Options) -> Budget:
     return Budget(options.budget_bytes, options.limit, parse_percent(options.sample) if options.sample else None)
 
 
-def source_of(options: Options) -> Source:
+def source_of(options: Options, live: Live | None = None) -> Source:
     """The source that a command line names, and how it is asked.
+
+    Args:
+        options: of the command line.
+        live: the cluster, where more is known of it than `live_of` says.
 
     Raises:
         UsageError: it is no folder or bucket.
@@ -129,4 +133,4 @@ def source_of(options: Options) -> Source:
         "concurrency": options.store_concurrency,
     }
     access = replace(DEFAULT_ACCESS, **{name: value for name, value in bounds.items() if value is not None})
-    return open_source(options.source or "", options.endpoint, access, live_of(options))
+    return open_source(options.source or "", options.endpoint, access, live or live_of(options))

@@ -26,13 +26,15 @@ class SourceError(Exception):
 
     Attributes:
         uri: the object or folder that was asked for.
-        reason: a short word for tables: `not_found`, `permission_denied`, `unreachable`, `failed`.
+        reason: a short word for tables: `not_found`, `trimmed`, `permission_denied`, `unreachable`, `failed`.
+        detail: the rest, in words.
     """
 
     def __init__(self, uri: str, reason: str, detail: str) -> None:
         super().__init__(visible(f"{uri}: {reason}: {detail}", MAX_SENTENCE))
         self.uri = uri
         self.reason = reason
+        self.detail = detail
 
 
 class DecodeError(Exception):

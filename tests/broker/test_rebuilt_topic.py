@@ -14,8 +14,8 @@ from pulsar import CompressionType
 
 from pulsar_backlog.cluster.access import read_access
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.ledgers.live.pace import Pace
 from pulsar_backlog.ledgers.live.place import LivePlace
-from pulsar_backlog.ledgers.live.reading import Pace
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.store import open_source

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,9 @@ import urllib3
 from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ReadTimeoutError, SSLError
 
 from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access
+from pulsar_backlog.cluster.patience import Patience
+from pulsar_backlog.cluster.timed_http import POOLS
+from pulsar_backlog.cluster.tls import innermost_words, tls_context
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.known_secrets import content_without_secrets
 
@@ -23,6 +25,8 @@ _REDIRECTS = (301, 302, 303, 307, 308)
 _PASSING = (429, 500, 502, 503, 504)
 """Answers that another attempt may mend: a topic that just moves to another broker answers 500 or 503."""
 _TRUSTED_SCHEMES = ("http", "https")
+_LEAST_SECONDS = 0.05
+"""What is given to an exchange for which no time is left: the system takes 0 for no limit."""
 
 
 class AdminError(SourceError):
@@ -52,29 +56,30 @@ class _Answer:
 
 
 class AdminHttp:
-    """One admin service.
+    """One admin service. What the access calls timeout is for a whole answer, with all attempts.
 
     Args:
         url: `http://host:port` or `https://host:port`, with or without a path before `/admin`.
         access: token, certificates, limits.
         sleep: waits between attempts.
+        patience: with the service, where an audit bounds how long it is waited for in all.
 
     Raises:
         UsageError: the address or a certificate cannot be used.
     """
 
-    def __init__(self, url: str, access: Access, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, url: str, access: Access, sleep: Callable[[float], None] = time.sleep, patience: Patience | None = None
+    ) -> None:
         self.url = checked_url(url)
         if against := access.against_token(self.url):
             raise UsageError(f"--admin-url {self.url}: {against}")
         self._access = access
         self._sleep = sleep
-        self._pool = urllib3.PoolManager(
-            maxsize=8,
-            retries=False,
-            timeout=urllib3.Timeout(connect=min(10.0, access.timeout_seconds), read=access.timeout_seconds),
-            ssl_context=tls_context(access) if self.url.startswith("https:") else None,
-        )
+        self._patience = patience
+        tls = tls_context(access) if self.url.startswith("https:") else None
+        self._pool = urllib3.PoolManager(maxsize=8, retries=False, ssl_context=tls)
+        self._pool.pool_classes_by_scheme = POOLS
 
     def close(self) -> None:
         """Close all connections."""
@@ -102,20 +107,44 @@ class AdminHttp:
         self, method: str, path: str, query: Mapping[str, str] | None, body: bytes | None, *, any_body: bool = False
     ) -> _Answer:
         url = f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
+        began = time.monotonic()
+        seconds = self._seconds(url)
+        try:
+            answer = self._attempts(method, url, body, began + seconds, any_body=any_body)
+        except AdminError as error:
+            if self._patience and error.status is None:
+                self._patience.gave_up(time.monotonic() - began, str(error))
+            raise
+        if self._patience:
+            self._patience.answered()
+        return answer
+
+    def _seconds(self, url: str) -> float:
+        """How long the answer may take, all attempts together."""
+        if self._patience is None:
+            return self._access.timeout_seconds
+        if closed := self._patience.closed:
+            raise AdminError(url, "unreachable", f"not asked any more in this run, after: {closed}")
+        return self._patience.seconds()
+
+    def _attempts(self, method: str, url: str, body: bytes | None, until: float, *, any_body: bool) -> _Answer:
         attempts = self._access.attempts if method == "GET" else 1
         for attempt in range(1, attempts + 1):
             try:
-                return self._once(method, url, body, any_body=any_body)
+                return self._once(method, url, body, until, any_body=any_body)
             except AdminError as error:
                 passing = error.reason in ("unreachable", "interrupted") or error.status in _PASSING
-                if attempt == attempts or not passing:
+                wait = 0.5 * 2 ** (attempt - 1)
+                bounded = self._patience is not None
+                if attempt == attempts or not passing or time.monotonic() + wait * bounded >= until:
                     raise
-            self._sleep(0.5 * 2 ** (attempt - 1))
+            self._sleep(wait)
+            until += 0.0 if bounded else wait
         raise AssertionError("no attempt was made")
 
-    def _once(self, method: str, url: str, body: bytes | None, *, any_body: bool) -> _Answer:
+    def _once(self, method: str, url: str, body: bytes | None, until: float, *, any_body: bool) -> _Answer:
         for _ in range(_MAX_REDIRECTS):
-            answer = self._exchange(method, url, body)
+            answer = self._exchange(method, url, body, until)
             target = answer.headers.get("Location")
             if answer.status not in _REDIRECTS or target is None:
                 if answer.is_html and answer.status < 400 and not any_body:
@@ -152,20 +181,24 @@ class AdminHttp:
             raise AdminError(url, "failed", f"redirects to {target}: {against}")
         return target
 
-    def _exchange(self, method: str, url: str, body: bytes | None) -> _Answer:
+    def _exchange(self, method: str, url: str, body: bytes | None, until: float) -> _Answer:
         headers = {"Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if self._access.token is not None:
             headers["Authorization"] = f"Bearer {self._access.token}"
+        seconds = max(_LEAST_SECONDS, until - time.monotonic())
+        timeout = urllib3.Timeout(connect=min(10.0, seconds), read=seconds)
         try:
-            answer = self._pool.request(method, url, headers=headers, body=body, redirect=False, preload_content=False)
+            answer = self._pool.request(
+                method, url, headers=headers, body=body, redirect=False, preload_content=False, timeout=timeout
+            )
             try:
                 content = content_without_secrets(answer.read(MAX_ANSWER_BYTES + 1, decode_content=True))
             finally:
                 answer.release_conn()
         except HTTPError as error:
-            raise _no_answer(url, error, self._access) from None
+            raise _no_answer(url, error, seconds) from None
         if len(content) > MAX_ANSWER_BYTES:
             raise AdminError(url, "failed", f"more than {MAX_ANSWER_BYTES} bytes: not an answer about one topic")
         return _Answer(answer.status, answer.headers, content)
@@ -219,35 +252,18 @@ _HTML = (
 )
 
 
-def tls_context(access: Access) -> ssl.SSLContext:
-    """Whom to trust, and who we are; a server's certificate must name its host.
-
-    Raises:
-        UsageError: a certificate cannot be used.
-    """
-    try:
-        context = ssl.create_default_context(cafile=access.ca_file)
-        if access.cert_file:
-            context.load_cert_chain(access.cert_file, access.key_file)
-    except (ssl.SSLError, OSError) as error:
-        files = ", ".join(str(path) for path in (access.ca_file, access.cert_file, access.key_file) if path)
-        raise UsageError(
-            f"the certificates cannot be used ({files}): {_words(error)}; PEM files are expected"
-        ) from None
-    return context
-
-
-def _no_answer(url: str, error: HTTPError, access: Access) -> AdminError:
+def _no_answer(url: str, error: HTTPError, seconds: float) -> AdminError:
     if isinstance(error, SSLError):
-        detail = f"no TLS ({_words(error)}): give the authority's certificate with --ca-file, or check the address"
+        words = innermost_words(error)
+        detail = f"no TLS ({words}): give the authority's certificate with --ca-file, or check the address"
         return AdminError(url, "failed", detail)
     if isinstance(error, NewConnectionError):
         detail = "no connection: check --admin-url and that the broker runs"
         return AdminError(url, "unreachable", detail)
     if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
-        detail = f"no answer within {access.timeout_seconds:g} s: try later, or give more time with --timeout-seconds"
+        detail = f"no answer within {seconds:.3g} s: try later, or give more time with --timeout-seconds"
         return AdminError(url, "unreachable", detail)
-    detail = f"the connection broke ({_words(error)}): try again; with TLS the address begins with https://"
+    detail = f"the connection broke ({innermost_words(error)}): try again; with TLS the address begins with https://"
     return AdminError(url, "interrupted", detail)
 
 
@@ -272,10 +288,3 @@ def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Acces
     reason = {401: "permission_denied", 403: "permission_denied", 404: "not_found"}.get(status, "failed")
     said = "" if is_html else " ".join(content[:200].decode(errors="replace").split())
     return AdminError(url, reason, f"{detail}; it said {said!r}" if said else detail, status)
-
-
-def _words(error: BaseException) -> str:
-    """The innermost reason, without addresses of Python objects."""
-    inner = error.args[-1] if error.args else error
-    text = str(inner.args[-1] if isinstance(inner, BaseException) and inner.args else inner)
-    return " ".join(text.split())[:200]

@@ -48,9 +48,10 @@ if TYPE_CHECKING:
 
 @job_options(
     "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
-    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "token_file",
-    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host", "budget_bytes", "sample",
-    "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
+    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "min_rate",
+    "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
+    "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on",
+    "exit_zero_when_unchanged",
 )  # fmt: skip
 def audit(
     given: Given,
@@ -106,6 +107,7 @@ def run_pipeline(
     from pulsar_backlog.config import job_argv
     from pulsar_backlog.storage.claims import claimed
     from pulsar_backlog.storage.endings import ending
+    from pulsar_backlog.storage.run_folder import one_run
 
     who = f"pulsar-backlog {command}"
 
@@ -114,7 +116,7 @@ def run_pipeline(
         lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
         out = given.get("out") or pipeline.options.out
         _look_first(lines)
-        with claimed(str(out) if out else None, who):
+        with claimed(str(out) if out else None, who), one_run():
             from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
 
             choose(pipeline.spark)

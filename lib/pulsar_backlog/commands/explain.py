@@ -14,8 +14,8 @@ from pulsar_backlog.terminal import terminal
 
 
 @job_options(
-    "endpoint", "admin", "live", "admin_url", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
-    "token_without_tls", "broker_host",
+    "endpoint", "admin", "live", "admin_url", "min_rate", "token_file", "ca_file", "cert_file", "key_file",
+    "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
 def explain(
     source: SourceArgument,

@@ -22,8 +22,8 @@ PIPELINE = "export"
     "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
     "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", "endpoint",
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url",
-    "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
-    "fail_on", "exit_zero_when_unchanged",
+    "max_rate", "min_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls",
+    "broker_host", "fail_on", "exit_zero_when_unchanged",
     words={
         "out": f"{OPTIONS['out'].words.help}; required with SOURCE",
         "since": "only messages published from this time on",

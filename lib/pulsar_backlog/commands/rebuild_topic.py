@@ -89,7 +89,7 @@ def _check(source: str, to_topic: str, service_url: str | None, *, yes: bool) ->
 
 
 def _publish(service_url: str, topic: str, content: Content, access: Access, max_rate: int) -> Published:
-    from pulsar_backlog.ledgers.live.reading import Pace
+    from pulsar_backlog.ledgers.live.pace import Pace
     from pulsar_backlog.protocol.connection import Service
     from pulsar_backlog.repair.rebuilding.publishing import published
 

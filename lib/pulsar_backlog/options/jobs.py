@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
 _LIVE = (
-    "live", "admin_url", "max_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
+    "live", "admin_url", "max_rate", "min_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
     "token_without_tls", "broker_host",
 )  # fmt: skip
 _SOURCE = (

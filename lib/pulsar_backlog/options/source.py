@@ -40,6 +40,10 @@ class SourceOptions(Frozen):
         Uri | None, Words("web service of a broker, such as http://broker:8080, to read live topics")
     ] = None
     max_rate: Annotated[Count | None, Words("most bytes a second to read from brokers; default 10485760")] = None
+    min_rate: Annotated[
+        Count | None,
+        Words("bytes a second below which reading from a broker that lets us wait is given up; default 16384"),
+    ] = None
     token_file: Annotated[
         str | None,
         Words("file that holds the token for brokers; default: the variable PULSAR_BACKLOG_TOKEN", place=True),

@@ -15,6 +15,10 @@ class ClientError(SourceError):
     """The broker did not do what the client asked for."""
 
 
+class NoConnectionError(ClientError):
+    """There is no connection to the broker, or it does not even greet."""
+
+
 def addresses_of(url: str) -> list[str]:
     """The addresses that a service URL names, each as a URL with host and port; none where it is no service URL."""
     found = []

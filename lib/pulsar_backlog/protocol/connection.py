@@ -16,18 +16,19 @@ import select
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from pulsar_backlog.cluster.access import Access
-from pulsar_backlog.cluster.admin_http import tls_context
+from pulsar_backlog.cluster.tls import tls_context
 from pulsar_backlog.protocol import frames
-from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, addresses_of
+from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, NoConnectionError, addresses_of
 from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.proto.broker_commands_pb2 import (
     BaseCommand,
@@ -44,6 +45,7 @@ _MAX_ANSWER_BYTES = 1 << 20
 
 _DEFAULT_MESSAGE_BYTES = 5 * 1024 * 1024
 _FIELDS = {BaseCommand.LOOKUP: "lookupTopic", BaseCommand.GET_LAST_MESSAGE_ID: "getLastMessageId"}
+_LEAST_SECONDS = 0.05  # for which no time is left: the system takes 0 for no wait at all
 _RECEIVE_BYTES = 256 * 1024
 """Asked of the system at once: many small entries come with one call."""
 
@@ -62,11 +64,18 @@ class Service:
 
     Attributes:
         url: `pulsar://` or `pulsar+ssl://`; of several addresses the first that answers is taken.
-        access: token, certificates, limits.
+        access: token, certificates, limits; its timeout is for a whole answer, however it comes.
+        until: moment (monotonic) until which answers are waited for at most; None where their own time is the limit.
     """
 
     url: str
     access: Access
+    until: float | None = None
+
+    def deadline(self) -> float:
+        """The moment until which an answer may come that is waited for from now on."""
+        own = time.monotonic() + self.access.timeout_seconds
+        return own if self.until is None else min(own, self.until)
 
 
 @dataclass(frozen=True)
@@ -90,12 +99,14 @@ class Connection:
         behind: `host:port` of a broker, where `service` is a proxy that leads to it.
 
     Raises:
-        ClientError: there is no connection, or the broker does not let us in.
+        ClientError: there is none (`NoConnectionError`), or the broker does not let us in.
     """
 
     def __init__(self, service: Service, behind: str | None = None) -> None:
+        self._service = service
         self._url = service.url
         self._socket = _connected(service)
+        self._deadline = service.deadline()
         self._held = bytearray()
         self._at = 0
         self.max_message_bytes = _DEFAULT_MESSAGE_BYTES
@@ -112,14 +123,22 @@ class Connection:
         )
         try:
             answer = self.ask(BaseCommand.CONNECT, hello, BaseCommand.CONNECTED)
-        except ClientError:
+        except ClientError as error:
             self.close()
+            if error.reason in ("unreachable", "interrupted"):
+                raise NoConnectionError(error.uri, error.reason, error.detail) from None
             raise
         self.max_message_bytes = answer.connected.max_message_size or _DEFAULT_MESSAGE_BYTES
 
     def close(self) -> None:
         """End it; the broker closes what was opened on it."""
         self._socket.close()
+
+    def allow(self, seconds: float) -> None:
+        """From now on each answer may take so long, whatever the service says of the whole."""
+        self._service = replace(
+            self._service, access=replace(self._service.access, timeout_seconds=seconds), until=None
+        )
 
     def ask(self, kind: BaseCommand.Type, body: Message, answer: BaseCommand.Type, more: bytes = b"") -> BaseCommand:
         """Send a command, and what follows it, and wait for its answer.
@@ -136,6 +155,7 @@ class Connection:
         Raises:
             ClientError: the connection broke.
         """
+        self._deadline = self._service.deadline()
         with self._told():
             self._send(kind, body, more)
 
@@ -145,18 +165,27 @@ class Connection:
         Raises:
             ClientError: the broker refuses what was asked, closed what was opened, or the connection broke.
         """
+        self._deadline = self._service.deadline()
         while True:
             if found := self._next(kind):
                 return found
 
-    def messages_within(self, seconds: float) -> Messages | None:
+    def messages_within(self, seconds: float, least_rate: int | None = None) -> Messages | None:
         """The messages that are here, at least one; None where nothing comes for so long.
+
+        Args:
+            seconds: how long to wait for the first byte.
+            least_rate: bytes a second at which a message may come at least; it has the time of an answer besides.
 
         Raises:
             ClientError: as of `wait`.
         """
-        while not self._is_quiet(seconds):
+        quiet_at = time.monotonic() + seconds
+        while not self._is_quiet(quiet_at - time.monotonic()):
+            self._deadline = time.monotonic() + self._service.access.timeout_seconds
             with self._told():
+                self._fill(4)
+                self._deadline += self._frame_bytes() / least_rate if least_rate else 0.0
                 self._fill(4 + self._frame_bytes())
                 buffer = np.frombuffer(bytes(memoryview(self._held)[self._at :]), dtype=np.uint8)
             found = np.empty((frames.COLUMNS, buffer.size // frames.LEAST_BYTES), dtype=np.int64)
@@ -190,7 +219,7 @@ class Connection:
             return False
         waiting = select.poll()
         waiting.register(self._socket, select.POLLIN)
-        return not waiting.poll(seconds * 1000)
+        return not waiting.poll(max(0.0, seconds) * 1000)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -205,6 +234,7 @@ class Connection:
         command = BaseCommand(type=kind)
         getattr(command, _FIELDS.get(kind) or BaseCommand.Type.Name(kind).lower()).CopyFrom(body)
         base = command.SerializeToString()
+        self._limit()
         self._socket.sendall(struct.pack(">ii", 4 + len(base) + len(more), len(base)) + base + more)
 
     def _received(self) -> tuple[BaseCommand, bytes]:
@@ -228,21 +258,32 @@ class Connection:
             if self._at:
                 del self._held[: self._at]
                 self._at = 0
+            self._limit()
             part = self._socket.recv(max(_RECEIVE_BYTES, size - len(self._held)))
             if not part:
                 raise ConnectionError("the other side closed it")
             self._held += part
 
+    def _limit(self) -> None:
+        """Let the system wait no longer than the answer may take as a whole."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._socket.settimeout(left)
+
 
 def _connected(service: Service) -> socket.socket:
     is_tls = urlsplit(service.url).scheme == TLS_SCHEME
     last: OSError | None = None
-    for url in addresses_of(service.url):
+    addresses = addresses_of(service.url)
+    deadline = service.deadline()
+    for number, url in enumerate(addresses):
         if against := service.access.against_token(url):
             raise ClientError(url, "failed", against)
         host, port = urlsplit(url).hostname, urlsplit(url).port
         try:
-            plain = socket.create_connection((host, port), service.access.timeout_seconds)
+            left = max(_LEAST_SECONDS, deadline - time.monotonic())
+            plain = socket.create_connection((host, port), left / (len(addresses) - number))
         except OSError as error:
             last = error
             continue
@@ -255,7 +296,7 @@ def _connected(service: Service) -> socket.socket:
             raise ClientError(
                 service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
             ) from None
-    raise ClientError(service.url, "unreachable", f"no connection ({last}): check the service URL")
+    raise NoConnectionError(service.url, "unreachable", f"no connection ({last}): check the service URL")
 
 
 def _words(error: OSError) -> str:

@@ -13,7 +13,10 @@ _MAX_REDIRECTS = 10
 
 
 def connection_to_owner(
-    service: Service, topic: str, may_follow: Callable[[str], bool] = lambda host: True
+    service: Service,
+    topic: str,
+    may_follow: Callable[[str], bool] = lambda host: True,
+    check: Callable[[str], None] = lambda url: None,
 ) -> Connection:
     """A connection to the broker that serves a topic; asking makes one take it.
 
@@ -21,6 +24,7 @@ def connection_to_owner(
         service: whom to ask.
         topic: full name.
         may_follow: whether a host, other than those of `service`, is one of the cluster's.
+        check: told of each broker that is connected to next; may raise.
 
     Raises:
         ClientError: nobody serves it.
@@ -36,9 +40,11 @@ def connection_to_owner(
             connection.close()
             raise
         if answer.response == CommandLookupTopicResponse.Connect and url == asked.url:
+            check(url)
             return connection
         connection.close()
-        owner = Service(url, service.access)
+        check(url)
+        owner = Service(url, service.access, service.until)
         if answer.response == CommandLookupTopicResponse.Connect:
             return Connection(service, urlsplit(url).netloc) if answer.proxy_through_service_url else Connection(owner)
         asked, authoritative = owner, answer.authoritative

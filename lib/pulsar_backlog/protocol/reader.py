@@ -75,14 +75,16 @@ class Reader:
         self._allowed -= _messages_in(data)
         return _position(found.message.message_id), data
 
-    def messages_within(self, seconds: float) -> Messages | None:
+    def messages_within(self, seconds: float, least_rate: int | None = None) -> Messages | None:
         """The next entries, as many as are here; None where the broker sends nothing for so long though it may.
+
+        `least_rate` is as in `Connection.messages_within`.
 
         Raises:
             ClientError: the connection broke.
         """
         self._flow()
-        found = self._connection.messages_within(seconds)
+        found = self._connection.messages_within(seconds, least_rate)
         self._allowed -= int(found.found[frames.MESSAGES].sum()) if found else 0
         return found
 

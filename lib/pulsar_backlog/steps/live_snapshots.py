@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from glob import escape
 from pathlib import Path
@@ -23,6 +23,7 @@ from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.live.place import LivePlace, access_of
+from pulsar_backlog.ledgers.live.run_folder import RunFolder
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options
@@ -66,30 +67,39 @@ def _named(topics: Sequence[str], globs: tuple[str, ...] | None) -> dict[str, tu
     return {"topic": (*globs, *(escape(topic) for topic in topics if not scope.names(topic)))}
 
 
-def findings_of_end(options: Options) -> list[Finding]:
-    """Take the second snapshot of an audit that took a first one; what moved between them."""
-    live = live_of(options)
+def findings_of_end(options: Options, live: Live | None = None) -> list[Finding]:
+    """Take the second snapshot of an audit that took a first one; what moved between them.
+
+    Args:
+        options: of the audit.
+        live: cluster that it reads, where more is known of it than the options say.
+    """
+    live = live or live_of(options)
     begin = Path(options.admin or "")
     if live is None or begin.parts[-2:] != (_FOLDER, _BEGIN):
         return []
     end = begin.with_name(_END)
     try:
-        _take(live, options.topic or ("*",), end)
+        topics = _take(live, options.topic or ("*",), end, may_be_none=True)
     except (SourceError, UsageError) as error:
         words = f"The cluster could not be asked again after its entries were read: {error}"
         return [Finding("S02", "live", words, incomplete=True)]
-    return list(_moved(read_cluster_state(begin, {}), read_cluster_state(end, {})))
+    after = read_cluster_state(end, {}).topics if topics else {}
+    return list(_moved(read_cluster_state(begin, {}), after))
 
 
-def _take(live: Live, globs: Sequence[str], folder: Path) -> list[str]:
+def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool = False) -> list[str]:
     """Save a snapshot in place of an earlier one; the topics that it is of."""
-    with closing(AdminHttp(live.admin_url, access_of(live))) as http:
+    run = RunFolder(Path(live.run_folder) if live.run_folder else None, live.timeout_seconds)
+    with closing(AdminHttp(live.admin_url, access_of(live), patience=run.patience(live.admin_url))) as http:
         rest = AdminRest(http)
         topics = wanted_topics(rest, globs)
-        if not topics:
+        if not topics and not may_be_none:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         if (folder / INDEX_NAME).is_file():
             shutil.rmtree(folder)
+        if not topics:
+            return topics
         index = open_index(folder, http.url, tuple(globs), _now_ms())
         save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
         for _ in save_topics(rest, folder, index, named_files(topics), _PARALLEL, _now_ms):
@@ -100,8 +110,8 @@ def _take(live: Live, globs: Sequence[str], folder: Path) -> list[str]:
     return topics
 
 
-def _moved(begin: ClusterState, end: ClusterState) -> Iterator[Finding]:
-    changes = {topic: _change(before, end.topics.get(topic)) for topic, before in begin.topics.items()}
+def _moved(begin: ClusterState, end: Mapping[str, TopicState]) -> Iterator[Finding]:
+    changes = {topic: _change(before, end.get(topic)) for topic, before in begin.topics.items()}
     said = [f"{topic}: {words}" for topic, words in changes.items() if words]
     if said:
         words = f"Topics that changed while they were read: {len(said)}."

@@ -80,4 +80,8 @@ def findings_of_scans(context: JobContext, asked: Asking) -> Rows:
     asked.keep("books", sql("scan", "books", {"evidence": MAX_EVIDENCE, **values}))
     evidence = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
     of_entries = sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), "evidence": evidence})
-    return noticed_findings(context, asked, sql("scan", "ledger_findings", {}), of_entries)
+    ranges = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
+    of_ledgers = sql(
+        "scan", "ledger_findings", {"ranges": ranges, "no_ranges": asked.in_order("place", "nth", "FALSE")}
+    )
+    return noticed_findings(context, asked, of_ledgers, of_entries)

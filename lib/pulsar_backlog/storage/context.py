@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import source_of
+from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.storage.delta import (
     frame_of,
@@ -28,11 +29,13 @@ from pulsar_backlog.storage.delta import (
     table_version,
 )
 from pulsar_backlog.storage.living import BY_LEDGER, GONE, living_rows
-from pulsar_backlog.storage.table_logs import own_log
+from pulsar_backlog.storage.run_folder import run_folder
+from pulsar_backlog.storage.table_logs import own_log, tasks_share_disk
 from pulsar_backlog.storage.work_size import PARTITIONS, fit_work
 from pulsar_backlog.tables import TABLES
 
 if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.live.service import Live
     from pulsar_backlog.ledgers.store import Source
 
 
@@ -70,7 +73,17 @@ class JobContext:
 
     def source(self) -> Source:
         """The source that the command line names, as each of the tasks that read it at once may ask it."""
-        return source_of(self.options).shared_by(self.spark.sparkContext.defaultParallelism)
+        live = self.live()
+        source = source_of(self.options, live)
+        is_shared = live is not None and live.run_folder is not None
+        return source if is_shared else source.shared_by(self.spark.sparkContext.defaultParallelism)
+
+    def live(self) -> Live | None:
+        """The live cluster that the command line names; where tasks share a disk, with the folder of the run."""
+        live, folder = live_of(self.options), run_folder()
+        if live is None or folder is None or not tasks_share_disk():
+            return live
+        return dataclasses.replace(live, run_folder=str(folder))
 
     @property
     def partitions(self) -> int:

@@ -33,6 +33,7 @@ from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
+from pulsar_backlog.storage.run_folder import one_run
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
@@ -41,8 +42,8 @@ from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
     "fail_on", "exit_zero_when_unchanged", "out",
-    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "token_file",
-    "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
+    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "min_rate",
+    "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
 
 
@@ -100,6 +101,7 @@ def run_job(
             claimed(options.out, command),
             claimed(options.to, command, "--to"),
             environment_told(options.out, options.to),
+            one_run(),
         ):
             return _carry_out(context, body)
 

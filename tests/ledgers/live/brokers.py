@@ -34,6 +34,8 @@ class ServedTopic(Listening):
         cut_after: entries after which each connection is cut, as long as there are any.
         slow_seconds: how long it waits before the first entry of a connection.
         owner: where lookups lead; None for itself.
+        each_seconds: how long it waits before each entry.
+        only: ledgers of which it sends anything, when a reader begins in another; None for all.
         refuses: whether subscriptions are refused for want of permission.
         heard: every command that it got.
     """
@@ -43,6 +45,8 @@ class ServedTopic(Listening):
     slow_seconds: float = 0.0
     owner: str | None = None
     refuses: bool = False
+    each_seconds: float = 0.0
+    only: set[int] | None = None
     heard: list[BaseCommand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -69,6 +73,8 @@ class ServedTopic(Listening):
                 if said.type == BaseCommand.SUBSCRIBE:
                     start = said.subscribe.start_message_id
                     after = (start.ledgerId, struct.unpack(">q", struct.pack(">Q", start.entryId))[0])
+                    if self.only is not None and start.ledgerId not in self.only:
+                        continue
                     waiting = iter([one for one in sorted(self.entries.items()) if one[0] > after])
                     cut = self.cut_after.pop(0) if self.cut_after else None
                     left = cut
@@ -82,6 +88,7 @@ class ServedTopic(Listening):
                         break
                     (ledger_id, entry_id), data = found
                     id_ = MessageIdData(ledgerId=ledger_id, entryId=entry_id)
+                    time.sleep(self.each_seconds)
                     message = CommandMessage(consumer_id=1, message_id=id_)
                     _send(connection, BaseCommand(type=BaseCommand.MESSAGE, message=message), data)
                     permits -= 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -17,13 +18,17 @@ from pulsar_backlog.cluster.access import Access, read_access
 from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.admin_rest import AdminRest
+from pulsar_backlog.cluster.patience import Patience
 from pulsar_backlog.cluster.snapshot_index import saved_entries
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.live.reading import Pace, Range
+from pulsar_backlog.ledgers.live.listed import Gone, ListedLedgers
+from pulsar_backlog.ledgers.live.reading import Limits, Range
+from pulsar_backlog.ledgers.live.run_folder import RunFolder
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.live.values import Hidden, Sent, entry_at, live_ledger, stored_ledger
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject
+from pulsar_backlog.protocol.addresses import ClientError, NoConnectionError
 from pulsar_backlog.protocol.connection import Connection, Service
 from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.protocol.reader import PERMITS
@@ -31,6 +36,11 @@ from pulsar_backlog.wire.arrays import Bytes
 
 AHEAD_BYTES = 4 * 1024 * 1024
 """What a broker may send ahead of what was taken, about."""
+AHEAD_SECONDS = 0.125
+"""And for how long at most, at the rate that is allowed."""
+RATE_SHARE = 0.97
+"""Of the rate that is used: what brokers send ahead comes before it is counted."""
+_LEAST_SECONDS = 0.05
 NEAR = 16
 """Entries between two that are read one by one, at most, for which the same reader goes on."""
 
@@ -54,9 +64,13 @@ class LivePlace:
 
     def __init__(self, live: Live) -> None:
         self._live = live
-        self._pace = Pace(live.max_rate)
+        self._run = RunFolder(Path(live.run_folder) if live.run_folder else None, live.timeout_seconds)
+        self._pace = self._run.pace(max(1, int(live.max_rate * RATE_SHARE)))
+        self._listed = ListedLedgers(lambda topic: self._rest.object_of(topic, "internalStats"))
+        self._owners: dict[str, str] = {}
         self._lock = threading.Lock()
         self._near: _Near | None = None
+        self._ends: dict[str, tuple[int, SourceError]] = {}
 
     def uri(self, path: str) -> str:
         """Where `path` lies, for people."""
@@ -68,7 +82,7 @@ class LivePlace:
         Raises:
             SourceError: there is no way, or it does not let us in.
         """
-        self._connect(topic).close()
+        self.connect(topic, self._live.timeout_seconds).close()
 
     def list(self, on_error: Callable[[SourceError], None]) -> Iterator[StoredObject]:
         """Ledgers with confirmed entries, as the snapshot says."""
@@ -96,9 +110,10 @@ class LivePlace:
         named = live_ledger(path)
         if named is None:
             raise SourceError(self.uri(path), "not_found", "this is not a ledger of a live topic")
-        permits = max(1, min(5 * PERMITS, AHEAD_BYTES // max(1, average_bytes)))
-        timeout = self._live.timeout_seconds
-        return Range(self._connect, self._rest, self._pace, *named, first, last, permits, timeout).found()
+        ahead_bytes = min(AHEAD_BYTES, int(self._live.max_rate * AHEAD_SECONDS))
+        permits = max(1, min(5 * PERMITS, ahead_bytes // max(1, average_bytes)))
+        limits = Limits(self._pace, min(self._live.min_rate, self._live.max_rate), permits)
+        return Range(self, self._run, limits, *named, first, last).found()
 
     def entries(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[tuple[int, bytes] | Hidden]:
         """The same, one by one: ids and bytes.
@@ -135,19 +150,54 @@ class LivePlace:
         return {}
 
     def _entry(self, path: str, entry_id: int) -> bytes:
+        end = self._ends.get(path)
+        if end is not None and entry_id >= end[0]:
+            raise end[1].with_traceback(None)
         if self._near is None or not self._near.reaches(path, entry_id):
             self._near = _Near(path, entry_id, self.entries(path, entry_id, 1 << 35, AHEAD_BYTES // NEAR))
         try:
-            return self._near.entry(entry_id)
-        except SourceError:
+            found = self._near.entry(entry_id)
+        except SourceError as error:
             self._near = None
+            self._ends[path] = (entry_id, error)  # whoever wants what follows need not wait again
             raise
+        if isinstance(found, Hidden):
+            raise SourceError(f"{path}:{entry_id}", "not_found", f"the broker does not send it: {found.found}")
+        return found[1]
 
-    def _connect(self, topic: str) -> Connection:
+    def connect(self, topic: str, seconds: float) -> Connection:
+        """A connection to the broker that serves a topic.
+
+        Raises:
+            ClientError: there is none within so many seconds.
+        """
+        access = replace(self._access, timeout_seconds=min(self._access.timeout_seconds, max(_LEAST_SECONDS, seconds)))
+        service = Service(self._live.service_url, access, time.monotonic() + seconds)
+
+        def check(url: str) -> None:
+            self._owners[topic] = url
+            if closed := self._run.patience(url).closed:
+                raise ClientError(url, "unreachable", closed)
+
         try:
-            return connection_to_owner(Service(self._live.service_url, self._access), topic, self._may_follow)
+            return connection_to_owner(service, topic, self._may_follow, check)
+        except NoConnectionError as error:
+            self._owners[topic] = error.uri
+            raise
         except UsageError as error:
-            raise SourceError(self._live.service_url, "failed", str(error)) from None
+            raise ClientError(self._live.service_url, "failed", str(error)) from None
+
+    def patience(self, topic: str) -> Patience:
+        """With the broker that serves a topic, as far as is known; else with whom is asked for it."""
+        return self._run.patience(self._owners.get(topic, self._live.service_url))
+
+    def gone(self, topic: str, ledger_id: int, *, ask: bool) -> Gone | None:
+        """Why a ledger is not there any more, as `ListedLedgers.gone` says it."""
+        return self._listed.gone(topic, ledger_id, ask=ask)
+
+    def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
+        """What the admin API says of an entry beside its payload; raises `AdminError`."""
+        return self._rest.entry_headers(topic, ledger_id, entry_id)
 
     def _may_follow(self, host: str) -> bool:
         return host in self._hosts or any(fnmatchcase(host, glob.lower()) for glob in self._live.broker_hosts)
@@ -159,7 +209,8 @@ class LivePlace:
     @cached_property
     def _rest(self) -> AdminRest:
         # An entry that the broker does not give is told by an error: asking again would only cost time.
-        return AdminRest(AdminHttp(self._live.admin_url, replace(self._access, attempts=1)))
+        url = self._live.admin_url
+        return AdminRest(AdminHttp(url, replace(self._access, attempts=1), patience=self._run.patience(url)))
 
     @cached_property
     def _hosts(self) -> frozenset[str]:
@@ -181,8 +232,8 @@ class _Near:
         """Whether the entry is the newest one that was read, or one that follows soon."""
         return path == self._path and -1 <= entry_id - self._following <= NEAR
 
-    def entry(self, entry_id: int) -> bytes:
-        """The entry's bytes.
+    def entry(self, entry_id: int) -> tuple[int, bytes] | Hidden:
+        """The entry: its id and bytes, or why the broker does not send it.
 
         Raises:
             SourceError: it cannot be read.
@@ -190,10 +241,7 @@ class _Near:
         while self._newest is None or self._following <= entry_id:
             self._newest = next(self._entries)
             self._following += 1
-        if isinstance(self._newest, Hidden):
-            said = f"the broker does not send it: {self._newest.found}"
-            raise SourceError(f"{self._path}:{entry_id}", "not_found", said)
-        return self._newest[1]
+        return self._newest
 
 
 class _Stretch:

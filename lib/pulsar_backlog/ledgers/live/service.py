@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 DEFAULT_RATE = 10 * 1024 * 1024
 """Bytes a second that are asked of a cluster: about what one busy consumer takes."""
+LEAST_RATE = 16 * 1024
+"""Bytes a second below which a range is given up: an audit at this rate would take a day for each gigabyte."""
 
 LIVE_NEEDED = (
     "entries of a live topic are read from its brokers: say --admin-url http://broker:8080, and where the source does "
@@ -30,6 +32,8 @@ class Live:
         timeout_seconds: how long one answer may take.
         token_without_tls: whether the token may travel in the clear.
         broker_hosts: globs on hosts that are the cluster's besides those that it lists.
+        min_rate: bytes a second below which reading ends while nothing but the broker is waited for.
+        run_folder: where processes of a run tell each other what they learn of brokers; None where none is shared.
     """
 
     service_url: str
@@ -43,6 +47,8 @@ class Live:
     timeout_seconds: float = 30.0
     token_without_tls: bool = False
     broker_hosts: tuple[str, ...] = ()
+    min_rate: int = LEAST_RATE
+    run_folder: str | None = None
 
     def shared_by(self, readers: int) -> Live:
         """The same for each of several readers, which together keep to the rate."""

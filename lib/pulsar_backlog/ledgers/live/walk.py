@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.entry_batch import EntryBatch
 from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.live.values import ENTRY_BITS, Hidden, Sent, address_of
@@ -29,18 +30,24 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
     sent: list[Sent] = []
     faults: list[Fault] = []
     size = count = 0
-    for one in source.live_place.found(unit.path, first, last, average):
-        if isinstance(one, Hidden):
-            faults.append(_fault(one))
-        else:
-            sent.append(one)
-            size += one.buffer.size
-            count += len(one)
-        if size >= window_bytes or count + len(faults) >= _MAX_ENTRIES:
-            yield _batch(sent, faults)
-            sent, faults, size, count = [], [], 0, 0
+    end: SourceError | None = None
+    try:
+        for one in source.live_place.found(unit.path, first, last, average):
+            if isinstance(one, Hidden):
+                faults.append(_fault(one))
+            else:
+                sent.append(one)
+                size += one.buffer.size
+                count += len(one)
+            if size >= window_bytes or count + len(faults) >= _MAX_ENTRIES:
+                yield _batch(sent, faults)
+                sent, faults, size, count = [], [], 0, 0
+    except SourceError as error:
+        end = error  # first what was read until then
     if sent or faults:
         yield _batch(sent, faults)
+    if end is not None:
+        raise end
 
 
 def _batch(sent: list[Sent], faults: list[Fault]) -> EntryBatch:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.ledgers.live.reading import Pace
+from pulsar_backlog.ledgers.live.pace import Pace
 from pulsar_backlog.protocol.addresses import ClientError
 from pulsar_backlog.protocol.connection import Connection, Service
 from pulsar_backlog.protocol.lookup import connection_to_owner

@@ -1,0 +1,36 @@
+"""A private folder of a run, for what its processes tell each other; it goes when the run ends."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+_running: list[ExitStack] = []
+_folders: list[Path] = []
+
+
+@contextmanager
+def one_run() -> Iterator[None]:
+    """All that the block does is one run, also where it is a part of one that is running already."""
+    if _running:
+        yield
+        return
+    with ExitStack() as stack:
+        _running.append(stack)
+        try:
+            yield
+        finally:
+            _running.clear()
+            _folders.clear()
+
+
+def run_folder() -> Path | None:
+    """The folder of the run, which is made when it is asked for first; None where nothing runs."""
+    if not _running:
+        return None
+    if not _folders:
+        made = tempfile.TemporaryDirectory(prefix="pulsar-backlog-run-", ignore_cleanup_errors=True)  # mode 0700
+        _folders.append(Path(_running[0].enter_context(made)))
+    return _folders[0]
