@@ -20,6 +20,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as RichProgress
 
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.terminal import terminal
 
 POLL_SECONDS = 0.5
@@ -27,20 +28,36 @@ LINE_SECONDS = 10.0
 """How often a line is printed where there is no terminal; work shorter than that prints none."""
 
 
+_MEGABYTE = 1_000_000
+MAX_WAIT_WORDS = 300
+"""Characters of what is waited for: topics have long names."""
+
+
 class Progress:
     """One piece of work of known size, watched from a thread of its own."""
 
-    def __init__(self, label: str, total_bytes: int, show: Callable[[int], None]) -> None:
+    def __init__(
+        self, label: str, total_bytes: int, show: Callable[[int], None], say: Callable[[str | None], None]
+    ) -> None:
         self.label = label
         self.total_bytes = total_bytes
         self._show = show
+        self._say = say
         self._before = 0
 
     @contextmanager
-    def watch(self, done_bytes: Callable[[], int]) -> Iterator[None]:
-        """Show `done_bytes()` while the block runs; blocks one after the other add up."""
+    def watch(self, done_bytes: Callable[[], int], wait: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+        """Show `done_bytes()`, and in words what is waited for, while the block runs.
+
+        Blocks one after the other add up.
+        """
+
+        def look() -> None:
+            self._show(self._before + done_bytes())
+            self._say(wait())
+
         try:
-            with _every(POLL_SECONDS, lambda: self._show(self._before + done_bytes())):
+            with _every(POLL_SECONDS, look):
                 yield
         finally:
             self._before += done_bytes()
@@ -70,14 +87,18 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
     """Progress on standard error, so that standard output stays the result's."""
     console = terminal(stderr=True)
     if not console.is_terminal:
-        yield Progress(label, total_bytes, _line_printer(label, total_bytes))
+        yield Progress(label, total_bytes, _line_printer(label, total_bytes), _wait_printer(label))
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
     )  # fmt: skip
     with RichProgress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total_bytes)
-        yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done))
+
+        def say(words: str | None) -> None:
+            bar.update(task, description=label if words is None else f"{label} ({visible(words, MAX_WAIT_WORDS)})")
+
+        yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done), say)
 
 
 @contextmanager
@@ -131,6 +152,19 @@ def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
     yield advance
 
 
+def _wait_printer(label: str) -> Callable[[str | None], None]:
+    last = time.monotonic()
+
+    def say(words: str | None) -> None:
+        nonlocal last
+        at = time.monotonic()
+        if words is not None and at - last >= LINE_SECONDS:
+            last = at
+            print(f"{label}: {visible(words, MAX_WAIT_WORDS)}", file=sys.stderr)  # noqa: T201
+
+    return say
+
+
 def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:
     began = last = time.monotonic()
 
@@ -142,9 +176,9 @@ def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:
         last = at
         rate = done / (at - began)
         left = max(total_bytes - done, 0) / rate
+        speed = f"{rate / 1e6:,.0f} MB/s" if rate >= _MEGABYTE else f"{rate / 1e3:,.1f} kB/s"
         print(  # noqa: T201
-            f"{label}: {done / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, {rate / 1e6:,.0f} MB/s, {left:,.0f} s left",
-            file=sys.stderr,
+            f"{label}: {done / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, {speed}, {left:,.0f} s left", file=sys.stderr
         )
 
     return show

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 
+from pyspark.accumulators import Accumulator
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as f
 
@@ -15,6 +18,7 @@ from pulsar_backlog.frames.packed import unpacked
 from pulsar_backlog.frames.scanning.facts import packed_facts
 from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
 from pulsar_backlog.grouping import groups_of
+from pulsar_backlog.ledgers.live.run_folder import reading_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
@@ -70,12 +74,12 @@ def store_entries(
     with direct_writes(spark, out, [TABLES[name] for name in SCAN_TABLES], part) as direct:
         if direct is None:
             frame, accounts = entries_frame(spark, source, units, cluster)
-            with show.watch(lambda: accumulated_bytes(accounts.value)):
+            with _watched(context, show, accounts):
                 replace_slice(frame, out, TABLES["entries"], part)
             return accounts.value, _facts_of_stored(context, part)
         places = {name: one.place for name, one in direct.items()}
         frame, accounts, runs = scan_files(spark, source, units, cluster, places)
-        with show.watch(lambda: accumulated_bytes(accounts.value)):
+        with _watched(context, show, accounts):
             files = frame.collect()
         _check_rows(files, accounts.value)
         for one in direct.values():
@@ -110,6 +114,23 @@ def _publish_times(context: JobContext, ledger_id: int, run: Facts) -> Iterator[
     for batch in spans.select(*columns).orderBy("first_entry_id").toArrow().to_batches():
         for row in range(batch.num_rows):
             yield publish_times_of(batch, row)
+
+
+def _watched(context: JobContext, show: Progress, accounts: Accumulator[Accounts]) -> AbstractContextManager[None]:
+    """Progress while tasks scan: of units that are finished, and of live ledgers also what is read of the others."""
+    live = context.live()
+    if live is None or live.run_folder is None:
+        return show.watch(lambda: accumulated_bytes(accounts.value))
+    folder = Path(live.run_folder)
+    before = reading_of(folder).read_bytes
+
+    def done_bytes() -> int:
+        return max(accumulated_bytes(accounts.value), reading_of(folder).read_bytes - before)
+
+    def wait() -> str | None:
+        return next(iter(reading_of(folder).waits), None)
+
+    return show.watch(done_bytes, wait)
 
 
 def accumulated_bytes(accounts: Accounts) -> int:
