@@ -20,6 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from math import inf
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -74,8 +75,7 @@ class Service:
 
     def deadline(self) -> float:
         """The moment until which an answer may come that is waited for from now on."""
-        own = time.monotonic() + self.access.timeout_seconds
-        return own if self.until is None else min(own, self.until)
+        return min(time.monotonic() + self.access.timeout_seconds, self.until or inf)
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,7 @@ class Connection:
 
     def allow(self, seconds: float) -> None:
         """From now on each answer may take so long, whatever the service says of the whole."""
-        self._service = replace(
-            self._service, access=replace(self._service.access, timeout_seconds=seconds), until=None
-        )
+        self._service = Service(self._url, replace(self._service.access, timeout_seconds=seconds))
 
     def ask(self, kind: BaseCommand.Type, body: Message, answer: BaseCommand.Type, more: bytes = b"") -> BaseCommand:
         """Send a command, and what follows it, and wait for its answer.
@@ -275,8 +273,7 @@ class Connection:
 def _connected(service: Service) -> socket.socket:
     is_tls = urlsplit(service.url).scheme == TLS_SCHEME
     last: OSError | None = None
-    addresses = addresses_of(service.url)
-    deadline = service.deadline()
+    addresses, deadline = addresses_of(service.url), service.deadline()
     for number, url in enumerate(addresses):
         if against := service.access.against_token(url):
             raise ClientError(url, "failed", against)
@@ -293,9 +290,8 @@ def _connected(service: Service) -> socket.socket:
             return tls_context(service.access).wrap_socket(plain, server_hostname=host)
         except OSError as error:
             plain.close()
-            raise ClientError(
-                service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address"
-            ) from None
+            kind = NoConnectionError if isinstance(error, TimeoutError | ConnectionError) else ClientError
+            raise kind(service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address") from None
     raise NoConnectionError(service.url, "unreachable", f"no connection ({last}): check the service URL")
 
 

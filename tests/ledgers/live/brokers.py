@@ -36,6 +36,7 @@ class ServedTopic(Listening):
         owner: where lookups lead; None for itself.
         each_seconds: how long it waits before each entry.
         only: ledgers of which it sends anything, when a reader begins in another; None for all.
+        last_readers: readers after which it goes away; None to stay.
         refuses: whether subscriptions are refused for want of permission.
         heard: every command that it got.
     """
@@ -47,6 +48,7 @@ class ServedTopic(Listening):
     refuses: bool = False
     each_seconds: float = 0.0
     only: set[int] | None = None
+    last_readers: int | None = None
     heard: list[BaseCommand] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -72,6 +74,10 @@ class ServedTopic(Listening):
                     _send(connection, answer)
                 if said.type == BaseCommand.SUBSCRIBE:
                     start = said.subscribe.start_message_id
+                    if self.last_readers is not None:
+                        self.last_readers -= 1
+                        if self.last_readers == 0:
+                            self.close()
                     after = (start.ledgerId, struct.unpack(">q", struct.pack(">Q", start.entryId))[0])
                     if self.only is not None and start.ledgerId not in self.only:
                         continue
