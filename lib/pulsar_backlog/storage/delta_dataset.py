@@ -17,16 +17,17 @@ from pyarrow.fs import FSSpecHandler, PyFileSystem
 
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.storage.bucket_files import BucketFiles
+from pulsar_backlog.storage.bucket_readers import Readers
 
 _MILLISECOND = pa.scalar(timedelta(milliseconds=1))
 """The log has times to the millisecond below."""
 
 
-def dataset(table: DeltaTable, bucket: Bucket) -> ds.FileSystemDataset:
+def dataset(table: DeltaTable, bucket: Bucket, readers: Readers) -> ds.FileSystemDataset:
     """The files of a table in a bucket, each with what its statistics say of its rows."""
     log = pa.table(table.get_add_actions(flatten=True))
     paths = (unquote(path) for path in log["path"].to_pylist())
-    files = BucketFiles(bucket, dict(zip(paths, log["size_bytes"].to_pylist(), strict=True)))
+    files = BucketFiles(bucket, dict(zip(paths, log["size_bytes"].to_pylist(), strict=True)), readers)
     made = table.to_pyarrow_dataset(filesystem=PyFileSystem(FSSpecHandler(files)))
     promises = _promises(table)
     fragments = [

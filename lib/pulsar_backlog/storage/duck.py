@@ -18,6 +18,7 @@ from typing import Any
 import duckdb
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.storage.bucket_readers import Readers, readers
 from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table, table_bucket
 from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
 from pulsar_backlog.storage.places import local_out, table_path
@@ -101,8 +102,8 @@ def opened(
         SourceError: a table cannot be read; also while the connection is used.
     """
     tables, views = named_in(query)
-    with _told(out), connected(limits) as connection:
-        allowed = _open_tables(connection, out, tables, endpoint, wanted or {})
+    with _told(out), readers() as reading, connected(limits) as connection:
+        allowed = _open_tables(connection, out, tables, endpoint, wanted or {}, reading)
         if writes is not None:
             connection.execute(f"SET allowed_paths = [{literal(str(writes))}]")
         connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
@@ -146,6 +147,7 @@ def _open_tables(
     names: Collection[str],
     endpoint: str | None,
     wanted: Mapping[str, Wanted],
+    reading: Readers,
 ) -> list[str]:
     """Make each table a view; the folders in which their files lie."""
     allowed: list[str] = []
@@ -160,7 +162,7 @@ def _open_tables(
         elif folder is None:
             from pulsar_backlog.storage.delta_dataset import dataset  # noqa: PLC0415 - who reads folders does without
 
-            connection.register(name, dataset(opened_table, table_bucket(out, table, endpoint)))
+            connection.register(name, dataset(opened_table, table_bucket(out, table, endpoint), reading))
         else:
             files = data_files(opened_table, folder, wanted.get(name))
             allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]
