@@ -33,6 +33,7 @@ from pulsar_backlog.cluster.layouts import (
 from pulsar_backlog.cluster.ledger_lists import document_of_ledger_list
 from pulsar_backlog.cluster.merge import disputes, merged
 from pulsar_backlog.cluster.retention import SavedRetention
+from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
 from pulsar_backlog.cluster.stored_values import (
     SavedCursorLedger,
@@ -118,13 +119,14 @@ def read_cluster_state(
     layouts = newest_layouts(layout for file in files for layout in file.layouts)
     registered = frozenset(one for file in files for one in file.registered)
     transactions = added(file.transactions for file in files)
-    retention = SavedRetention()
+    retention, settings = SavedRetention(), SavedSettings()
     for file in files:
         retention.add(file.policies)
+        settings.add(file.policies)
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
     return ClusterState(
-        topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention
+        topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention, settings
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pulsar_backlog.cluster.layouts import Layout
 from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
+from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.findings import Finding
@@ -92,6 +93,7 @@ class ClusterState:
             consumers. Where no store was saved there is none.
         transactions: of v5 clients, as the store says.
         retention: policies that let ledgers go.
+        settings: version and settings of the brokers, as a snapshot saved them.
     """
 
     topics: Mapping[str, TopicState]
@@ -103,6 +105,7 @@ class ClusterState:
     registered: frozenset[tuple[str, str]] = frozenset()
     transactions: Transactions = field(default_factory=Transactions)
     retention: SavedRetention = field(default_factory=SavedRetention)
+    settings: SavedSettings = field(default_factory=SavedSettings)
 
     @property
     def is_empty(self) -> bool:

@@ -36,8 +36,10 @@ class ResultOptions(Frozen):
         Words("client to model, such as java or python:max_pending=50,live, see docs/clients.md; may be repeated"),
     ] = None
     max_ack_ranges: Annotated[
-        Count | None, Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; default 10000")
+        Count | None,
+        Words("the broker's managedLedgerMaxUnackedRangesToPersist, for predictions; by default as saved"),
     ] = None
     max_batch_acks: Annotated[
-        Count | None, Words("the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; default 10000")
+        Count | None,
+        Words("the broker's managedLedgerMaxBatchDeletedIndexToPersist, for predictions; by default as saved"),
     ] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.options import Options
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import findings_of_state
+from pulsar_backlog.subscriptions.limits import limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
 from pulsar_backlog.terms import Position
@@ -79,7 +80,7 @@ def saved_state(options: Options, folder: Path, ledgers: DataFrame, facts: DataF
     """What a folder of saved admin JSON and raw cursor state says.
 
     Args:
-        options: which name the limits of the broker, where they are not the usual ones.
+        options: which name the limits of the broker, where neither its saved settings nor its version tell.
         folder: of the files.
         ledgers: rows of `ledgers`.
         facts: rows of `ledger_facts`.
@@ -92,14 +93,5 @@ def saved_state(options: Options, folder: Path, ledgers: DataFrame, facts: DataF
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
     read = frozenset(row["ledger_id"] for row in facts.select("ledger_id").toLocalIterator())
-    limits = _limits_of(options)
+    limits = limits_of(state.settings, options.max_ack_ranges, options.max_batch_acks)
     return SavedState(list(analysed(views, state, limits)), views, read & stored.keys(), limits)
-
-
-def _limits_of(options: Options) -> Limits:
-    usual = Limits()
-    return replace(
-        usual,
-        ranges=options.max_ack_ranges or usual.ranges,
-        batch_entries=options.max_batch_acks or usual.batch_entries,
-    )
