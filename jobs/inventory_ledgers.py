@@ -90,8 +90,9 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
+    mine = context.mine  # which starts the session: without one there are no columns
     ids = f.col("ledger_id")
-    part = context.mine & ~ids.isin(missing.unseen)
+    part = mine & ~ids.isin(missing.unseen)
     if not scope.is_everything:
         part &= ids.isin([copy.ledger_id for copy in copies] + missing.gone)
     replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
