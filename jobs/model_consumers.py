@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
-from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_rows
 from pulsar_backlog.steps.model_findings import TABLES_ASKED, findings_of_models
@@ -42,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
-    models = _models(context)
+    models = context.options.model or DEFAULT_MODELS
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
@@ -60,21 +59,6 @@ def model(context: JobContext) -> JobResult:
     with asking(context, TABLES_ASKED) as asked:
         replace_findings(context, findings_of_models(context, asked))
     return JobResult(digest, rows=rows)
-
-
-def _models(context: JobContext) -> tuple[str, ...]:
-    """The models asked for.
-
-    Raises:
-        UsageError: one of them cannot be understood.
-    """
-    models = context.options.model or DEFAULT_MODELS
-    for name in models:
-        try:
-            parse_model(name)
-        except ValueError as error:
-            raise UsageError(f"--model {name}: {error}") from error
-    return models
 
 
 def _ledger_topics(asked: Asking, models: Sequence[str]) -> dict[int, str]:

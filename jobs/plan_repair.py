@@ -24,12 +24,12 @@ from pulsar_backlog.repair.planning.folder import store_plan
 from pulsar_backlog.repair.values import PLAN_NAME
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
-from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of
+from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of, with_commands
 from pulsar_backlog.steps.plan_tables import PlanTables
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.repairs import history, plan_row, write_trail
-from pulsar_backlog.storage.runs import JobResult, fingerprint, run_job
+from pulsar_backlog.storage.runs import JobResult, audit_of, fingerprint, run_job
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")
@@ -50,7 +50,8 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     if not context.has("stalls"):
         raise UsageError(f"{context.out} says nothing of subscriptions: audit with --admin first")
     sources = PlanTables(context)
-    planned = sources.planned()
+    run = audit_of(context)
+    planned = with_commands(sources.planned(), run)
     inputs = {name: context.version(name) for name in (*INPUTS, "messages")}
     digest = fingerprint(context.options, {"plan": planned.plan.plan_id, **inputs})
     files, name = beside(context.out), f"{PLANS}/{planned.plan.plan_id}"
@@ -62,7 +63,7 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     with files.folder(name, last=PLAN_NAME) as at:
         store_plan(at, planned, sources.payloads(planned))
         rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
-    use(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off))
+    use(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off, run))
     known = plan_row(context.spark, context.out, context.cluster, planned.plan.plan_id)
     if is_new or known is None:
         write_trail(context.spark, context.out, row_of(context, planned, rows, held, inputs), rows)

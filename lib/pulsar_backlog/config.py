@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Frozen, Options, faults_of, given_options, in_time_order
+from pulsar_backlog.options.printed import rendered
 
 HOME_VARIABLE = "PULSAR_BACKLOG_HOME"
 """Names the home folder where it cannot be found beside the code, as inside a zip."""
@@ -200,14 +201,3 @@ def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> l
             raise UsageError(f"{job} needs {option.flag}; give it on the command line, or in the file of --config.")
         argv += rendered(option.flag, value)
     return argv
-
-
-def rendered(flag: str, value: object) -> list[str]:
-    """An option as arguments of a command line; none where it is None or a switch that is off."""
-    if value is None or value is False:
-        return []
-    if value is True:
-        return [flag]
-    texts = [str(one) for one in (value if isinstance(value, list | tuple) else (value,))]
-    # A value that looks like an option is one argument with its flag.
-    return [part for text in texts for part in ((f"{flag}={text}",) if text.startswith("-") else (flag, text))]

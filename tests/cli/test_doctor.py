@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -63,6 +64,40 @@ def test_each_fault_is_one_sentence_and_the_rest_is_looked_at_all_the_same(tmp_p
         "PULSAR_BACKLOG_CLUSTR is set, and no option has it: PULSAR_BACKLOG_CLUSTER may be meant"
     )
     assert "holds no offloaded ledger" in said["source"][1]
+
+
+JAVA = """#!/bin/sh
+case "$*" in *add-modules=jdk.incubator.vector*)
+  echo "Error occurred during initialization of boot layer"
+  echo "java.lang.module.FindException: Module jdk.incubator.vector not found"
+  exit 1;;
+esac
+exec {java} "$@"
+"""
+"""A Java as some distributions pack it: of a right version, but without a module that Spark asks for."""
+
+
+def test_java_is_started_with_the_modules_that_spark_asks_for(tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(JAVA.format(java=shutil.which("java")))
+    java.chmod(0o755)
+    code, said = doctor(JAVA_HOME=str(tmp_path))
+    assert code == 2
+    assert said["Java"] == (
+        "wrong",
+        f"{java} does not start as Spark starts it: install Java 17 or 21 and set JAVA_HOME to its folder; it says: "
+        "java.lang.module.FindException: Module jdk.incubator.vector not found",
+    )
+
+
+def test_brokers_need_their_web_service_and_are_asked_themselves(dead_port: int) -> None:
+    code, said = doctor("pulsar://127.0.0.1:6650")
+    assert code == 2
+    assert "--admin-url" in said["source"][1]
+    code, said = doctor("pulsar://127.0.0.1:6650", "--admin-url", f"http://127.0.0.1:{dead_port}")
+    assert code == 2
+    assert f"http://127.0.0.1:{dead_port}" in said["source"][1]
 
 
 def test_a_variable_of_an_option_is_known() -> None:

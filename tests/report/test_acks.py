@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.acks_view import subscription_views, told
-from pulsar_backlog.report.commands import Audited
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
 from pulsar_backlog.subscriptions.advice import HOW, LABELS, Advice, Need, NeedCount, advice_on
 from tests.report.page_reader import Element, PageReader, front
@@ -177,7 +177,7 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
         "pulsar-backlog export demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd",
         "pulsar-backlog repair plan demo-out --cluster lab --topic persistent://lab/s3/brk2-bad-zstd "
         "--subscription billing",
-        "pulsar-backlog explain tests/data/backlog/objects 13:7",
+        "pulsar-backlog explain tests/data/backlog/objects --admin tests/data/backlog/admin 13:7",
     ]
     rows = [[cell.full_text() for cell in tr.children] for tr in section.all("tbody")[0].all("tr")]
     assert rows == [
@@ -226,7 +226,7 @@ def test_subscriptions_that_are_not_shown_are_counted() -> None:
 def test_next_commands_name_exactly_this_subscription(action: str, commands: list[str]) -> None:
     found = stall("u", (13, 3), action=action)
     facts = SubscriptionFacts(subscription("a*b"), stalls=(found,), advice=Advice((NeedCount(found["need"], 1),)))
-    (view,) = subscription_views(TopicAcks(None, (facts,), 1, 0), "t[1]", Audited("source", "out"))
+    (view,) = subscription_views(TopicAcks(None, (facts,), 1, 0), "t[1]", Run("source", "out"))
     (todo,) = view.todo
     assert [one.text.removeprefix("pulsar-backlog ") for one in todo.commands] == commands
 
@@ -242,7 +242,7 @@ def test_sets_told_in_the_same_words_are_told_once_and_blocking_ones_first() -> 
     (view,) = subscription_views(
         TopicAcks(None, (SubscriptionFacts(subscription("s"), stalls=stalls, advice=advice),), 1, 0),
         "t",
-        Audited("s", "o"),
+        Run("s", "o"),
     )
     assert [[[s["chunk_uuid"] for s in alike] for alike in todo.alike] for todo in view.todo] == [
         [["a", "b"], ["c"]],

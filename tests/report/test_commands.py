@@ -8,14 +8,15 @@ import shlex
 import pytest
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.report.commands import READS_ONLY, Audited, all_findings, changes_of, fill, remedies
+from pulsar_backlog.options.printed import Run
+from pulsar_backlog.report.commands import READS_ONLY, all_findings, changes_of, fill, remedies
 from pulsar_backlog.report.model import FindingRow
 from pulsar_backlog.subscriptions.advice import Need
 from tests.report.sample_parts import finding
 
 
 def command(code: str, row: FindingRow | None, source: str = "s3://b/p", out: str = "my out") -> str:
-    return fill(CATALOGUE[code].command, Audited(source, out), row)
+    return fill(CATALOGUE[code].command, Run(source, out), row)
 
 
 def test_sql_names_the_ledger_of_the_finding() -> None:
@@ -51,12 +52,12 @@ def test_topic_is_one_word_whatever_it_holds() -> None:
 def test_every_command_of_the_catalogue_splits_into_words_without_placeholders() -> None:
     for code, kind in CATALOGUE.items():
         row = finding(code, "s", "m", topic="persistent://a/b/c", ledger_id=1, entry_id=2)
-        words = shlex.split(fill(kind.command, Audited("in dir", "out dir"), row))
+        words = shlex.split(fill(kind.command, Run("in dir", "out dir"), row))
         assert not {"OUT", "SOURCE", "SUBJECT", "LEDGER:ENTRY"} & set(words), code
         assert not any("SUBJECT" in word for word in words), code
 
 
-BUCKET = Audited("s3://b/p", "my out", "eu 1", "http://minio:9000")
+BUCKET = Run("s3://b/p", "my out", {"cluster": "eu 1", "endpoint": "http://minio:9000"})
 
 
 @pytest.mark.parametrize(
@@ -83,14 +84,14 @@ def test_remedies_name_cluster_and_endpoint_where_they_are_not_the_usual_ones(ne
 
 
 def test_a_name_that_no_command_can_hold_stays_a_placeholder() -> None:
-    (plan,) = remedies("acknowledge", Audited("s", "o", "default"), "t" * 1001, "n" * 1001, [])
+    (plan,) = remedies("acknowledge", Run("s", "o", {"cluster": "default"}), "t" * 1001, "n" * 1001, [])
     assert plan.text == "pulsar-backlog repair plan o --topic TOPIC --subscription SUBSCRIPTION"
 
 
 def test_commands_of_findings_name_the_cluster_only_where_it_is_needed() -> None:
     words = [shlex.split(fill(CATALOGUE[code].command, BUCKET, None)) for code in sorted(CATALOGUE)]
     for command in words:
-        assert ("--cluster" in command) == (command[1] in ("export", "audit")), command
+        assert ("--cluster" in command) == (command[1] in ("export", "audit", "inventory", "locate")), command
         assert ("--endpoint" in command) == (command[1] in ("export", "audit", "explain", "rebuild-topic")), command
 
 
@@ -101,5 +102,6 @@ def test_only_what_writes_is_said_to_change_anything() -> None:
 
 
 def test_code_of_another_version_does_not_reach_the_sql() -> None:
-    assert all_findings("out", "C06") == "pulsar-backlog sql out \"SELECT * FROM findings WHERE code = 'C06'\""
-    assert all_findings("out", "x'; DROP") == 'pulsar-backlog sql out "SELECT * FROM findings"'
+    run = Run("s", "out")
+    assert all_findings(run, "C06") == "pulsar-backlog sql out \"SELECT * FROM findings WHERE code = 'C06'\""
+    assert all_findings(run, "x'; DROP") == 'pulsar-backlog sql out "SELECT * FROM findings"'

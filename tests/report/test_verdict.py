@@ -195,7 +195,9 @@ def test_facts_say_how_sure_and_for_whom() -> None:
 def test_steps_come_in_order_of_urgency_and_share_commands() -> None:
     steps = [step for step in judge(lab()).steps if step.remedies]
     assert [r.code for r in steps[0].remedies] == ["C14", "C33", "C06", "C08", "C09", "C10"]
-    assert steps[1].command == "pulsar-backlog explain tests/data/backlog/objects 292:8"
+    assert (
+        steps[1].command == "pulsar-backlog explain tests/data/backlog/objects --admin tests/data/backlog/admin 292:8"
+    )
     assert len({s.command for s in steps}) == len(steps)
 
 

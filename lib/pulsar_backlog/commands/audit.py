@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +20,8 @@ from pulsar_backlog.commands.options import (
     job_options,
 )
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import OPTIONS, given_options
+from pulsar_backlog.options import OPTIONS, Options, given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terms import (
     EXIT_CLEAN,
     EXIT_FAILED,
@@ -46,13 +47,7 @@ if TYPE_CHECKING:
     from pulsar_backlog.storage.runs import JobResult
 
 
-@job_options(
-    "out", "admin", "topic", "ledger", "since", "until", "cluster", "endpoint", "store_attempts",
-    "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url", "max_rate", "min_rate",
-    "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
-    "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks", "fail_on",
-    "exit_zero_when_unchanged",
-)  # fmt: skip
+@job_options(*COMMAND_OPTIONS["audit"])
 def audit(
     given: Given,
     source: MaybeSourceArgument = None,
@@ -105,6 +100,7 @@ def run_pipeline(
         as_json: whether the result is JSON lines on a terminal too.
     """
     from pulsar_backlog.config import job_argv
+    from pulsar_backlog.ledgers.buckets.addresses import results_at
     from pulsar_backlog.storage.claims import claimed
     from pulsar_backlog.storage.endings import ending
     from pulsar_backlog.storage.run_folder import one_run
@@ -114,27 +110,51 @@ def run_pipeline(
     def run_all() -> int:
         overrides = {**given, "exit_zero_when_unchanged": None}
         lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
-        out = given.get("out") or pipeline.options.out
-        _look_first(lines)
-        with claimed(str(out) if out else None, who), one_run():
-            from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
+        options = given_options(overrides).over(pipeline.options)
+        with results_at(options.out, options.endpoint, options.source):
+            _look_first(lines)
+            with claimed(options.out, who), one_run():
+                from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
 
-            choose(pipeline.spark)
-            return _run_jobs(lines, given, as_json)
+                choose(pipeline.spark)
+                return _run_jobs(lines, given, as_json)
 
     return ending(who, run_all)
 
 
 def _look_first(lines: Mapping[str, list[str]]) -> None:
-    """Look at the source before Spark is even imported; the job looks again when it is run by itself."""
+    """Refuse before Spark is imported what a later job would refuse; that looks again when it runs by itself."""
     from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
     from pulsar_backlog.cluster.required_state import look_at_admin
-    from pulsar_backlog.ledgers.first_look import look_at
+    from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
+    from pulsar_backlog.ledgers.first_look import look_at, look_at_results
 
-    if (argv := lines.get(_LISTS)) is not None:
-        options = parse_options(job_parser(_LISTS, ""), argv)
-        look_at_admin(options.admin)
-        look_at(source_of(options), scope_of(options))
+    given = {job: parse_options(job_parser(job, ""), argv) for job, argv in lines.items()}
+    for job, options in given.items():
+        if job in _REFUSALS:
+            _REFUSALS[job](options)
+    if (listing := given.get(_LISTS)) is not None:
+        look_at_admin(listing.admin)
+        look_at(source_of(listing), scope_of(listing))
+    for out in {options.out or "" for options in given.values()}:
+        if is_output_bucket(out):
+            look_at_results(out)
+
+
+def _refuse_export(options: Options) -> None:
+    from pulsar_backlog.messages.keys import KeySource
+
+    KeySource(options.private_keys).ring()
+
+
+def _refuse_plan(options: Options) -> None:
+    from pulsar_backlog.steps.plan_choices import choices_of
+
+    choices_of(options, None)
+
+
+_REFUSALS: Mapping[str, Callable[[Options], None]] = {"export_messages": _refuse_export, "plan_repair": _refuse_plan}
+"""What raises `UsageError` where a job could not do what its options say."""
 
 
 def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:

@@ -67,6 +67,12 @@ class Connection:
             token_without_tls=self.token_without_tls, broker_hosts=self.broker_host or (),
         )  # fmt: skip
 
+    def flags(self) -> dict[str, object]:
+        """What was given, by flag, for a command that follows."""
+        return {
+            OPTIONS[one.name].flag: value for one in fields(self) if (value := getattr(self, one.name)) != one.default
+        }
+
     def live(self, service_url: str, admin_url: str) -> Live:
         """The cluster as ledgers are read from it."""
         return Live(

@@ -8,17 +8,22 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import ConfigOption, EndpointOption, MaybeSourceArgument
+from pulsar_backlog.commands.options import ConfigOption, Given, MaybeSourceArgument, job_options
 from pulsar_backlog.commands.variables import PREFIX
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options import OPTIONS, given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_USAGE
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.live.service import Live
 
 Word = Literal["ok", "note", "wrong"]
 Told = Iterator[tuple[Word, str]]
@@ -31,10 +36,11 @@ OWN_VARIABLES = frozenset(
 _ONE_TRY_SECONDS = 10
 
 
+@job_options(*COMMAND_OPTIONS["doctor"])
 def doctor(
     context: typer.Context,
+    given: Given,
     source: MaybeSourceArgument = None,
-    endpoint: EndpointOption = None,
     out: Annotated[str, typer.Option(metavar="DIR", help=OPTIONS["out"].words.help)] = ".",
     config: ConfigOption = None,
 ) -> None:
@@ -47,7 +53,7 @@ def doctor(
         "disk": lambda: _disk(Path(absolute("out", out) or out)),
         "configuration": lambda: _configuration(config),
         "variables": lambda: _variables(root),
-        "source": lambda: _source(source, endpoint),
+        "source": lambda: _source({**given, "source": source}),
     }
     words = [word for name, check in checks.items() for word in _tell(name, check)]
     raise typer.Exit(EXIT_USAGE if "wrong" in words else EXIT_CLEAN)
@@ -80,8 +86,11 @@ def _python() -> Told:
 
 def _java() -> Told:
     from pulsar_backlog.storage.java import check_java, java_path
+    from pulsar_backlog.storage.session import check_java_start
 
-    yield "ok", f"{java_path()} is Java {check_java()}"
+    version = check_java()
+    check_java_start()
+    yield "ok", f"{java_path()} is Java {version}, and starts as Spark starts it"
 
 
 def _jars() -> Told:
@@ -134,19 +143,40 @@ def _named(command: Any) -> Iterator[str]:
         yield from _named(below)
 
 
-def _source(source: str | None, endpoint: str | None) -> Told:
-    if source is None:
+def _source(given: dict[str, Any]) -> Told:
+    if given["source"] is None:
         yield "note", "not looked at: name a SOURCE to check endpoint and credentials too"
         return
-    from pulsar_backlog.ledgers.buckets.access import Access
+    from pulsar_backlog.arguments import live_of, source_of
     from pulsar_backlog.ledgers.first_look import look_at
+    from pulsar_backlog.ledgers.live.service import is_service
     from pulsar_backlog.ledgers.scope import Scope
-    from pulsar_backlog.ledgers.store import open_source
 
-    opened = open_source(absolute("source", source) or "", endpoint, Access(1, _ONE_TRY_SECONDS))
+    bounds = {"store_attempts": 1, "store_timeout_seconds": _ONE_TRY_SECONDS}
+    options = given_options({**given, **bounds, "source": absolute("source", given["source"])})
+    if (live := live_of(options)) is not None:
+        yield from _brokers(live)
+    if is_service(options.source or ""):
+        return
+    opened = source_of(options.model_copy(update={"live": None}))
     look_at(opened, Scope())
     first = next(opened.list(), None)  # the look gives up after a while; this does not
     if first is None:
-        raise UsageError(f"{source} is empty: name the folder, or the bucket and prefix, to which the broker offloads")
+        raise UsageError(
+            f"{options.source} is empty: name the folder, or the bucket and prefix, to which the broker offloads"
+        )
     opened.read(first.path, 0, 1)
-    yield "ok", f"{source} can be listed and read, and there are offloaded ledgers in it"
+    yield "ok", f"{options.source} can be listed and read, and there are offloaded ledgers in it"
+
+
+def _brokers(live: Live) -> Told:
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.cluster.admin_rest import AdminRest
+    from pulsar_backlog.ledgers.live.place import access_of
+    from pulsar_backlog.protocol.connection import Connection, Service
+
+    access = access_of(live)
+    with closing(AdminHttp(live.admin_url, access)) as http:
+        yield "ok", f"{live.admin_url} answers: Pulsar {AdminRest(http).version()}"
+    Connection(Service(live.service_url, access)).close()
+    yield "ok", f"{live.service_url} lets us in"

@@ -9,14 +9,13 @@ import typer
 from pulsar_backlog.arguments import absolute, scope_of, source_of
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.options import given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS, Run
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE
 
 _PRICE = "price of {}, for the costs; default as S3 lists it in us-east-1"
 
 
-@job_options(
-    "ledger", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency"
-)  # fmt: skip
+@job_options(*COMMAND_OPTIONS["estimate"])
 def estimate(
     source: SourceArgument,
     given: Given,
@@ -36,5 +35,6 @@ def estimate(
     options = given_options({**given, "source": absolute("source", source)})
     prices = Prices(price_gets, price_lists, price_gb)
     found = estimate(source_of(options), scope_of(options), prices, sample_bytes, processes)
-    print_estimate(found, options.source or "", terminal())
+    run = Run(options.source or "", "DIR", options.model_dump(exclude_none=True))
+    print_estimate(found, run, terminal())
     raise typer.Exit(EXIT_INCOMPLETE if found.unreadable else EXIT_CLEAN)

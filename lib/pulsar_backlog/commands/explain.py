@@ -10,13 +10,11 @@ import typer
 from pulsar_backlog.arguments import absolute, live_of
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.options import given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terminal import terminal
 
 
-@job_options(
-    "endpoint", "admin", "live", "admin_url", "min_rate", "token_file", "ca_file", "cert_file", "key_file",
-    "timeout_seconds", "token_without_tls", "broker_host",
-)  # fmt: skip
+@job_options(*COMMAND_OPTIONS["explain"])
 def explain(
     source: SourceArgument,
     position: Annotated[str, typer.Argument(metavar="LEDGER:ENTRY", help="position of the entry", show_default=False)],

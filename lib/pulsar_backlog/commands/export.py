@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,16 +14,16 @@ from pulsar_backlog.commands.audit import run_pipeline
 from pulsar_backlog.commands.options import ConfigOption, Given, job_options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
+
+if TYPE_CHECKING:
+    from pulsar_backlog.config import Pipeline
 
 PIPELINE = "export"
 
 
 @job_options(
-    "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
-    "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", "endpoint",
-    "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "live", "admin_url",
-    "max_rate", "min_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls",
-    "broker_host", "fail_on", "exit_zero_when_unchanged",
+    *COMMAND_OPTIONS["export"],
     words={
         "out": f"{OPTIONS['out'].words.help}; required with SOURCE",
         "since": "only messages published from this time on",
@@ -45,26 +45,37 @@ def export(
     raise typer.Exit(run_export(place, out, given, config))
 
 
-def run_export(place: str, out: str | None, given: Mapping[str, object], config: str | None = None) -> int:
+def run_export(place: str, out: str | None, given: Mapping[str, Any], config: str | None = None) -> int:
     """Export from the folder of an audit, or audit what is needed of a source first; the exit code.
 
     Raises:
         UsageError: a source without `--out`, or an audit that does not say where its source is.
     """
-    from pulsar_backlog.config import configured, job_argv
-    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.config import configured
+    from pulsar_backlog.ledgers.buckets.addresses import results_at
 
     pipeline = configured(config).get(PIPELINE)
     here = absolute("out", place) or ""
-    # Whoever names a bucket and --out names a source: nothing asks the bucket for tables then.
-    if not is_audit(here) and not (out is None and is_audit_in_bucket(here)):
-        if out is None:
-            raise UsageError(f"{place} is not the folder of an audit: name a folder for the tables with --out")
-        return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
-    if out is not None:
-        raise UsageError(f"{place} is the folder of an audit: leave --out away, or name the source")
-    source = source_of(here, str(given.get("cluster") or pipeline.options.cluster))
-    argv = job_argv(pipeline, "export_messages", {**given, "source": source, "out": here})
+    with results_at(here, given.get("endpoint")):
+        # Whoever names a bucket and --out names a source: nothing asks the bucket for tables then.
+        if is_audit(here) or (out is None and is_audit_in_bucket(here)):
+            if out is not None:
+                raise UsageError(f"{place} is the folder of an audit: leave --out away, or name the source")
+            return _export_audit(pipeline, here, given, config)
+    if out is None:
+        raise UsageError(f"{place} is not the folder of an audit: name a folder for the tables with --out")
+    return run_pipeline(pipeline, {**given, "source": here, "out": out}, PIPELINE)
+
+
+def _export_audit(pipeline: Pipeline, out: str, given: Mapping[str, Any], config: str | None) -> int:
+    from pulsar_backlog.config import job_argv, own_defaults
+    from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.storage.recorded import cluster_of
+
+    named = given.get("cluster") or (own_defaults(config) if config else {}).get("cluster")
+    cluster = cluster_of(out, None if named is None else str(named))
+    of_audit = {"source": source_of(out, cluster), "out": out, "cluster": cluster}
+    argv = job_argv(pipeline, "export_messages", {**given, **of_audit})
     sys.stderr.write("export_messages\n")
     return int(load_job("export_messages").main(argv))
 
@@ -102,5 +113,5 @@ def source_of(out: str, cluster: str) -> str:
 
     source = scanned_source(start_session("pulsar-backlog export", out), out, cluster)
     if source is None:
-        raise UsageError(f"{out} holds no scan of cluster {cluster!r}: name the cluster of the audit with --cluster")
+        raise UsageError(f"{out} holds no scan of cluster {cluster!r}: audit it first")
     return source

@@ -22,7 +22,7 @@ def inventory(
     price_per_gib_month: Annotated[float, typer.Option(min=0, max=1e6, help=_PRICE)] = 0.023,
     sole_owner: Annotated[bool, typer.Option("--sole-owner", help=_OWNER)] = False,
     delete_list: Annotated[Path | None, typer.Option(metavar="DIR", help=_LIST)] = None,
-    cluster: Annotated[str, typer.Option(help=OPTIONS["cluster"].words.help)] = "default",
+    cluster: Annotated[str | None, typer.Option(help=OPTIONS["cluster"].words.help)] = None,
     endpoint: EndpointOption = None,
 ) -> None:
     """Say what is stored but not needed, and what it costs, from the tables of an audit in DIR."""

@@ -13,6 +13,7 @@ from pulsar_backlog.arguments import absolute, source_of
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.options import given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terminal import terminal
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _TO = "folder for the new index object; no file in it is overwritten"
 
 
 @job_options(
-    "to", "admin", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency",
+    *COMMAND_OPTIONS["rebuild-index"],
     required=("to",), words={"to": _TO},
 )  # fmt: skip
 def rebuild_index(

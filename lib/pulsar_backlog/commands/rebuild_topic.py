@@ -13,6 +13,7 @@ from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.live.service import DEFAULT_RATE, is_service
 from pulsar_backlog.options import given_options
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terminal import terminal
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 
 
 @job_options(
-    "topic", "ledger", "admin", "endpoint", "store_attempts", "store_timeout_seconds", "store_range_bytes",
-    "store_concurrency",
+    *COMMAND_OPTIONS["rebuild-topic"],
     words={"topic": "the topic to rebuild, where the source holds several", "ledger": "ledgers of it, where not all"},
 )  # fmt: skip
 @connected

@@ -31,6 +31,7 @@ from pulsar_backlog.commands.repair_plan import show as show_command
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options.printed import rendered
 from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
@@ -111,10 +112,17 @@ def apply(
         with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
             told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
         record(plan)
-    _show(planned, told, f"Next: pulsar-backlog repair verify {shell_word(str(plan))}")
-    words = {row.word for row in told} - {"advice", "kept"}
-    if words <= {"done", "already"}:
-        raise typer.Exit(EXIT_CLEAN if "done" in words else EXIT_UNCHANGED)
+    keys_given = {
+        "--encryption-key": encryption_key,
+        "--public-key-file": public_key_file,
+        "--private-key-file": private_key_file,
+    }
+    reach = {"--admin-url": admin_url, "--service-url": service_url, **connection.flags(), **keys_given}
+    words = (shell_word(word) for flag, value in reach.items() for word in rendered(flag, value))
+    _show(planned, told, " ".join((f"Next: pulsar-backlog repair verify {shell_word(str(plan))}", *words)))
+    results = {row.word for row in told} - {"advice", "kept"}
+    if results <= {"done", "already"}:
+        raise typer.Exit(EXIT_CLEAN if "done" in results else EXIT_UNCHANGED)
     raise typer.Exit(EXIT_FINDINGS)
 
 

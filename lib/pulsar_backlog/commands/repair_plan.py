@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pulsar_backlog.arguments import absolute
-from pulsar_backlog.commands.options import Given, OutArgument, job_options
+from pulsar_backlog.commands.options import EndpointOption, Given, OutArgument, job_options
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.foreign_text import shell_word
 from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options.printed import COMMAND_OPTIONS, rendered
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
@@ -22,8 +25,7 @@ JOB = "plan_repair"
 
 
 @job_options(
-    "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-    "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message", "cluster",
+    *COMMAND_OPTIONS["repair plan"],
     words={"model": "republish what this client loses, such as python; may be repeated"},
 )  # fmt: skip
 def plan(
@@ -35,25 +37,26 @@ def plan(
     raise typer.Exit(run_plan({**given, "out": absolute("out", out)}, explain))
 
 
-def run_plan(given: Mapping[str, object], explained: int | None) -> int:
+def run_plan(given: Mapping[str, Any], explained: int | None) -> int:
     """Make the plan and print it, or one action of it; the exit code.
 
     Raises:
         UsageError: no tables, tables of several clusters and none named, or no such action.
     """
-    from pulsar_backlog.config import rendered
     from pulsar_backlog.jobfiles import load_job
+    from pulsar_backlog.ledgers.buckets.addresses import results_at
     from pulsar_backlog.report.terminal.repair import print_action, print_plan
+    from pulsar_backlog.storage.recorded import cluster_of
 
     out = str(given["out"])
-    named = given.get("cluster") or _only_cluster(out)
-    from pulsar_backlog.storage.runs import run_job
+    with results_at(out, given.get("endpoint")):
+        options = {**given, "cluster": cluster_of(out, given.get("cluster"))}
+        from pulsar_backlog.storage.runs import run_job
 
-    job = load_job(JOB)
-    seen: list[PlanView] = []
-    options = {**given, "cluster": named}
-    argv = [part for name, value in options.items() for part in rendered(OPTIONS[name].flag, value)]
-    code = run_job(JOB, job.arg_parser(), argv, lambda c: job.plan(c, seen.append))
+        job = load_job(JOB)
+        seen: list[PlanView] = []
+        argv = [part for name, value in options.items() for part in rendered(OPTIONS[name].flag, value)]
+        code = run_job(JOB, job.arg_parser(), argv, lambda c: job.plan(c, seen.append))
     if not seen or code not in (EXIT_CLEAN, EXIT_UNCHANGED):
         return code
     if explained is None:
@@ -70,8 +73,10 @@ def plan_folder(text: str) -> Path:
         UsageError: it lies in a bucket.
     """
     if "://" in text:
+        name = shell_word(text.rstrip("/").rpartition("/")[2])
         raise UsageError(
-            f"{text}: a plan is shown and applied only on a local disk, which keeps its journal: copy it there"
+            f"{text}: a plan is applied and verified from a local disk, which keeps its journal. Copy it there: "
+            f"pulsar-backlog repair show {shell_word(text)} --to {name}"
         )
     return Path(text)
 
@@ -82,26 +87,49 @@ PlanArgument = Annotated[
 
 
 def show(
-    plan: PlanArgument,
+    plan: Annotated[
+        str, typer.Argument(metavar="PLAN", help="folder of a repair plan, in a bucket too", show_default=False)
+    ],
     action: Annotated[int | None, typer.Option(help="show one action in full")] = None,
     json_: Annotated[bool, typer.Option("--json", help="the plan with its audit trail as JSON, for a ticket")] = False,
+    to: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="copy a plan out of its bucket to this new folder")
+    ] = None,
+    endpoint: EndpointOption = None,
 ) -> None:
     """Show a plan and all that was done about it; asks no broker."""
+    if "://" not in plan:
+        if to is not None:
+            raise UsageError(f"--to {to}: {plan} lies on a disk already: apply it there")
+        _show(Path(plan), action, as_json=json_)
+        return
+    from pulsar_backlog.storage.beside import copy_folder
+
+    if to is not None:
+        copy_folder(plan, endpoint, to)
+        _show(to, action, as_json=json_)
+        return
+    with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as made:
+        copy_folder(plan, endpoint, copy := Path(made) / "plan")
+        _show(copy, action, as_json=json_, shown_as=plan)
+
+
+def _show(folder: Path, action: int | None, *, as_json: bool, shown_as: str | None = None) -> None:
     from pulsar_backlog.repair.applying.journal import open_journal
     from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts, ticket
     from pulsar_backlog.repair.values import read_plan
     from pulsar_backlog.report.terminal.repair import PlanView, print_action, print_plan
 
-    planned = read_plan(plan)
-    rows: Sequence[Row] = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
+    planned = read_plan(folder)
+    rows: Sequence[Row] = action_rows(planned, open_journal(folder, planned), read_verdicts(folder))
     if action is not None:
         rows = [_chosen(rows, action)]
-    if json_:
+    if as_json:
         sys.stdout.write(ticket(planned, rows) + "\n")
     elif action is not None:
         print_action(rows[0])
     else:
-        print_plan(PlanView(planned.plan_id, str(plan), plan_state(rows), rows))
+        print_plan(PlanView(planned.plan_id, shown_as or str(folder), plan_state(rows), rows))
 
 
 def audit_beside(plan: Path) -> str | None:
@@ -137,17 +165,3 @@ def _chosen(rows: Sequence[Row], number: int) -> Row:
     if not found:
         raise UsageError(f"the plan has no action {number}")
     return found[0]
-
-
-def _only_cluster(out: str) -> str:
-    """The cluster that the tables are of.
-
-    Raises:
-        UsageError: no tables, or of several clusters.
-    """
-    from pulsar_backlog.storage.recorded import recorded_clusters
-
-    names = recorded_clusters(out)
-    if len(names) != 1:
-        raise UsageError(f"{out} holds tables of several clusters: name one with --cluster ({', '.join(names)})")
-    return names[0]

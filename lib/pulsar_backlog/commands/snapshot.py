@@ -16,6 +16,7 @@ from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.connection import AdminUrlOption, Connection, connected
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> N
     """The verdict first; JSON where no one looks."""
     from rich.text import Text
 
-    from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
+    from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
     from pulsar_backlog.json_text import to_json
     from pulsar_backlog.terminal import terminal
 
@@ -98,8 +99,8 @@ def _show(index: SnapshotIndex, folder: Path, missing: list[str], new: int) -> N
     verdict = f"Saved {counted(counts['saved'], 'topic')}" if new else "Nothing to do: this snapshot is complete"
     rest = f"; gone meanwhile: {counts['gone']:,}; not readable: {counts['failed']:,}."
     console.print(Text.assemble((verdict, "bold"), rest))
-    taken = f"pulsar-backlog audit SOURCE --admin {shell_word(str(folder))} --out DIR"
-    console.print(f"Begun {_utc(index.begun_ms)}. Next: {taken}")
+    audit = Run("SOURCE", "DIR", {"admin": str(folder)}).command("audit")
+    console.print(f"Begun {_utc(index.begun_ms)}. Next: {audit}", soft_wrap=True, highlight=False)
     for entry in index.failed[:_SHOWN]:
         console.print(f"Not saved: {visible(entry.note or entry.topic, MAX_SENTENCE)}")
     if len(index.failed) > _SHOWN:

@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from typing import NoReturn
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -20,6 +21,8 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies.names import role_of
+from pulsar_backlog.ledgers.buckets.access import Access
+from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.copies import Pair, examine
 from pulsar_backlog.ledgers.listing import Tally, kind_of, offload_name, printable
 from pulsar_backlog.ledgers.scope import Scope
@@ -31,6 +34,12 @@ THREADS = 16
 """Indexes read together, for the topics they name."""
 
 _REMEDIES = {"permission_denied": "check the credentials and what they permit", "unreachable": "check the network"}
+_REMEDIES_OF_RESULTS = {
+    "permission_denied": _REMEDIES["permission_denied"],
+    "unreachable": "name its service with --endpoint or AWS_ENDPOINT_URL, or check the network",
+    "not_found": "make the bucket, or name another",
+}
+RESULTS_SECONDS = 10
 _REMEDY = "check the address, and whether it can be read by other means"
 
 
@@ -64,6 +73,24 @@ def look_at(source: Source, scope: Scope) -> None:
         raise raised[0]
     if looking.is_alive() and knocking.is_set():
         raise UsageError(_no_connection(str(source.endpoint)))
+
+
+def look_at_results(out: str) -> None:
+    """Ask the bucket of results once.
+
+    Raises:
+        UsageError: it cannot be reached, is not there, or does not let us in; what may pass is left to the jobs.
+    """
+    bucket = replace(output_bucket(out), access=Access(1, RESULTS_SECONDS))
+    try:
+        next(bucket.list(_raise), None)
+    except SourceError as error:
+        if (remedy := _REMEDIES_OF_RESULTS.get(error.reason)) is not None:
+            raise UsageError(f"--out {out}: {error}: {remedy}") from None
+
+
+def _raise(error: SourceError) -> NoReturn:
+    raise error
 
 
 def _knock(endpoint: str) -> None:

@@ -55,11 +55,13 @@ class PayloadStore:
         folder: local folder (or one mounted on every executor), or address of a bucket, that gets `payloads/`.
         inline_limit_bytes: largest payload that is given back instead; -1 puts every payload into a file.
         max_message_bytes: largest payload that is kept at all.
+        endpoint: of the bucket's service, where this machine's environment names it and others' need not.
     """
 
     folder: str
     inline_limit_bytes: int
     max_message_bytes: int
+    endpoint: str | None = None
 
     @property
     def is_bucket(self) -> bool:
@@ -170,7 +172,7 @@ class PayloadSink:
             path.replace(target)
             return
         try:
-            output_bucket(self._store.folder).put(name, path)
+            output_bucket(self._store.folder, self._store.endpoint).put(name, path)
         except SourceError as error:
             raise OSError(str(error)) from error  # no fault of the source: the task fails, and is tried again
         path.unlink()

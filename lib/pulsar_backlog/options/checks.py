@@ -102,10 +102,22 @@ def _service(text: str) -> str:
 
 
 Uri = Annotated[str, AfterValidator(_without_credentials)]
+
+
+def _model_name(text: str) -> str:
+    from pulsar_backlog.chunks.clients.models import parse_model  # noqa: PLC0415 - help waits for this module
+
+    try:
+        parse_model(text)
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from None
+    return text
+
+
 Service = Annotated[str, AfterValidator(_service)]
 Instant = Annotated[str, BeforeValidator(_instant)]
 LedgerRange = Annotated[str, BeforeValidator(_ledger_range)]
-ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+(:[a-z_]+(=[^,]+)?(,[a-z_]+(=[^,]+)?)*)?$")]
+ModelName = Annotated[str, AfterValidator(_model_name)]
 Percent = Annotated[str, AfterValidator(_percent)]
 Duration = Annotated[str, AfterValidator(_duration)]
 FindingCode = Annotated[str, AfterValidator(_finding_code)]

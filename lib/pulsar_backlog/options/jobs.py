@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 _EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_TABLES_ONLY = ("endpoint", *_EVERY_JOB)
+"""Jobs without a source still have to reach the results."""
 _LIVE = (
     "live", "admin_url", "max_rate", "min_rate", "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds",
     "token_without_tls", "broker_host",
@@ -18,8 +20,8 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "inventory_ledgers": _WITH_SOURCE,
     "scan_entries": (*_WITH_SOURCE, "budget_bytes", "sample", "limit"),
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
-    "model_consumers": ("model", *_EVERY_JOB),
-    "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
+    "model_consumers": ("model", *_TABLES_ONLY),
+    "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_TABLES_ONLY),
     "export_messages": (
         *_SOURCE,
         "topic",
@@ -53,9 +55,9 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "earlier",
         "as_stored",
         "message",
-        *_EVERY_JOB,
+        *_TABLES_ONLY,
     ),
-    "check_quality": _EVERY_JOB,
-    "write_report": _EVERY_JOB,
+    "check_quality": _TABLES_ONLY,
+    "write_report": _TABLES_ONLY,
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""

@@ -21,7 +21,9 @@ class SourceOptions(Frozen):
             required=True,
         ),
     ] = None
-    endpoint: Annotated[Uri | None, Words("address of the bucket's service, if it is not the cloud's own")] = None
+    endpoint: Annotated[
+        Uri | None, Words("address of the service of the buckets of ledgers and results, if it is not the cloud's own")
+    ] = None
     store_attempts: Annotated[
         Count | None,
         Words("how often one request is tried that a bucket throttles, fails, cuts off or delays; default 10"),

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
-from pulsar_backlog.report.commands import Audited, Command, remedies
+from pulsar_backlog.report.commands import Command, remedies
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
 from pulsar_backlog.subscriptions.advice import Need
@@ -42,7 +43,7 @@ class SubscriptionView:
         return self.facts.stall_total - len(self.facts.stalls)
 
 
-def subscription_views(acks: TopicAcks, topic: str, audit: Audited) -> tuple[SubscriptionView, ...]:
+def subscription_views(acks: TopicAcks, topic: str, run: Run) -> tuple[SubscriptionView, ...]:
     """The subscriptions of a topic that are drawn."""
     return tuple(
         SubscriptionView(
@@ -51,7 +52,7 @@ def subscription_views(acks: TopicAcks, topic: str, audit: Audited) -> tuple[Sub
             backlog=backlog_words(facts.row),
             strip=strip(acks.axis, facts),
             told=tuple(told(facts.row)),
-            todo=todo(facts, topic, audit),
+            todo=todo(facts, topic, run),
             stands=stands_words(facts.blocked_at, facts.blocked_sureness),
         )
         for facts in acks.subscriptions
@@ -164,21 +165,21 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         yield "If its cursor ledger is lost", f"back to {back}, {again_then}{size} again"
 
 
-def todo(facts: SubscriptionFacts, topic: str, audit: Audited) -> tuple[Todo, ...]:
+def todo(facts: SubscriptionFacts, topic: str, run: Run) -> tuple[Todo, ...]:
     """Its chunk sets by what to do, the most urgent first, each with its commands."""
     by_need: dict[Need, list[StallRow]] = {}
     for stall in facts.stalls:
         by_need.setdefault(stall["need"], []).append(stall)
     order = [one.need for one in facts.advice.needs]
     return tuple(
-        Todo(need, _alike(by_need[need]), commands_for(facts, need, topic, audit)) for need in order if need in by_need
+        Todo(need, _alike(by_need[need]), commands_for(facts, need, topic, run)) for need in order if need in by_need
     )
 
 
-def commands_for(facts: SubscriptionFacts, need: Need, topic: str, audit: Audited) -> tuple[Command, ...]:
+def commands_for(facts: SubscriptionFacts, need: Need, topic: str, run: Run) -> tuple[Command, ...]:
     """What does about a subscription's chunk sets what they need."""
     places = [first for stall in facts.stalls if stall["need"] == need and (first := first_unacked(stall))]
-    return remedies(need, audit, topic, facts.row["subscription"], places, facts.advice.accepted)
+    return remedies(need, run, topic, facts.row["subscription"], places, facts.advice.accepted)
 
 
 def _alike(stalls: Iterable[StallRow]) -> tuple[tuple[StallRow, ...], ...]:

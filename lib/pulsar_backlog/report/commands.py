@@ -9,7 +9,7 @@ from glob import escape
 
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.foreign_text import shell_word
-from pulsar_backlog.options import OPTIONS
+from pulsar_backlog.options.printed import Run, options_of
 from pulsar_backlog.report.model import FindingRow, ReportModel
 from pulsar_backlog.report.words import position
 from pulsar_backlog.subscriptions.advice import REPAIRED, Need
@@ -20,46 +20,9 @@ MAX_TOPIC = 1000
 
 READS_ONLY = "Changes nothing: it only reads."
 
-_PLACEHOLDER = re.compile(r"\b(?:LEDGER:ENTRY|SOURCE|SUBJECT|OUT)\b")
+_PLACEHOLDER = re.compile(r"\b(?:LEDGER:ENTRY|SUBJECT)\b")
 _BY_LEDGER = " WHERE ledger_id = SUBJECT"
 _POSITION = re.compile(r"\d+:\d+\Z", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Audited:
-    """What commands have to say of an audit.
-
-    Attributes:
-        source: where its ledgers lie.
-        out: the folder of its tables.
-        cluster: its name in the tables.
-        endpoint: of the bucket's service, where it is not the cloud's own.
-    """
-
-    source: str
-    out: str
-    cluster: str | None = None
-    endpoint: str | None = None
-
-    @property
-    def source_words(self) -> str:
-        """The source and how it is reached."""
-        return f"{_source(self.source, self.out)}{self._endpoint}"
-
-    @property
-    def export_words(self) -> str:
-        """The tables to export from, and how their source is reached."""
-        return f"{shell_word(self.out)}{self.cluster_words}{self._endpoint}"
-
-    @property
-    def cluster_words(self) -> str:
-        """The cluster, where a command that is not told takes another."""
-        named = self.cluster not in (None, OPTIONS["cluster"].words.default)
-        return f" --cluster {shell_word(str(self.cluster))}" if named else ""
-
-    @property
-    def _endpoint(self) -> str:
-        return f" --endpoint {shell_word(self.endpoint)}" if self.endpoint else ""
 
 
 @dataclass(frozen=True)
@@ -70,36 +33,36 @@ class Command:
     changes: str
 
 
-def audited(model: ReportModel) -> Audited:
-    """What commands have to say of a report's audit."""
-    return Audited(model.source, model.out, model.cluster, model.options.get("endpoint"))
+def run_of(model: ReportModel) -> Run:
+    """The run that a report is of."""
+    options = {**options_of(model.options), "cluster": model.cluster}
+    return Run(model.source, model.out, options, model.one_cluster)
 
 
 def remedies(
-    need: Need, audit: Audited, topic: str, subscription: str, at: Sequence[Position], accepted: str = "likely"
+    need: Need, run: Run, topic: str, subscription: str, at: Sequence[Position], accepted: str = "likely"
 ) -> tuple[Command, ...]:
     """What puts a stalled subscription right, in order; what cannot be decided yet begins with a look at the entry.
 
     Args:
         need: of its chunk sets.
-        audit: where everything lies.
+        run: the audit.
         topic: of the subscription.
         subscription: its name.
         at: of some of these chunk sets an entry each that is not acknowledged.
         accepted: how unsure the loss of what is unsure is, for `--accept-unsure`.
     """
-    chosen = f" --topic {_name_word(topic, 'TOPIC')}"
+    chosen = f"--topic {_name_word(topic, 'TOPIC')}"
     export = Command(
-        f"pulsar-backlog export {audit.export_words}{chosen}",
+        run.command("export", chosen),
         "Changes nothing on the cluster: it writes the verified messages to the audit's folder.",
     )
     plan = Command(
-        f"pulsar-backlog repair plan {shell_word(audit.out)}{audit.cluster_words}{chosen} --subscription "
-        f"{_name_word(subscription, 'SUBSCRIPTION')}",
+        run.command("repair plan", chosen, f"--subscription {_name_word(subscription, 'SUBSCRIPTION')}"),
         "Changes nothing on the cluster: it writes a plan and names the command that applies it.",
     )
     places = list(map(position_text, at)) or ["LEDGER:ENTRY"]
-    explain = Command(f"pulsar-backlog explain {audit.source_words} {places[0]}", READS_ONLY)
+    explain = Command(run.command("explain", places[0]), READS_ONLY)
     if need == "keep":
         return export, replace(plan, text=plan.text + "".join(f" --give-up {place}" for place in places))
     if need == "settle":
@@ -109,7 +72,7 @@ def remedies(
     return (explain,)
 
 
-def fill(template: str, audit: Audited, finding: FindingRow | None) -> str:
+def fill(template: str, run: Run, finding: FindingRow | None) -> str:
     """The command of a `FindingKind` with its placeholders replaced, each quoted for a shell.
 
     What the finding does not say stays a placeholder (`LEDGER:ENTRY`, `TOPIC`); a condition on an
@@ -118,25 +81,16 @@ def fill(template: str, audit: Audited, finding: FindingRow | None) -> str:
     ledger_id = finding["ledger_id"] if finding else None
     where = "" if ledger_id is None else f" WHERE ledger_id = {int(ledger_id)}"
     values: dict[str, Callable[[], str]] = {
-        "SOURCE": lambda: audit.source_words,
-        "OUT": lambda: _out_words(template, audit),
         "SUBJECT": lambda: _topic_word(finding),
         "LEDGER:ENTRY": lambda: _first_position(finding),
     }
-    return _PLACEHOLDER.sub(lambda match: values[match.group()](), template.replace(_BY_LEDGER, where))
+    text = _PLACEHOLDER.sub(lambda match: values[match.group()](), template.replace(_BY_LEDGER, where))
+    return run.fill(text)
 
 
 def _name_word(name: str, unknown: str) -> str:
     """A glob that matches exactly this name; a placeholder for one that no command can hold."""
     return shell_word(escape(name)) if len(name) <= MAX_TOPIC else unknown
-
-
-def _out_words(template: str, audit: Audited) -> str:
-    """The folder of the tables, and of which cluster, for a command that takes another where it is not told."""
-    command = template.split()[1]
-    if command == "export":
-        return audit.export_words
-    return f"{shell_word(audit.out)}{audit.cluster_words if command == 'audit' else ''}"
 
 
 def changes_of(template: str) -> str:
@@ -149,10 +103,10 @@ def changes_of(template: str) -> str:
     return READS_ONLY
 
 
-def all_findings(out: str, code: str) -> str:
+def all_findings(run: Run, code: str) -> str:
     """The command that lists every finding of a code."""
     where = f" WHERE code = '{code}'" if code in CATALOGUE else ""
-    return f'pulsar-backlog sql {shell_word(out)} "SELECT * FROM findings{where}"'  # noqa: S608 - shown, never run
+    return run.command("sql", f'"SELECT * FROM findings{where}"')  # noqa: S608 - shown, never run
 
 
 def _topic_word(finding: FindingRow | None) -> str:
@@ -166,10 +120,3 @@ def _first_position(finding: FindingRow | None) -> str:
     own = position(finding["ledger_id"], finding["entry_id"])
     shown = [own] if own else [e for e in finding["evidence"] if _POSITION.match(e)]
     return shown[0] if shown else "LEDGER:ENTRY"
-
-
-def _source(source: str, out: str) -> str:
-    """The source as a command names it: brokers, with the snapshot that says what they hold."""
-    if not source.startswith(("pulsar://", "pulsar+ssl://")):
-        return shell_word(source)
-    return f"{shell_word(source)} --admin {shell_word(f'{out}/live/begin')} --admin-url http://broker:8080"

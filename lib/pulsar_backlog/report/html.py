@@ -14,10 +14,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.foreign_text import MAX_TEXT, shell_word, visible
+from pulsar_backlog.foreign_text import MAX_TEXT, visible
 from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
+from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import sureness_words
 from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
@@ -78,7 +79,7 @@ def report_environment() -> Environment:
         "flag_words": words.flag_words,
         "span": span_words,
         "missing": missing_words,
-        "shell": shell_word,
+        "sql_command": lambda query, model: run_of(model).command("sql", f'"{query}"'),
         "where": where,
         "link": link,
     }

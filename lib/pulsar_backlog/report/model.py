@@ -257,7 +257,7 @@ class ReportModel:
         source: as given, without credentials.
         out: output folder as given, for commands to copy.
         started_ms: when the audit started, UTC milliseconds.
-        options: options that decide the result.
+        options: options of the audit, as `runs` records them.
         exit_code: how the command ends; see the README.
         fail_on: which findings make it fail.
         groups: all publications of all topics, counted by verdict.
@@ -268,6 +268,7 @@ class ReportModel:
         acks: all subscriptions that saved state names.
         subscriptions: one line about each, the worst first, at most `acks.MAX_LISTED`.
         clients: what each model of a client makes of all topics.
+        one_cluster: whether the tables are of no other cluster.
     """
 
     cluster: str
@@ -291,6 +292,7 @@ class ReportModel:
     subscriptions: tuple[ListedSubscription, ...] = ()
     clients: tuple[ModelSum, ...] = ()
     fail_on: str = "error"
+    one_cluster: bool = True
 
     @property
     def is_live(self) -> bool:

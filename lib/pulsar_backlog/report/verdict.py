@@ -9,7 +9,7 @@ from typing import Literal
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.commands import Command, audited, changes_of, fill
+from pulsar_backlog.report.commands import Command, changes_of, fill, run_of
 from pulsar_backlog.report.consumers import MAX_NAME, consumer_facts, headline_of_blocked, topic_consumer_facts
 from pulsar_backlog.report.facts import Fact, facts, unread_fact
 from pulsar_backlog.report.model import ReportModel, TopicSection
@@ -187,7 +187,7 @@ def _worst_error(model: ReportModel, found: Sequence[Fact], unread: str) -> str:
 
 def _worst_waiting(model: ReportModel) -> str:
     """The subscription with most chunk sets that something must be done about, where none is stalled."""
-    for one in first_to_do(model, audited(model))[:1]:
+    for one in first_to_do(model, run_of(model))[:1]:
         sets = counted(one.advice.sets_to_do, "chunk set")
         return (
             f"Subscription {visible(one.subscription, MAX_NAME)} of topic {visible(one.topic, MAX_NAME)} keeps {sets}"
@@ -221,7 +221,7 @@ def _sureness(model: ReportModel, complete: bool, codes: set[str]) -> str:
 
 def _of_worst(model: ReportModel) -> Iterator[Step]:
     """What to do about the worst subscription; where that takes a decision, also what puts the next right."""
-    for one in first_to_do(model, audited(model)):
+    for one in first_to_do(model, run_of(model)):
         for command in one.commands:
             yield Step(command.text, command.changes, (), one.topic, one.subscription, one.advice)
 
@@ -232,7 +232,7 @@ def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> Iterator[Step]:
     for group in codes:
         if severity_rank(group.severity) <= 1:
             first = group.rows[0] if group.rows else None
-            text = fill(group.kind.command, audited(model), first)
+            text = fill(group.kind.command, run_of(model), first)
             command = Command(text, changes_of(group.kind.command))
             found.setdefault(command, []).append(Remedy(group.kind.code, spaced(group.kind.name), group.kind.remedy))
     for command, of in found.items():

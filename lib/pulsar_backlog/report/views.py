@@ -11,7 +11,7 @@ from pulsar_backlog.report.acks import MAX_SUBSCRIPTIONS, BlockedRow
 from pulsar_backlog.report.acks_view import SubscriptionView, subscription_views
 from pulsar_backlog.report.clients import ClientSentence, columns, sentences
 from pulsar_backlog.report.codes import CodeGroup, by_code
-from pulsar_backlog.report.commands import all_findings, audited, fill
+from pulsar_backlog.report.commands import all_findings, fill, run_of
 from pulsar_backlog.report.consumers import blocked_words
 from pulsar_backlog.report.figures import Segment, Timeline, state_bar, timeline
 from pulsar_backlog.report.model import LedgerFacts, PublicationGroup, PublicationRow, ReportModel, TopicSection
@@ -156,7 +156,7 @@ def topic_view(model: ReportModel, at: int, line: tuple[Grade, str], section: To
 def _subscriptions(model: ReportModel, at: int, section: TopicSection) -> tuple[SubscriptionView, ...]:
     shown = MAX_SUBSCRIPTIONS if at < MAX_OPEN else MAX_STRIPS_LATER
     acks = replace(section.acks, subscriptions=section.acks.subscriptions[:shown])
-    return subscription_views(acks, section.topic or "", audited(model))
+    return subscription_views(acks, section.topic or "", run_of(model))
 
 
 def _ledger_order(ledger: LedgerFacts) -> tuple[bool, int]:
@@ -181,8 +181,8 @@ def _codes(model: ReportModel, groups: Sequence[CodeGroup], limit: int) -> tuple
     return tuple(
         CodeView(
             group=group,
-            command=fill(group.kind.command, audited(model), group.rows[0] if group.rows else None),
-            all_command=all_findings(model.out, group.kind.code),
+            command=fill(group.kind.command, run_of(model), group.rows[0] if group.rows else None),
+            all_command=all_findings(run_of(model), group.kind.code),
             shown=min(len(group.rows), limit),
         )
         for group in groups

@@ -15,7 +15,7 @@ from pulsar_backlog.frames.export.plan import (
     plan_chunked,
     plan_entries,
 )
-from pulsar_backlog.ledgers.buckets.addresses import output_bucket
+from pulsar_backlog.ledgers.buckets.addresses import own_endpoint
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
@@ -83,12 +83,11 @@ def store_of(options: Options) -> PayloadStore:
     folder = local_out(place)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-    else:
-        output_bucket(place)
     limit = -1 if options.format == "files" else options.inline_limit_bytes
     return PayloadStore(
-        place if folder is None else str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30
-    )
+        place if folder is None else str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30,
+        own_endpoint(place) if folder is None else None,
+    )  # fmt: skip
 
 
 def topics_of(context: JobContext) -> dict[int, str | None]:

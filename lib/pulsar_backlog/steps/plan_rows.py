@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.repair.applying.trail import plan_state
 from pulsar_backlog.repair.planning.plan import Planned
 from pulsar_backlog.repair.planning.words import with_places
@@ -19,6 +20,12 @@ _CHOICES = (
     "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message",
 )  # fmt: skip
 _SHOWN_REASONS = 50
+
+
+def with_commands(planned: Planned, run: Run) -> Planned:
+    """The same with the commands that it advises as they are typed after this audit."""
+    held = (replace(one, next_step=run.fill(one.next_step)) for one in planned.held_back)
+    return replace(planned, held_back=tuple(held))
 
 
 def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from pulsar_backlog.facts.sizes import CELLS
+from pulsar_backlog.options.printed import audit_options
 from pulsar_backlog.report import acks, acks_build, build, clients
 from pulsar_backlog.report.model import (
     MAX_BROKEN,
@@ -115,7 +116,7 @@ class Gathering:
             started_ms=round((context.audit_started or context.started).timestamp() * 1000),
             seconds=_seconds(context, runs),
             versions=runs[-1]["versions"] if runs else {},
-            options=next((run["options"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), {}),
+            options=audit_options(runs),
             exit_code=exit_code(context),
             fail_on=str(context.options.fail_on),
             counts=build.counts(topics, whole["copies"][0]),
@@ -130,6 +131,7 @@ class Gathering:
             ),
             subscriptions=tuple(acks_build.listed(row) for row in whole["subscriptions"]),
             clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
+            one_cluster=context.is_only_cluster(),
         )  # fmt: skip
 
     def _sections(self, after: int) -> tuple[TopicSection, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn, Protocol
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.private_files import private_file, private_folder
@@ -161,6 +161,23 @@ class _InBucket:
                 there.put(path, after[path])
             for path in before - after.keys():
                 there.remove(path)
+
+
+def copy_folder(place: str, endpoint: str | None, target: Path) -> None:
+    """Copy what lies in a folder of a bucket to a new folder on this machine.
+
+    Raises:
+        UsageError: nothing lies there, or the target is there already.
+        SourceError: it cannot be read.
+    """
+    if target.exists():
+        raise UsageError(f"{target} exists already: name a new folder")
+    there = output_bucket(place, endpoint)
+    paths = [found.path for found in there.list(_raise)]
+    if not paths:
+        raise UsageError(f"{place} holds nothing: name the folder that repair plan printed")
+    for path in paths:
+        _fetch(there, path, _below(target, path))
 
 
 def _fetch(bucket: Bucket, path: str, target: Path) -> None:

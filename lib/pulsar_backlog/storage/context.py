@@ -135,6 +135,13 @@ class JobContext:
         known = self.logged_rows(name)
         return self.table(name).count() if known is None else known
 
+    def is_only_cluster(self) -> bool:
+        """Whether the tables are of no other cluster."""
+        held = small_rows(self.out, TABLES["runs"])
+        if held is not None:
+            return set(held["cluster"].unique().to_pylist()) <= {self.cluster}
+        return read_table(self.spark, self.out, TABLES["runs"]).filter(~self.mine).isEmpty()
+
     def replace(self, name: str, rows: Rows) -> int:
         """Replace the cluster's rows of a table; how many there are now."""
         if isinstance(rows, DataFrame):

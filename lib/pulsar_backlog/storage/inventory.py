@@ -12,6 +12,7 @@ import duckdb
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.duck import opened, rows_of
 from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.storage.recorded import cluster_of
 
 _QUERY = "SELECT 1 FROM stored_without_need, inventory, runs"
 _ROWS_AT_ONCE = 1000
@@ -30,18 +31,17 @@ class Sum:
 
 
 @contextmanager
-def inventoried(out: str, cluster: str, endpoint: str | None = None) -> Iterator[Inventoried]:
-    """The inventory of a cluster in the tables of `out`.
+def inventoried(out: str, named: str | None, endpoint: str | None = None) -> Iterator[Inventoried]:
+    """The inventory in the tables of `out` of the cluster that is named, or of the only one.
 
     Raises:
         UsageError: there is none, or it is of several places: paths in it would be taken for those of the last one.
     """
+    cluster = cluster_of(out, named, endpoint)
     with opened(out, _QUERY, endpoint) as connection:
         runs = _runs(connection, cluster)
         if not runs:
-            raise UsageError(
-                f"{out} holds no inventory of cluster {cluster!r}: audit it first, or name the cluster with --cluster"
-            )
+            raise UsageError(f"{out} holds no inventory of cluster {cluster!r}: audit it first")
         if len(places := {(run["source"], run["endpoint"]) for run in runs}) > 1:
             raise UsageError(
                 f"the inventory of cluster {cluster!r} in {out} is of several places "

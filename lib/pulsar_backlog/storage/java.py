@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pulsar_backlog.errors import UsageError
@@ -47,11 +48,33 @@ def check_java() -> int:
     return int(match[1])
 
 
-def _version_words(java: Path) -> str:
+def check_start(spark_home: str, settings: Mapping[str, str]) -> None:
+    """Start Java as Spark does, with the flags and modules that its launcher adds, and end it.
+
+    Raises:
+        UsageError: it does not start.
+    """
+    conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    done = _run([Path(spark_home, "bin", "spark-submit"), *conf, "--version"])
+    if done.returncode:
+        raise UsageError(f"{java_path()} does not start as Spark starts it: {_REMEDY}; it says: {_first_line(done)}")
+
+
+def _first_line(done: subprocess.CompletedProcess[str]) -> str:
+    """What Java says went wrong."""
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line and not line.startswith("NOTE:")]
+    return next((line for line in lines if "Exception" in line), lines[0] if lines else "nothing")[:200]
+
+
+def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
     try:
-        done = subprocess.run(  # noqa: S603 - the program that Spark is about to start anyway
-            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_SECONDS, check=False
+        return subprocess.run(  # noqa: S603 - the program that Spark is about to start anyway
+            command, capture_output=True, text=True, errors="replace", timeout=_TIMEOUT_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+        return subprocess.CompletedProcess(command, 1, "", str(error))
+
+
+def _version_words(java: Path) -> str:
+    done = _run([java, "-version"])
     return done.stderr + done.stdout

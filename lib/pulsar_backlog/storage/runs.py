@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import pyarrow.compute as pc
@@ -27,7 +28,9 @@ from pyspark.sql import functions as f
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.known_secrets import remember_environment
+from pulsar_backlog.ledgers.buckets.addresses import results_at
 from pulsar_backlog.options import Options
+from pulsar_backlog.options.printed import Run, audit_options, options_of, record_of
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
@@ -45,6 +48,8 @@ _NOT_INPUTS = (
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "min_rate",
     "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
+
+_AUDIT_COLUMNS = ["job", "started", "source", "options"]
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,7 @@ def run_job(
         look_first(options)
         context = JobContext(lambda: _begin(command, options), job, options, now())
         with (
+            results_at(options.out, options.endpoint, options.source),
             claimed(options.out, command),
             claimed(options.to, command, "--to"),
             environment_told(options.out, options.to),
@@ -168,6 +174,19 @@ def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dic
     return {row["job"]: row["last"].asDict() for row in runs.collect()}
 
 
+def audit_of(context: JobContext) -> Run:
+    """The audit that made the tables of a job's cluster, as commands name it."""
+    held = context.held("runs")
+    if held is None:
+        runs = [row.asDict(recursive=True) for row in context.table("runs").select(*_AUDIT_COLUMNS).collect()]
+    else:
+        runs = [{**row, "options": dict(row["options"])} for row in held.select(_AUDIT_COLUMNS).to_pylist()]
+    runs.sort(key=itemgetter("started"))
+    source = next((str(run["source"]) for run in reversed(runs) if run["job"] == "scan_entries"), "SOURCE")
+    options = {**options_of(audit_options(runs)), "cluster": context.cluster}
+    return Run(source, context.out, options, context.is_only_cluster())
+
+
 def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
     """Where the last recorded scan of a cluster read its ledgers; None where there is none."""
     runs = read_table(spark, out, TABLES["runs"])
@@ -188,7 +207,6 @@ def versions(spark: SparkSession) -> dict[str, str]:
 
 def _record(context: JobContext, result: JobResult, seconds: float, code: int) -> None:
     run_id = str(uuid.uuid4())
-    given = context.options.model_dump(exclude=set(_PLACE_OPTIONS), exclude_none=True)
     row = {
         "cluster": context.cluster,
         "run_id": run_id,
@@ -197,7 +215,7 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "seconds": round(seconds, 3),
         "source": context.options.source or context.out,
         "fingerprint": result.fingerprint,
-        "options": {name: str(value) for name, value in given.items()},
+        "options": record_of(context.options, _PLACE_OPTIONS),
         "rows": result.rows,
         "bytes_read": result.bytes_read,
         "versions": versions(context.spark),

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
+from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
@@ -22,7 +23,7 @@ from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage.class_archive import java_options
 from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars, s3a_jars
-from pulsar_backlog.storage.java import check_java
+from pulsar_backlog.storage.java import check_java, check_start
 from pulsar_backlog.storage.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 
@@ -160,6 +161,16 @@ def _local_settings(needs_s3a: bool) -> dict[str, str]:
         "spark.driver.extraClassPath": os.pathsep.join(map(str, jars)),
         **({"spark.jars": ",".join(map(str, s3a_jars()))} if needs_s3a else {}),
     }
+
+
+def check_java_start() -> None:
+    """Start a JVM with the flags that Spark gives the session's, and end it.
+
+    Raises:
+        UsageError: it does not start.
+    """
+    flags = {key: value for key, value in LOCAL_SETTINGS.items() if key.startswith("spark.driver.")} | _chosen
+    check_start(cast(Any, _find_spark_home)(), flags)
 
 
 def _start_java(conf: SparkConf) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.terminal.estimated import Estimate, Measured, print_estimate
 from pulsar_backlog.report.terminal.rebuilt import Rebuilt, print_rebuilt
 
@@ -16,7 +17,11 @@ FOUND = Estimate(2_000_000, 900_000, 1_000_000, 7, 0, 5 * 2**40, 10**9, 2000, 1_
 
 def estimated(found: Estimate) -> str:
     out = io.StringIO()
-    print_estimate(found, "s3://bucket/it's", Console(file=out, width=400, force_terminal=True, no_color=True))
+    print_estimate(
+        found,
+        Run("s3://bucket/it's", "DIR", {"endpoint": "http://minio:9000"}),
+        Console(file=out, width=400, force_terminal=True, no_color=True),
+    )
     return out.getvalue()
 
 
@@ -27,7 +32,7 @@ def test_the_answer_first() -> None:
     assert holds == "The source holds 2,000,000 objects: 7 are none of a ledger that is read."
     assert copies == "100,000 further copies of ledgers: looked at, not scanned."
     assert "61.0 MiB of 16 ledgers (60,000 entries) at 32.0 MB/s in one process. That is a small sample" in measured
-    assert following == "Next: pulsar-backlog audit 's3://bucket/it'\"'\"'s' --out DIR"
+    assert following == "Next: pulsar-backlog audit 's3://bucket/it'\"'\"'s' --out DIR --endpoint http://minio:9000"
     assert "--sample 10" in less
 
 

@@ -125,7 +125,8 @@ def test_result_of_the_lab() -> None:
     assert result["tables"] == {"ledgers": 12, "entries": 389, "rejects": 2, "chunked_messages": 67}
     assert [step["subscription"] for step in result["next"]] == ["billing", "billing", None, None, None, None]
     assert result["next"][3] == {
-        "command": "pulsar-backlog explain tests/data/backlog/objects 292:8", "codes": ["E02"],
+        "command": "pulsar-backlog explain tests/data/backlog/objects --admin tests/data/backlog/admin 292:8",
+        "codes": ["E02"],
         "changes": "Changes nothing: it only reads.", "topic": None, "subscription": None, "advice": None, "how": None,
     }  # fmt: skip
 

@@ -8,7 +8,10 @@ az://CONTAINER[/PREFIX]    abfss://CONTAINER@ACCOUNT.dfs.core.windows.net[/PREFI
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -26,6 +29,7 @@ FORMS = "s3://BUCKET, gs://BUCKET, az://CONTAINER or abfss://CONTAINER@ACCOUNT.d
 
 _SCHEMES = ("s3", "gs", "az", "abfss")
 _OUTPUT_SCHEMES = ("s3a", "gs", "abfss")
+_SERVICE_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _AZURE_HOST = re.compile(r"[a-z0-9]{3,24}\.dfs\.[a-z0-9.-]+")
 
 
@@ -106,6 +110,32 @@ def forget_output_buckets() -> None:
     """Look for services and credentials anew."""
     _whole.cache_clear()
     _part.cache_clear()
+
+
+@contextmanager
+def results_at(out: str | None, endpoint: str | None, source: str | None = None) -> Iterator[None]:
+    """Let results in an `s3a://` bucket be reached as a source is, where environment and profile name no service.
+
+    Args:
+        out: where they lie; None for nowhere.
+        endpoint: as `--endpoint` names it.
+        source: where ledgers are read; the service of another cloud holds no such bucket.
+    """
+    is_shared = endpoint is not None and (out or "").startswith("s3a://") and not _is_other_cloud(source or "")
+    if not is_shared or any(map(os.environ.get, _SERVICE_VARIABLES)) or own_endpoint(str(out)) is not None:
+        yield
+        return
+    os.environ[_SERVICE_VARIABLES[0]] = str(endpoint)
+    forget_output_buckets()
+    try:
+        yield
+    finally:
+        del os.environ[_SERVICE_VARIABLES[0]]
+        forget_output_buckets()
+
+
+def _is_other_cloud(source: str) -> bool:
+    return is_bucket(source) and not source.startswith("s3://")
 
 
 def own_endpoint(out: str) -> str | None:

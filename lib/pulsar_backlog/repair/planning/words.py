@@ -13,8 +13,8 @@ from pulsar_backlog.terms import COMPLETE, Position, position_text
 
 _NAMED = 10
 
-EXPORT_FIRST = "export it (pulsar-backlog export DIR), then plan again"
-EXPORT_WITH_KEY = "export it with its private key (pulsar-backlog export DIR --private-keys), then plan again"
+EXPORT_FIRST = "export it (pulsar-backlog export OUT), then plan again"
+EXPORT_WITH_KEY = "export it with its private key (pulsar-backlog export OUT --private-keys FOLDER), then plan again"
 EXPORT_WITH_KEY_OR_NOT = f"{EXPORT_WITH_KEY}; or republish it unseen: plan with --as-stored"
 STAYS_AFTER_COPY = "it is encrypted and republished as stored; its old entries stay, because no export verified it"
 NOT_ENCRYPTED = "it is one entry that is not encrypted: --message republishes only encrypted and chunked messages"
@@ -22,7 +22,7 @@ NOT_STORED = "it is one encrypted entry: it can be republished only as stored"
 AS_STORED = "plan with --as-stored"
 REPUBLISHED = "it was republished already"
 FAMILY_TOO_LARGE = "too many messages share its uuid"
-AUDIT_AGAIN = "audit again when the log has grown; or take the risk with --accept-unsure likely"
+AUDIT_AGAIN = "audit again when the log has grown; or take the risk: plan with --accept-unsure {}"
 GIVE_UP = (
     "copy the objects that hold its entries and look at what the export holds of it; to acknowledge it all the same, "
     "plan with --give-up LEDGER:ENTRY"
@@ -56,7 +56,8 @@ def next_step(why: str, *, encrypted: bool = False) -> str:
         return export
     if why.startswith(UNVERIFIED) and any(words in why for words in _EXPORT_AGAIN):
         return export
-    steps = {NOT_EXPORTED: export, NOT_STORED: AS_STORED, UNSURE: AUDIT_AGAIN, UNVERIFIED: GIVE_UP, MALFORMED: GIVE_UP}
+    again = AUDIT_AGAIN.format("likely" if why.startswith(f"{UNSURE}(likely)") else "cannot_tell")
+    steps = {NOT_EXPORTED: export, NOT_STORED: AS_STORED, UNSURE: again, UNVERIFIED: GIVE_UP, MALFORMED: GIVE_UP}
     return next((step for start, step in steps.items() if why.startswith(start)), "")
 
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.foreign_text import shell_word
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.words import byte_size, duration
 
 SMALL_SHARE = 0.001
@@ -71,14 +71,14 @@ class Estimate:
     measured: Measured
 
 
-def print_estimate(found: Estimate, source: str, console: Console) -> None:
+def print_estimate(found: Estimate, run: Run, console: Console) -> None:
     """The answer first; JSON where no one looks."""
     if not console.is_terminal:
-        console.file.write(to_json({"source": source, **asdict(found)}) + "\n")
+        console.file.write(to_json({"source": run.source, **asdict(found)}) + "\n")
         return
     for line in _lines(found):
         console.print(line, highlight=False)
-    command = f"pulsar-backlog audit {shell_word(source)} --out DIR"
+    command = run.command("audit")
     console.print(f"Next: {command}", soft_wrap=True, highlight=False)
     console.print(f"Less: {command} --sample 10%   (or --budget-bytes N, --limit N)", soft_wrap=True, highlight=False)
 

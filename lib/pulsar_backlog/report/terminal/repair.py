@@ -18,6 +18,8 @@ from rich.text import Text
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import shell_word, visible
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.ledgers.live.service import is_service
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.words import byte_size
 from pulsar_backlog.terminal import terminal
 
@@ -41,6 +43,11 @@ _KINDS = {
 _STATE_STYLES = {"failed": "bold red", "not verified": "bold red", "refused": "bold yellow", "verified": "bold green"}
 
 
+NO_RUN = Run("", "")
+ANY_BROKERS = ("--admin-url http://BROKER:8080", "--service-url pulsar://BROKER:6650")
+"""For a reader to fill in: offloaded objects do not say where their cluster is."""
+
+
 @dataclass(frozen=True)
 class HeldBackRow:
     """Why something is left alone, what would change that, and how often."""
@@ -59,6 +66,7 @@ class PlanView:
         state: as in `repair_plans`.
         actions: rows of `repair_actions`.
         left_off: actions that the caps left no room for.
+        run: the audit that it rests on; one without a source where that is not known.
     """
 
     plan_id: str
@@ -67,6 +75,7 @@ class PlanView:
     actions: Sequence[Row]
     held_back: Sequence[HeldBackRow] = ()
     left_off: int = 0
+    run: Run = NO_RUN
 
 
 def print_plan(view: PlanView) -> None:
@@ -136,15 +145,24 @@ def counted_kinds(actions: Sequence[Row]) -> str:
 
 
 def next_commands(view: PlanView) -> list[str]:
-    """What to type next."""
+    """What to type next; a plan in a bucket is copied to a disk first, where its journal will be."""
     folder = shell_word(view.folder or "")
     first = view.actions[0]["action"] if view.actions else 0
     commands = [f"pulsar-backlog repair show {folder} --action {first}"]
     verb = {"verified": None, "done": "verify"}.get(view.state, "apply")
+    if verb is not None and "://" in (view.folder or ""):
+        commands.append(f"pulsar-backlog repair show {folder} --to {view.plan_id}")
+        folder = view.plan_id
     if verb is not None:
-        cluster = "--admin-url http://BROKER:8080 --service-url pulsar://BROKER:6650"
-        commands.append(f"pulsar-backlog repair {verb} {folder} {cluster}")
+        commands.append(" ".join((f"pulsar-backlog repair {verb} {folder}", *_connection(view.run, verb))))
     return commands
+
+
+def _connection(run: Run, verb: str) -> Iterator[str]:
+    """How `apply` and `verify` reach the cluster: as an audit of live topics did; words to fill in after others."""
+    service = run.source if is_service(run.source) else run.options.get("live")
+    yield from ANY_BROKERS if service is None else ("--service-url", shell_word(str(service)))
+    yield from run.option_words(f"repair {verb}")
 
 
 def json_lines(view: PlanView) -> Iterator[str]:
