@@ -152,7 +152,7 @@ def test_every_command_that_takes_options_of_jobs_has_a_file() -> None:
     }
     assert with_file == {
         "audit", "run", "estimate", "export", "explain", "sql", "locate", "inventory", "compacted", "snapshot",
-        "rebuild-index", "rebuild-topic", "doctor", "repair plan", "repair apply", "repair verify",
+        "rebuild-index", "rebuild-topic", "doctor", "repair plan", "repair show", "repair apply", "repair verify",
     }  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_the_verdict_and_what_to_do_are_those_of_the_audit(bundled: Audited) -> 
             said.append(f"{'What commands put right' if before else 'Next'} (subscription {step['subscription']}):")
             said += [step["advice"], step["how"]]
         before = step["subscription"]
-        command = step["command"].replace(str(bundled.out), "demo-out")
+        command = step["command"].replace(str(bundled.out.resolve()), "demo-out")
         said += [command.replace(bundled.source, "tests/data/backlog/objects"), step["changes"]]
     assert [step["command"].split()[1] for step in steps] == ["export", "repair", "export", "repair"]
     parts = [collapsed(part) for part in re.split(r"^\.\.\.$", text, flags=re.MULTILINE) if part.strip()]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pulsar_backlog.errors import UsageError
 from tests.auditing import ADMIN, OBJECTS, Audited, run_one
 from tests.chunks.clients.runs import DATA, Run, load_runs
 
@@ -124,6 +125,5 @@ def test_again_and_with_other_models(bundled: Audited, tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_none_is_a_usage_error(bundled: Audited) -> None:
-    wrong = run_one("model_consumers", OBJECTS, bundled.out, cluster="demo", model=("java:fast",))
-    assert wrong.exit_code == 2
-    assert "--model java:fast: 'fast' is not a setting" in wrong.stderr
+    with pytest.raises(UsageError, match=r"--model: java:fast: 'fast' is not a setting"):
+        run_one("model_consumers", OBJECTS, bundled.out, cluster="demo", model=("java:fast",))

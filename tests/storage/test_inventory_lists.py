@@ -146,7 +146,7 @@ def test_an_inventory_of_two_places_gives_no_list(
 def test_without_an_inventory(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    write_tables(tmp_path, runs=[{**RUN, "cluster": "other"}])
+    write_tables(tmp_path, runs=[{**RUN, "job": "check_quality"}])
     monkeypatch.setattr(sys, "argv", ["pulsar-backlog", "inventory", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         run_cli()
