@@ -63,7 +63,7 @@ def test_exports_and_plans_name_what_is_there(printed: list[str], out: Path) -> 
     chosen = [shlex.split(one) for one in printed if one.split()[1] in ("export", "repair")]
     assert chosen
     for words in chosen:
-        given = dict(zip(words[-4::2], words[-3::2], strict=False))
+        given = {word: words[at] for at, word in enumerate(words, start=1) if word.startswith("--")}
         assert given["--topic"] in topics
         assert "--subscription" not in given or (given["--topic"], given["--subscription"]) in known
     assert {one.split()[1] for one in printed} <= {"audit", "export", "explain", "inventory", "repair", "sql"}
