@@ -28,9 +28,9 @@ _REACH = frozenset({"cluster", "admin", "max_rate", "min_rate", *_STORE, *_BROKE
 
 COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "audit": (
-        "out", "admin", "topic", "ledger", "since", "until", "cluster", *_STORE, "live", "admin_url", "max_rate", "min_rate",
-        *_BROKERS[2:], "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges", "max_batch_acks",
-        "fail_on", "exit_zero_when_unchanged",
+        "out", "admin", "topic", "ledger", "since", "until", "cluster", *_STORE, "live", "admin_url", "max_rate",
+        "min_rate", *_BROKERS[2:], "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges",
+        "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
     ),
     "doctor": ("endpoint", *_BROKERS),
     "estimate": ("ledger", *_STORE),

@@ -23,6 +23,7 @@ from pulsar_backlog.storage.delta import (
     frame_of,
     gathered,
     logged_version,
+    read_table,
     replace_rows,
     replace_slice,
     small_rows,
