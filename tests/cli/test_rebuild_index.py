@@ -83,7 +83,7 @@ def test_a_damaged_index_is_made_again_elsewhere(
     real.write_bytes(bytes(real.stat().st_size))
     assert run(monkeypatch, "rebuild-index", source, "22", "--to", tmp_path / "made") == 0
     assert json.loads(capsys.readouterr().out)["upload"] is None
-    refused(monkeypatch, capsys, 2, "is not overwritten", source, "22", "--to", source)
+    refused(monkeypatch, capsys, 2, "would be written among its ledgers", source, "22", "--to", source)
 
 
 def test_commands_that_upload() -> None:

@@ -152,3 +152,17 @@ def test_without_an_inventory(
         run_cli()
     assert ended.value.code == 2
     assert "audit it first" in capsys.readouterr().err
+
+
+def test_lists_do_not_lie_among_ledgers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    out = write_tables(tmp_path / "out", runs=[{**RUN, "source": str(source)}], ledgers=[], scans=[], inventory=[])
+    monkeypatch.setattr(sys, "argv", ["pulsar-backlog", "inventory", str(out), "--delete-list", str(source / "lists")])
+    with pytest.raises(SystemExit) as ended:
+        run_cli()
+    assert ended.value.code == 2
+    assert "among its ledgers: choose another --delete-list" in capsys.readouterr().err
+    assert list(source.iterdir()) == []

@@ -67,7 +67,9 @@ def audit(
     asked = given_options(given).over(pipeline.options)
     if is_service(asked.source or "") or asked.live:
         from pulsar_backlog.steps.live_snapshots import with_snapshot
+        from pulsar_backlog.storage.apart import check_apart
 
+        check_apart(asked.source, asked.out)
         given = {**given, **with_snapshot(asked)}
     raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
@@ -128,9 +130,12 @@ def _look_first(lines: Mapping[str, list[str]]) -> None:
     from pulsar_backlog.cluster.required_state import look_at_admin
     from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
     from pulsar_backlog.ledgers.first_look import look_at, look_at_results
+    from pulsar_backlog.storage.apart import check_apart
 
     given = {job: parse_options(job_parser(job, ""), argv) for job, argv in lines.items()}
     for job, options in given.items():
+        check_apart(options.source, options.out)
+        check_apart(options.source, options.to, "--to")
         if job in _REFUSALS:
             _REFUSALS[job](options)
     if (listing := given.get(_LISTS)) is not None:

@@ -28,6 +28,7 @@ def inventory(
     """Say what is stored but not needed, and what it costs, from the tables of an audit in DIR."""
     from pulsar_backlog.output.delete_lists import Lists, Place, write_lists
     from pulsar_backlog.report.terminal.inventory import GIB, InventorySummary, Line, print_inventory
+    from pulsar_backlog.storage.apart import check_apart
     from pulsar_backlog.storage.inventory import inventoried
     from pulsar_backlog.terminal import terminal
 
@@ -35,6 +36,7 @@ def inventory(
         lines = [Line(**asdict(one), per_month=one.bytes / GIB * price_per_gib_month) for one in found.sums(sole_owner)]
         lists = Lists()
         if delete_list is not None:
+            check_apart(found.source, str(delete_list.absolute()), "--delete-list")
             lists = write_lists(delete_list.absolute(), Place.of(found.source), found.deletable(sole_owner))
         summary = InventorySummary(
             source=found.source,

@@ -38,9 +38,11 @@ def rebuild_index(
     """Make an index for a data object or MapFile that lost its own, and read the ledger through it; needs no broker."""
     from pulsar_backlog.ledgers.rebuilt_index import object_metadata
     from pulsar_backlog.report.terminal.rebuilt import Rebuilt, print_rebuilt, upload_command
+    from pulsar_backlog.storage.apart import check_apart
 
     options = given_options({**given, "source": absolute("source", source)})
     opened = source_of(options)
+    check_apart(options.source, options.to, "--to")
     folder = _folder(options.to or "")
     broker = _broker(options.admin, ledger)
     pair = _chosen(opened, ledger, copy, broker)

@@ -31,6 +31,7 @@ from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.ledgers.buckets.addresses import results_at
 from pulsar_backlog.options import Options
 from pulsar_backlog.options.printed import Run, audit_options, options_of, record_of
+from pulsar_backlog.storage.apart import check_apart
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
@@ -100,6 +101,8 @@ def run_job(
 
     def run() -> int:
         options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
+        check_apart(options.source, options.out)
+        check_apart(options.source, options.to, "--to")
         look_first(options)
         context = JobContext(lambda: _begin(command, options), job, options, now())
         with (
