@@ -75,7 +75,7 @@ def write_ours(spark: SparkSession, backlog: Backlog, out: str) -> None:
     units = backlog.units()
     part = (f.col("cluster") == CLUSTER) & f.col("ledger_id").isin(*{unit.ledger_id for unit in units})
     context = JobContext(lambda: spark, JOB, Options(out=out, cluster=CLUSTER), now())
-    store_entries(context, backlog.source, units, part, Progress("", 0, lambda _done: None, lambda _words: None))
+    store_entries(context, backlog.source, units, part, Progress("", 0, lambda _done: None))
 
 
 def write_by_spark(spark: SparkSession, backlog: Backlog, out: str) -> None:

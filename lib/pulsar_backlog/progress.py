@@ -36,28 +36,17 @@ MAX_WAIT_WORDS = 300
 class Progress:
     """One piece of work of known size, watched from a thread of its own."""
 
-    def __init__(
-        self, label: str, total_bytes: int, show: Callable[[int], None], say: Callable[[str | None], None]
-    ) -> None:
+    def __init__(self, label: str, total_bytes: int, show: Callable[[int], None]) -> None:
         self.label = label
         self.total_bytes = total_bytes
         self._show = show
-        self._say = say
         self._before = 0
 
     @contextmanager
-    def watch(self, done_bytes: Callable[[], int], wait: Callable[[], str | None] = lambda: None) -> Iterator[None]:
-        """Show `done_bytes()`, and in words what is waited for, while the block runs.
-
-        Blocks one after the other add up.
-        """
-
-        def look() -> None:
-            self._show(self._before + done_bytes())
-            self._say(wait())
-
+    def watch(self, done_bytes: Callable[[], int]) -> Iterator[None]:
+        """Show `done_bytes()` while the block runs; blocks one after the other add up."""
         try:
-            with _every(POLL_SECONDS, look):
+            with _every(POLL_SECONDS, lambda: self._show(self._before + done_bytes())):
                 yield
         finally:
             self._before += done_bytes()
@@ -87,18 +76,14 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
     """Progress on standard error, so that standard output stays the result's."""
     console = terminal(stderr=True)
     if not console.is_terminal:
-        yield Progress(label, total_bytes, _line_printer(label, total_bytes), _wait_printer(label))
+        yield Progress(label, total_bytes, _line_printer(label, total_bytes))
         return
     columns = (
         TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
     )  # fmt: skip
     with RichProgress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total_bytes)
-
-        def say(words: str | None) -> None:
-            bar.update(task, description=label if words is None else f"{label} ({visible(words, MAX_WAIT_WORDS)})")
-
-        yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done), say)
+        yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done))
 
 
 @contextmanager
@@ -106,6 +91,18 @@ def elapsing(label: str) -> Iterator[None]:
     """A line now and then with the time that work of unknown size has taken; lines only, which nothing wipes away."""
     began = time.monotonic()
     with _every(LINE_SECONDS, lambda: sys.stderr.write(f"{label}: {time.monotonic() - began:,.0f} s so far\n")):
+        yield
+
+
+@contextmanager
+def saying_waits(label: str, wait: Callable[[], str | None]) -> Iterator[None]:
+    """A line now and then with what is waited for, in words, as long as anything is."""
+
+    def say() -> None:
+        if (words := wait()) is not None:
+            sys.stderr.write(f"{label}: {visible(words, MAX_WAIT_WORDS)}\n")
+
+    with _every(LINE_SECONDS, say):
         yield
 
 
@@ -150,19 +147,6 @@ def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
             print(f"{label}: {done:,} of {total:,}, {left:,.0f} s left", file=sys.stderr)  # noqa: T201
 
     yield advance
-
-
-def _wait_printer(label: str) -> Callable[[str | None], None]:
-    last = time.monotonic()
-
-    def say(words: str | None) -> None:
-        nonlocal last
-        at = time.monotonic()
-        if words is not None and at - last >= LINE_SECONDS:
-            last = at
-            print(f"{label}: {visible(words, MAX_WAIT_WORDS)}", file=sys.stderr)  # noqa: T201
-
-    return say
 
 
 def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
@@ -19,6 +20,8 @@ class Proxy:
         service_url: of the proxy.
         cuts: how often it broke all connections.
         stays_broken: whether it takes no connection after that.
+        passes_bytes: that brokers say, after which it holds back the rest; None for all.
+        byte_seconds: for how long it holds back each byte after that; None for ever.
     """
 
     def __init__(self, broker_url: str) -> None:
@@ -29,10 +32,13 @@ class Proxy:
         self._names = (broker_url.encode(), self.service_url.encode())
         self.cuts = 0
         self.stays_broken = False
+        self.passes_bytes: int | None = None
+        self.byte_seconds: float | None = None
         self._cut_at: list[int] = []
         self._lost_answer = self._said_bytes = self._answers = 0
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
+        self._is_closed = False
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut_after(self, *said_bytes: int) -> None:
@@ -46,6 +52,7 @@ class Proxy:
     def close(self) -> None:
         """Take no connection any more, and break those that are open."""
         self.stays_broken = True
+        self._is_closed = True
         self._break()
         self._listener.close()
 
@@ -87,9 +94,25 @@ class Proxy:
             if self._answers == self._lost_answer:
                 self._break()
                 return
+            said = said.replace(*self._names)
+            passes = len(said) if self.passes_bytes is None else self.passes_bytes
             with suppress(OSError):
-                client.sendall(said.replace(*self._names))
+                client.sendall(said[:passes])
+            if self.passes_bytes is not None:
+                self.passes_bytes = max(0, passes - len(said))
+            if passes < len(said):
+                self._hold_back(said[passes:], client)
         _end(client, broker)
+
+    def _hold_back(self, said: bytes, client: socket.socket) -> None:
+        """Let the rest of a connection pass byte by byte, or not at all, until either side ends it."""
+        with suppress(OSError):
+            for byte in said if self.byte_seconds is not None else b"":
+                client.sendall(bytes([byte]))
+                time.sleep(self.byte_seconds or 0)
+            while not self._is_closed:
+                time.sleep(0.05)
+            client.shutdown(socket.SHUT_RDWR)
 
     def _break(self) -> None:
         if self.stays_broken:

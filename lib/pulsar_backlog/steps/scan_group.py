@@ -127,10 +127,7 @@ def _watched(context: JobContext, show: Progress, accounts: Accumulator[Accounts
     def done_bytes() -> int:
         return max(accumulated_bytes(accounts.value), reading_of(folder).read_bytes - before)
 
-    def wait() -> str | None:
-        return next(iter(reading_of(folder).waits), None)
-
-    return show.watch(done_bytes, wait)
+    return show.watch(done_bytes)
 
 
 def accumulated_bytes(accounts: Accounts) -> int:

@@ -26,9 +26,13 @@ def one_run() -> Iterator[None]:
             _folders.clear()
 
 
-def run_folder() -> Path | None:
-    """The folder of the run, which is made when it is asked for first; None where nothing runs."""
-    if not _running:
+def run_folder(*, make: bool = True) -> Path | None:
+    """The folder of the run, which is made when it is asked for first; None where nothing runs.
+
+    Args:
+        make: whether it is made where nobody has asked for it yet.
+    """
+    if not _running or not (make or _folders):
         return None
     if not _folders:
         made = tempfile.TemporaryDirectory(prefix="pulsar-backlog-run-", ignore_cleanup_errors=True)  # mode 0700

@@ -29,15 +29,17 @@ from pulsar_backlog import __version__
 from pulsar_backlog.arguments import parse_options
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.ledgers.buckets.addresses import results_at
+from pulsar_backlog.ledgers.live.run_folder import reading_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.options.printed import Run, audit_options, options_of, record_of
+from pulsar_backlog.progress import saying_waits
 from pulsar_backlog.storage.apart import check_apart
 from pulsar_backlog.storage.claims import claimed
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.run_folder import one_run
+from pulsar_backlog.storage.run_folder import one_run, run_folder
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
@@ -124,7 +126,7 @@ def _begin(command: str, options: Options) -> SparkSession:
 
 def _carry_out(context: JobContext, body: Body) -> int:
     began = time.monotonic()
-    with context.kept:
+    with context.kept, saying_waits(context.job, _wait):
         result = body(context)
     if not result.changed:
         return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
@@ -132,6 +134,12 @@ def _carry_out(context: JobContext, body: Body) -> int:
     code = exit_code(context, whose, result.topics)
     _record(context, result, time.monotonic() - began, code)
     return code
+
+
+def _wait() -> str | None:
+    """What the run waits for, in words: the longest wait."""
+    folder = run_folder(make=False)
+    return next(iter(reading_of(folder).waits), None) if folder is not None else None
 
 
 def now() -> datetime:

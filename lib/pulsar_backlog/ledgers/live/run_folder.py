@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -20,11 +21,14 @@ from pathlib import Path
 from typing import Any
 
 from pulsar_backlog.cluster.patience import Patience
+from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.ledgers.live.pace import Pace
 from pulsar_backlog.whole_files import replacing
 
 WAIT_SECONDS = 2.0
 """A wait that lasts so long is worth a word."""
+SAY_SECONDS = 10.0
+"""How often a process that shares no folder says for what it waits."""
 _EVERY_SECONDS = 0.5
 _SUFFIX = ".reading"
 
@@ -38,7 +42,7 @@ class RunFolder:
         self._patience: dict[str, Patience] = {}
         self._lock = threading.Lock()
         self._bytes = 0
-        self._written = 0.0
+        self._written = self._said = 0.0
 
     def patience(self, server: str) -> Patience:
         """How long a server is still waited for."""
@@ -58,8 +62,12 @@ class RunFolder:
             self._write(None, 0.0)
 
     def waits(self, since: float, words: str) -> None:
-        """The process waits for something since a moment (monotonic)."""
+        """The process waits for something since a moment (monotonic); without a folder it says so itself."""
         self._write(words, since)
+        now = time.monotonic()
+        if self._folder is None and now - max(since, self._said) >= SAY_SECONDS:
+            self._said = now
+            sys.stderr.write(f"{visible(_words(now - since, words), MAX_SENTENCE)}\n")
 
     def rests(self) -> None:
         """The process waits for nothing any more."""
@@ -96,7 +104,11 @@ def reading_of(folder: Path) -> Reading:
         read_bytes += int(known["bytes"])
         if known["words"] and now - known["since"] >= WAIT_SECONDS:
             waits.append((now - known["since"], known["words"]))
-    return Reading(read_bytes, tuple(f"waiting {seconds:,.0f} s {words}" for seconds, words in sorted(waits)[::-1]))
+    return Reading(read_bytes, tuple(_words(seconds, words) for seconds, words in sorted(waits)[::-1]))
+
+
+def _words(seconds: float, words: str) -> str:
+    return f"waiting {seconds:,.0f} s {words}"
 
 
 def _each(folder: Path) -> Iterator[dict[str, Any]]:
