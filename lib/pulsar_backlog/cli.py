@@ -17,6 +17,7 @@ from pulsar_backlog.commands.doctor import doctor
 from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.rebuild_index import rebuild_index
@@ -37,6 +38,7 @@ COMMANDS = (
 """In the order in which help lists them."""
 
 app = typer.Typer(
+    cls=Group,
     help="Read Apache Pulsar backlogs straight from storage and say exactly what is in them.",
     no_args_is_help=True,
     add_completion=False,

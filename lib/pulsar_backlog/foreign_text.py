@@ -23,6 +23,8 @@ _LOOKED_AT = 8
 
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _UNSEEN_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_SAID_OF_HIDDEN = len(" [... 100 characters ...] ")
+"""What stands for what is hidden: of less than that nothing is hidden."""
 _PLAIN = re.compile(r"[ -~]*\Z")
 _PLAIN_LINES = re.compile(r"[ -~\n\t]*\Z")
 
@@ -45,8 +47,8 @@ def _escape(char: str) -> str:
 def visible(text: str, limit: int = MAX_TEXT) -> str:
     r"""The text on one line, with control and invisible characters written as `\x1b` or `\u202e`, without secrets.
 
-    At most about `limit` characters come out: longer texts lose their middle, and say so. Escape for
-    HTML separately.
+    About `limit` characters come out: longer texts lose their middle, and say so, where that is shorter. Escape
+    for HTML separately.
     """
     between = len(text) - 2 * _LOOKED_AT * limit
     if between > 0:  # is never shown: secrets are not looked for in megabytes
@@ -58,7 +60,7 @@ def visible(text: str, limit: int = MAX_TEXT) -> str:
         if length <= limit and _PLAIN.match(start):
             return start
     pieces = [_escape(c) if _is_unseen(c) else c for c in start[: 2 * limit]]
-    if between <= 0 and length <= 2 * limit and sum(map(len, pieces)) <= limit:
+    if between <= 0 and length <= 2 * limit and sum(map(len, pieces)) <= limit + _SAID_OF_HIDDEN:
         return "".join(pieces)
     head = _fitting(pieces, limit // 2)
     tail = _fitting([_escape(c) if _is_unseen(c) else c for c in reversed(end[-limit:])], limit // 2)

@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.pages import pages
+from pulsar_backlog.report.repair_page import render_repairs
 from tests.report.page_reader import front
 from tests.report.sample_extremes import at_size, hostile, huge
 from tests.report.sample_models import clean, lab
@@ -108,6 +109,47 @@ document.querySelector("iframe").addEventListener("load", async event => {
   const wide = page.documentElement.scrollWidth > page.documentElement.clientWidth;
   say({ up, down, shown, link, broken, likely, sure, none, zoomed, scrolls, ticks, wide });
 });
+</script>""".replace("ASKED", ASKED)
+
+# What a reader sees before he opens anything, and what a link to a part does.
+FOLDED = """<!doctype html><link rel="icon" href="data:,"><body>
+<iframe src="/report.html" style="border:0;width:%dpx;height:900px"></iframe>
+<script>ASKED
+document.querySelector("iframe").addEventListener("load", async event => {
+  const page = event.target.contentDocument, root = page.documentElement, high = root.scrollHeight;
+  const topic = page.querySelector("article.topic"), folded = page.querySelectorAll("details.fold:not([open])").length;
+  event.target.contentWindow.location.hash = topic.id;
+  await wait(300);
+  const top = topic.getBoundingClientRect().top, open = topic.querySelector("details").open;
+  page.querySelectorAll("details").forEach(d => { d.open = true; });
+  const cells = [...page.querySelectorAll("td[data-label='How sure']")].map(c => c.getBoundingClientRect().width);
+  const cut = [...page.querySelectorAll("td, th")].filter(c => c.scrollWidth > c.clientWidth + 1)
+    .map(c => c.outerHTML.slice(0, 120));
+  const rules = [...page.querySelectorAll("article")].map(a => {
+    const before = a.previousElementSibling, last = before && before.querySelector("tbody tr:last-child > :last-child");
+    return parseFloat(getComputedStyle(a).borderTopWidth) && before && (before.matches("summary, h2") ||
+      (last && parseFloat(getComputedStyle(last).borderBottomWidth)));
+  }).filter(Boolean).length;
+  say({ high, full: root.scrollHeight, folded, top, open, narrow: Math.min(...cells), cut, rules });
+}, { once: true });
+</script>""".replace("ASKED", ASKED)
+
+# A page of the folder asks the front page.
+FROM_ELSEWHERE = """<!doctype html><link rel="icon" href="data:,"><body>
+<iframe src="%s" style="border:0;width:1280px;height:900px"></iframe>
+<script>ASKED
+const frame = document.querySelector("iframe");
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  frame.addEventListener("load", async () => {
+    await wait(400);
+    const front = frame.contentDocument;
+    say({ at: frame.contentWindow.location.pathname, field: front.getElementById("search-field").value,
+      shown: found(front) });
+  }, { once: true });
+  page.getElementById("search-field").value = "multi-chunk";
+  page.querySelector("#search button").click();
+}, { once: true });
 </script>""".replace("ASKED", ASKED)
 
 # At size, from files: what is found lies where the link leads.
@@ -233,6 +275,39 @@ def test_search_finds_filters_and_sorts_and_drawings_zoom(site: Site, chromium: 
     assert result["none"] is True
     assert 3.9 < result["zoomed"] < 4.1
     assert (result["scrolls"], result["ticks"], result["wide"]) == (True, "inline", False)
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+@pytest.mark.parametrize("name", ["lab", "large"])
+def test_a_small_screen_begins_folded_and_no_column_is_squeezed(
+    name: str, width: int, site: Site, chromium: str, tmp_path: Path
+) -> None:
+    site.pages = {"/frame.html": FOLDED % width, "/report.html": front(MODELS[name]())}
+    start = f"http://127.0.0.1:{site.port}/frame.html"
+    result = told(browse(chromium, tmp_path, "--virtual-time-budget=9000", "--dump-dom", start))
+    assert (result["folded"] > 3) == (width == PHONE)
+    if width == PHONE:
+        assert result["high"] < 15_000 < result["full"]
+    assert result["open"]  # what a link leads to
+    assert -5 <= result["top"] <= 50
+    assert result["cut"] == []
+    assert result["narrow"] >= (60 if width == DESKTOP else 200)
+    assert result["rules"] == 0  # never a line under a line
+
+
+@pytest.mark.parametrize("page", ["repairs.html", "report/part-1.html"])
+def test_every_page_searches(page: str, site: Site, chromium: str, tmp_path: Path) -> None:
+    part = next(text for name, text in pages(*at_size(600, 1)) if name == "report/part-1.html")
+    site.pages = {
+        "/frame.html": FROM_ELSEWHERE % f"/{page}",
+        "/report.html": front(lab()),
+        "/report/part-1.html": part,
+        "/repairs.html": render_repairs("lab", [], []),
+    }
+    start = f"http://127.0.0.1:{site.port}/frame.html"
+    result = told(browse(chromium, tmp_path, "--virtual-time-budget=9000", "--dump-dom", start))
+    assert (result["at"], result["field"]) == ("/report.html", "multi-chunk")
+    assert "persistent://lab/s3/multi-chunk" in result["shown"]
 
 
 def opening(chromium: str, folder: Path, address: str) -> float:

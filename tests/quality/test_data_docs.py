@@ -55,6 +55,16 @@ def test_nothing_is_loaded_or_run(site: Path) -> None:
         assert policies == ["default-src 'none'; style-src 'unsafe-inline'"]
 
 
+def test_pages_of_results_name_the_table_that_they_are_about(site: Path) -> None:
+    named = {
+        path.relative_to(site).parts[1]: page.text for path, page in _pages(site).items() if "validations" in path.parts
+    }
+    assert set(named) == set(COLUMNS)
+    for summary, text in named.items():
+        assert f"Data asset: {summary}" in text
+        assert "Data asset: None" not in text
+
+
 def test_pages_have_landmarks_and_headings(site: Path) -> None:
     for path, page in _pages(site).items():
         assert [a.get("lang") for tag, a in page.tags if tag == "html"] == ["en"]

@@ -18,9 +18,12 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.model import FindingTotal
+from pulsar_backlog.report.words import FLAGS, LIES, STATES
 from tests.report.page_reader import Element, PageReader, front
 from tests.report.sample_extremes import hostile, huge
 from tests.report.sample_models import clean, empty, lab
+from tests.report.sample_parts import finding
 
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(60, 4), "hostile": hostile}
 TEMPLATES = Path(__file__).parents[2] / "lib/pulsar_backlog/report/templates"
@@ -183,6 +186,33 @@ def test_hostile_text_is_shown_and_does_nothing() -> None:
         assert shown in text
     assert "{{ 7*7 }}" in text
     assert "evil.example" not in "".join(str(e.attrs) for e in tree("hostile").everything())
+
+
+def test_a_page_of_the_documentation_that_findings_name_is_carried_in_the_report() -> None:
+    lies = finding("C13", "u", "The sizes of a message contradict its bytes.")
+    shown = front(replace(lab(), findings=(lies,), finding_totals=(FindingTotal("C13", "error", False, 1, 1),)))
+    root = PageReader(shown).root
+    link = next(a for a in root.all("a") if a.full_text() == "What the words mean")
+    assert link.attrs["href"] == "#words"
+    (words,) = [one for one in root.all("section") if one.attrs.get("id") == "words"]
+    text = " ".join(words.full_text().split())
+    assert all(name.replace("_", " ") in text for name in (*STATES, *FLAGS))
+    assert "docs/verdicts.md" not in shown
+
+
+def test_what_wrong_sizes_do_to_clients_is_told_as_in_the_documentation() -> None:
+    told = (TEMPLATES.parents[3] / "docs/verdicts.md").read_text().partition("What wrong sizes did to real clients")[2]
+    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in told.splitlines()[4:]]
+    assert rows[: len(LIES)] == list(LIES)
+    assert rows[len(LIES)] == ("",)
+
+
+def test_every_step_says_what_it_is_for() -> None:
+    steps = tree("lab").all("ol")[0].all("li")
+    commands = [one for one in steps if one.all("pre")]
+    assert len(commands) > 3
+    leads = [[p.full_text() for p in one.all("p") if p.attrs.get("class") == "lead"] for one in commands]
+    assert all(len(lead) == 1 and lead[0].endswith(":") for lead in leads), leads
 
 
 def test_first_words_are_the_verdict() -> None:

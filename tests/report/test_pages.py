@@ -13,6 +13,7 @@ import pytest
 
 from pulsar_backlog.report.model import ListedTopic, TopicSection
 from pulsar_backlog.report.pages import ALL_IN_ONE_BYTES, PACK_BYTES, pages
+from pulsar_backlog.report.words import natural
 from tests.report.page_reader import Element, PageReader
 from tests.report.sample_extremes import HOSTILE, at_size, hostile, huge
 from tests.report.sample_models import lab
@@ -34,7 +35,7 @@ def tree(name: str) -> Element:
 
 def links(name: str) -> Iterator[tuple[str, str]]:
     """Page and anchor that a page's links lead to."""
-    for href in re.findall(r'<a (?:class="skip" )?href="([^"]+)"', written()[name]):
+    for href in re.findall(r'<a (?:class="skip" |rel="(?:prev|next)" )?href="([^"]+)"', written()[name]):
         page, _, anchor = href.partition("#")
         yield normpath(join(dirname(name), page)) if page else name, anchor
 
@@ -156,3 +157,12 @@ def test_hostile_text_ends_no_script_element() -> None:
     found = json.loads(data)
     assert len(found["subscriptions"]) == len(HOSTILE)
     assert HOSTILE[0] in [row[0] for row in found["subscriptions"]]
+
+
+def test_each_page_leads_to_the_one_before_and_the_one_after() -> None:
+    names = sorted((name for name in written() if name.startswith("report/part-")), key=natural)
+    assert len(names) > 2
+    for at, name in enumerate(names):
+        links = {a.attrs["rel"]: a.attrs["href"] for a in tree(name).all("a") if a.attrs.get("rel") in ("prev", "next")}
+        expected = {"prev": names[at - 1] if at else None, "next": names[at + 1] if at + 1 < len(names) else None}
+        assert links == {rel: to.removeprefix("report/") for rel, to in expected.items() if to}

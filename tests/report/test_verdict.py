@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.chunks import rows as chunk_rows
 from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.report.acks import SubscriptionFacts, TopicAcks
 from pulsar_backlog.report.codes import URGENT, by_code
-from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGroup, ReportModel
+from pulsar_backlog.report.model import FindingTotal, LedgerFacts, PublicationGroup, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import outcome
 from pulsar_backlog.report.verdict import judge, topic_line
-from pulsar_backlog.report.words import FLAGS, STATES
+from pulsar_backlog.report.views import judged
+from pulsar_backlog.report.words import FLAGS, STATES, natural
 from pulsar_backlog.subscriptions.advice import Advice, NeedCount
-from tests.report.sample_consumers import blocked_acks, stall
+from tests.report.sample_consumers import blocked_acks, stall, subscription
 from tests.report.sample_models import clean, empty, lab
 from tests.report.sample_parts import MIXED, finding, group, quality, section, totals
 
@@ -260,3 +262,22 @@ def test_codes_come_worst_first() -> None:
 )  # fmt: skip
 def test_topic_line(more: dict[str, object], expected: tuple[str, str]) -> None:
     assert topic_line(section("t", 1, 10, 100, **more)) == expected
+
+
+def test_topics_of_equal_rank_come_in_the_order_of_their_numbers() -> None:
+    sections = [
+        section(name, 1, 10, 100) for name in ("t10", "t2", "a-0010", "a-9", "t1-partition-11", "t1-partition-3")
+    ]
+    assert [one.topic for _, one in judged(sections)] == [
+        "a-9", "a-0010", "t1-partition-3", "t1-partition-11", "t2", "t10",
+    ]  # fmt: skip
+    assert natural("9" * 10_000) < natural("1" + "0" * 10_000)  # no integer has so many digits
+
+
+def test_topics_of_blocked_subscriptions_come_in_the_order_of_these() -> None:
+    def blocked(name: str, place: int, lost: int) -> TopicSection:
+        facts = SubscriptionFacts(subscription("s"), (1, 0), "likely", blocked_place=place)
+        return section(name, 1, 10, 100, acks=TopicAcks(None, (facts,), 1, 1), groups=(group("gap", lost),))
+
+    sections = [blocked("third", 7, 900), blocked("first", 1, 0), blocked("second", 3, 5)]
+    assert [one.topic for _, one in judged(sections)] == ["first", "second", "third"]

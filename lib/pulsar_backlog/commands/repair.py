@@ -25,6 +25,7 @@ from pulsar_backlog.commands.connection import (
     ServiceUrlOption,
     connected,
 )
+from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.repair_plan import PlanArgument, audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pulsar_backlog.repair.values import Action, Plan
 
 repair = typer.Typer(
+    cls=Group,
     help="Put right what an audit found: plan it, apply the plan, verify it.",
     no_args_is_help=True,
     rich_markup_mode=None,

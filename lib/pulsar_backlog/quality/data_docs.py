@@ -37,6 +37,7 @@ _INDEX_ROW = (
     '<tr class="{state}"><th scope="row"><a href="{href}">{name}</a></th><td>{count}</td><td>{failed}</td></tr>\n'
 )
 
+_NO_ASSET = "Data asset: None"
 _LANDMARKS = (
     ("<html>", '<html lang="en">'),
     ('<nav class="navbar ', '<div role="banner" class="navbar '),
@@ -70,7 +71,8 @@ def write_data_docs(context: Any, passed: Mapping[str, Sequence[bool]], folder: 
         shutil.rmtree(site / "static")  # 4 MB of fonts and pictures, of which the pages use an icon
         (site / "index.html").write_text(_index(site, passed), "utf-8")
         for page in site.rglob("*.html"):
-            page.write_text(offline(page.read_text("utf-8")), "utf-8")
+            text = offline(page.read_text("utf-8"))
+            page.write_text(_with_asset(text, page.relative_to(site)), "utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         site.rename(folder)
 
@@ -84,6 +86,11 @@ def offline(page: str) -> str:
     head = f'<head>\n<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
     style = f"<style>\n{_stylesheet()}</style>\n</head>"
     return page.replace("<head>", head, 1).replace("</head>", style, 1)
+
+
+def _with_asset(page: str, path: Path) -> str:
+    """A page of validations that names the table it is about, which Great Expectations forgets of a frame."""
+    return page.replace(_NO_ASSET, f"Data asset: {path.parts[1]}") if path.parts[0] == "validations" else page
 
 
 def _stylesheet() -> str:

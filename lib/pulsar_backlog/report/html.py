@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.foreign_text import MAX_TEXT, visible
 from pulsar_backlog.report import words
 from pulsar_backlog.report.acks_view import where
@@ -25,6 +26,8 @@ from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.views import missing_words, span_words, topic_name
 from pulsar_backlog.subscriptions.advice import HOW, LABELS
 
+WORDS_PAGE = "docs/verdicts.md"
+"""The page that says what findings' words mean; a report carries what it says of them."""
 UUID_LIMIT = 90
 LONGEST_WORD = 20
 """Characters that fit the narrowest column without being broken."""
@@ -81,10 +84,14 @@ def report_environment() -> Environment:
         "missing": missing_words,
         "sql_command": lambda query, model: run_of(model).command("sql", f'"{query}"'),
         "where": where,
+        "linked": linked,
+        "anchor": anchor,
         "link": link,
     }
     environment.globals |= {
         "states": words.STATES,
+        "flags": words.FLAGS,
+        "lies": words.LIES,
         "sureness_words": words.SURENESS,
         "severities": words.SEVERITIES,
         "evidence_shown": EVIDENCE_SHOWN,
@@ -95,6 +102,17 @@ def report_environment() -> Environment:
         "dangerous": DANGEROUS,
     }
     return environment
+
+
+def anchor(code: str) -> str:
+    """A code as a part of an id: ours as they are, others' words as a digest."""
+    return code if code in CATALOGUE else hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def linked(text: str) -> Markup:
+    """Our own words, in which a page of the documentation leads to what each page of the report says of it."""
+    link = Markup('<a href="#words">What the words mean</a>')
+    return link.join(escape(part) for part in text.split(WORDS_PAGE))
 
 
 def foreign(text: str, limit: int = MAX_TEXT) -> Markup:

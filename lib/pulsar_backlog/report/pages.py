@@ -125,13 +125,13 @@ class _Report:
         together = self.first
         self.first, left = _taken(iter(together), FIRST_BYTES)
         held = [] if left is None else [left, *together[len(self.first) + 1 :]]
-        for pack in _packed(chain(held, [more], drawn), PACK_BYTES):
+        for pack, is_last in _with_last(_packed(chain(held, [more], drawn), PACK_BYTES)):
             number = len(self.made.get("part", ())) + 1
             for at, _ in pack:
                 self.lines[at] = replace(self.lines[at], place=Place(number, at + 1))
             title = f"Topics {pack[0][0] + 1:,} to {pack[-1][0] + 1:,}"
             content = Markup("<h2>In full, the worst first</h2>\n") + Markup("").join(_texts(pack))
-            yield self._in_folder("part", pack, title, content)
+            yield self._in_folder("part", pack, title, content, is_last=is_last)
 
     def _drawn(self, batches: Iterable[Sequence[TopicSection]]) -> Iterator[Drawn]:
         draw = _macros("section.html.j2").section
@@ -153,10 +153,10 @@ class _Report:
         for kind, lines in of_kinds.items():
             draw = getattr(macros, kind)
             drawn = ((at, draw(line, places.get(topic), True)) for at, (line, topic) in enumerate(lines))
-            for pack in _packed(drawn, PACK_BYTES):
+            for pack, is_last in _with_last(_packed(drawn, PACK_BYTES)):
                 title = f"{_WHAT[kind]}, {pack[0][0] + 1:,} to {pack[-1][0] + 1:,}"
                 content = macros.table(kind, "The worst first", _texts(pack))
-                yield self._in_folder(kind, pack, title, content)
+                yield self._in_folder(kind, pack, title, content, is_last=is_last)
 
     def front(self) -> str:
         """The front page, with what its search knows."""
@@ -180,12 +180,15 @@ class _Report:
     def _places(self) -> dict[str | None, Place | None]:
         return {line.topic: line.place for line in self.lines}
 
-    def _in_folder(self, kind: str, pack: Sequence[Drawn], title: str, content: Markup) -> tuple[str, str]:
+    def _in_folder(
+        self, kind: str, pack: Sequence[Drawn], title: str, content: Markup, *, is_last: bool
+    ) -> tuple[str, str]:
         made = self.made.setdefault(kind, [])
         before = made[-1].name.rpartition("/")[2] if made else None
         name = f"{FOLDER}/{page_name(kind, len(made) + 1)}"
         made.append(ListPage(name, f"{pack[0][0] + 1:,} to {pack[-1][0] + 1:,}"))
-        return name, _page("part", self.model, title=title, before=before, content=content)
+        after = None if is_last else page_name(kind, len(made) + 1)
+        return name, _page("part", self.model, title=title, before=before, after=after, content=content)
 
 
 def _page(template: str, model: ReportModel, **values: object) -> str:
@@ -200,6 +203,17 @@ def _macros(name: str) -> Any:
 def _texts(pack: Iterable[Drawn]) -> list[Markup]:
     """Drawn by our templates, which escaped what had to be."""
     return [Markup(text) for _, text in pack]  # noqa: S704
+
+
+def _with_last(packs: Iterable[list[Drawn]]) -> Iterator[tuple[list[Drawn], bool]]:
+    """Each of them, and whether it is the last: one is held back."""
+    held: list[Drawn] | None = None
+    for pack in packs:
+        if held is not None:
+            yield held, False
+        held = pack
+    if held is not None:
+        yield held, True
 
 
 def _taken(drawn: Iterator[Drawn], limit_bytes: int) -> tuple[list[Drawn], Drawn | None]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pulsar_backlog.foreign_text import visible
-from pulsar_backlog.report.html import escaping_environment, foreign, stylesheet
+from pulsar_backlog.report.html import escaping_environment, foreign, script, stylesheet
 from pulsar_backlog.report.terminal.repair import Row, action_facts, action_line, counted_kinds, moment
 
 PAGE_NAME = "repairs.html"
@@ -14,7 +14,7 @@ MAX_FACT = 600
 
 
 def render_repairs(cluster: str, plans: Sequence[Row], actions: Sequence[Row]) -> str:
-    """The page; no script, no network, nothing to fetch.
+    """The page; no network, nothing to fetch.
 
     Args:
         cluster: its name.
@@ -27,6 +27,7 @@ def render_repairs(cluster: str, plans: Sequence[Row], actions: Sequence[Row]) -
         cluster=cluster,
         plans=[_plan(plan, [row for row in actions if row["plan_id"] == plan["plan_id"]]) for plan in plans],
         **stylesheet(),
+        **script(),
     )
 
 

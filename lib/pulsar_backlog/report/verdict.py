@@ -24,6 +24,21 @@ MAX_REMEDIES = 6
 MAX_HEADLINE = 1000
 """Characters of a headline that are shown: a sentence with long names."""
 
+_LEADS = {
+    "sql": "This lists what these findings are about:",
+    "explain": "This shows the entry that is named, field by field:",
+    "export": "This takes out what these findings name, and verifies it:",
+    "audit": "This audits again, with what was missing:",
+    "inventory": "This lists what is stored without need:",
+    "locate": "This finds where it lies:",
+    "pulsar-admin": "This asks the broker:",
+}
+_LEADS_OF_SUBSCRIPTION = {
+    "explain": "First look at the entry:",
+    "export": "First export what can be had:",
+    "repair": "Then make a plan, and read it:",
+}
+
 ERRORS = ("blocked", "broken", "undecoded")
 
 Grade = Literal["broken", "incomplete", "odd", "clean", "nothing"]
@@ -56,6 +71,15 @@ class Step:
     topic: str | None = None
     subscription: str | None = None
     advice: Advice | None = None
+
+    @property
+    def lead(self) -> str:
+        """What the command is for, in a sentence that it ends."""
+        words = self.command.split()
+        verb = words[1] if words[0] == "pulsar-backlog" else words[0]
+        if self.subscription is not None:
+            return _LEADS_OF_SUBSCRIPTION.get(verb, "Then:")
+        return _LEADS.get(verb, "To go on:")
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,18 @@ FLAGS: dict[str, str] = {
 }
 """What a flag means. Flags that are not here are shown as they are."""
 
+LIES: tuple[tuple[str, str, str, str], ...] = (
+    ("total too large; an empty last chunk; one chunk only", "delivered", "delivered", "delivered"),
+    ("total too small", "reconnects for ever", "process dies", "delivered"),
+    ("count shrinks inside a message", "reconnects for ever", "first count wins", "panics"),
+    ("count grows inside a message", "reconnects for ever", "delivered short", "panics"),
+    ("wrong uncompressed size, compressed", "short, padded, or reconnects for ever, by codec",
+        "short, padded, lost, or process dies", "usually right"),
+    ("batch count on chunks (`malformed`)", "nothing, not even what follows", "each slice as a message",
+        "first slice dropped"),
+)  # fmt: skip
+"""What wrong sizes did to Java, Python and Go, as docs/verdicts.md has it."""
+
 SURENESS: dict[str, str] = {"certain": "certain", "likely": "likely", "cannot_tell": "cannot tell"}
 
 SEVERITIES: dict[str, tuple[int, str]] = {"error": (0, "Error"), "warning": (1, "Warning"), "info": (2, "Note")}

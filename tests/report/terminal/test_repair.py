@@ -112,9 +112,11 @@ def test_json_lines_are_the_plan_its_actions_and_what_is_left() -> None:
 def test_the_page_shows_each_plan_with_its_actions_and_escapes_them() -> None:
     rows = [action(subscription=HOSTILE, evidence=[HOSTILE], trail=[STEP], state="done"), action(plan_id="other")]
     page = render_repairs(HOSTILE, [plan_row(actions=3)], rows)
-    assert "<script>" not in page
+    assert HOSTILE not in page
+    assert page.count("<script>") == 1  # ours
     assert "\x1b" not in page
     assert "Plan abc: planned" in page
+    assert '<a href="report.html">The report</a>' in page
     assert "1 done" in page
     assert "2026-01-02T03:04:05Z done by me@here" in page
     assert "And 2 more actions" in page

@@ -2,7 +2,7 @@
 // Search, sort and zoom in the page itself. Without this script the pages show the same, in the order of urgency.
 (() => {
   const make = (name, text, more) => Object.assign(document.createElement(name), { textContent: text }, more);
-  const compared = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  const compared = (a, b) => typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
 
   // The search: one table of topics, subscriptions and findings, made of the data that the front page holds.
   const SHOWN = 200;
@@ -101,9 +101,45 @@
     let waiting = 0;
     field.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(look, 120); });
     [kind, grade, sure].forEach(select => select.addEventListener("change", look));
+    const asked = () => {
+      const words = location.hash.match(/^#search=(.*)$/);
+      if (!words) return;
+      field.value = decodeURIComponent(words[1]);
+      look();
+      field.focus();
+    };
+    asked();
+    addEventListener("hashchange", asked);
   };
-  const data = document.getElementById("search-data");
-  if (data) search(document.getElementById("search"), JSON.parse(data.textContent));
+  const data = document.getElementById("search-data"), bar = document.getElementById("search");
+  if (data) search(bar, JSON.parse(data.textContent));
+
+  // Another page of the report asks the front page, which holds what the search knows.
+  const elsewhere = () => {
+    const field = make("input", "", { type: "search", id: "search-field" });
+    const label = make("label", "Search topics, subscriptions and findings ");
+    const go = () => { location.href = `${bar.dataset.report}#search=${encodeURIComponent(field.value)}`; };
+    const button = make("button", "Search", { type: "button" });
+    label.append(field);
+    bar.append(label, button);
+    button.addEventListener("click", go);
+    field.addEventListener("keydown", event => { if (event.key === "Enter") go(); });
+  };
+  if (bar && !data) elsewhere();
+
+  // A small screen begins with its parts folded; what a link leads to unfolds.
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    const own = target.querySelector(":scope > details");
+    if (own) own.open = true;
+    target.scrollIntoView();
+  };
+  if (matchMedia("(max-width: 44rem)").matches)
+    document.querySelectorAll("details.fold, article.topic > details, article.code > details").forEach(d => { d.open = false; });
+  if (location.hash) reveal();
+  addEventListener("hashchange", reveal);
 
   // A heading of a listed table sorts it; again turns the order round.
   const value = (row, at) => {
