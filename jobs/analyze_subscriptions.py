@@ -1,8 +1,8 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
 Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, and which models
-`client_forecasts` is of; the folder of saved admin JSON and raw cursor state.
-Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`.
+`client_forecasts` is of; the folder of saved admin JSON and raw cursor state, and `saved_states` of topics it lacks.
+Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state.
 Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported;
 nobody is told to wait for a message that a model of a client, opened again, does not deliver.
 One pass over spans of entries, whatever the number of subscriptions; without saved state it does nothing and says so.
@@ -14,14 +14,12 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
-from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.frames.log.order import log_ends
 from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
@@ -32,6 +30,7 @@ from pulsar_backlog.frames.subscriptions.rows import subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.steps.finding_rows import counted_findings
+from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import SavedState, saved_state
 from pulsar_backlog.storage.asking import spark_asking
 from pulsar_backlog.storage.context import JobContext
@@ -41,7 +40,6 @@ from pulsar_backlog.tables import TABLES
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
-OUTPUTS = ("subscriptions", "ack_ranges", "stalls")
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -56,17 +54,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def analyze(context: JobContext) -> JobResult:
     """Join the log with the saved state of its subscriptions."""
-    admin = context.options.admin
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     models = _models(context)
-    digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin), "models": models})
+    digest = fingerprint(context.options, inputs | state_inputs(context) | {"models": models})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    if admin is None:
-        return _without_state(context, digest)
     tables = {name: context.table(name) for name in INPUTS}
     spans, chunks, publications = (tables[name] for name in ("entry_spans", "chunks", "chunked_messages"))
-    saved = saved_state(context.options, Path(admin), tables["ledgers"], tables["ledger_facts"])
+    saved = saved_state(context, tables["ledgers"], tables["ledger_facts"])
+    if saved is None:
+        return _without_state(digest)
     joined = context.keep(join_acks(spans, cut_spans(spans, saved.states), saved.states, context.partitions))
     stalls = context.keep(_stalls(context, tables, saved, models))
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
@@ -103,16 +100,10 @@ def _models(context: JobContext) -> tuple[str, ...]:
     return models_to_ask(sorted(row["model"] for row in rows))
 
 
-def _without_state(context: JobContext, digest: str) -> JobResult:
-    """Nothing to look at; what an earlier run with state left must not be taken for this one's."""
+def _without_state(digest: str) -> JobResult:
+    """Nothing to look at; what a version before this one said of subscriptions, whose state it did not store, stays."""
     sys.stderr.write("No saved state of subscriptions is given (--admin): they are not looked at.\n")
-    left = [name for name in OUTPUTS if context.has(name)]
-    if not left:
-        return JobResult(digest, changed=False)
-    for name in left:
-        context.replace(name, context.table(name).limit(0))
-    replace_findings(context, ())
-    return JobResult(digest, rows=dict.fromkeys(left, 0))
+    return JobResult(digest, changed=False)
 
 
 if __name__ == "__main__":

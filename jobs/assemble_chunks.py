@@ -15,12 +15,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.cluster.digest import folder_digest
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
@@ -28,6 +25,7 @@ from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
+from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
 from pulsar_backlog.steps.segments import segment_findings, segment_rows, stored_segments, transaction_rows
@@ -54,14 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def assemble(context: JobContext) -> JobResult:
     """Fold all chunks of the cluster's topics, write publications, roles, statistics and findings."""
-    admin = context.options.admin
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
-    digest = fingerprint(context.options, inputs | {"admin": folder_digest(admin)})
+    digest = fingerprint(context.options, inputs | state_inputs(context))
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     with asking(context, INPUTS, HANDED_BYTES) as asked:
         _name_relations(asked)
-        state = _state(admin, asked)
+        state = _state(context, asked)
         edges = log_edges(edge_rows(asked), asked, state, (context.options.grace_seconds or 0) * 1000)
         rows = fold(context, asked, edges)
         chains = list(_chains(context, asked))
@@ -83,12 +80,10 @@ def _name_relations(asked: Asking) -> None:
     name_chunk_entries(asked)
 
 
-def _state(admin: str | None, asked: Asking) -> ClusterState | None:
+def _state(context: JobContext, asked: Asking) -> ClusterState | None:
     """What saved admin JSON says; which topic a ledger belongs to is known from the source too."""
-    if admin is None:
-        return None
     rows = asked.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
-    return required_state(Path(admin), {row["ledger_id"]: row["topic"] for row in rows})
+    return state_of(context, {row["ledger_id"]: row["topic"] for row in rows})
 
 
 def _chains(context: JobContext, asked: Asking) -> Iterator[Finding]:

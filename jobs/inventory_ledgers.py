@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +19,6 @@ import pyarrow as pa
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
-from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.listing import take_listing
@@ -27,6 +27,7 @@ from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.values import Row
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
+from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.storage.context import JobContext
@@ -67,7 +68,7 @@ def take(context: JobContext) -> JobResult:
         inputs: dict[str, object] = {
             "objects": listing.digest,
             "uploads": sorted((one.path, one.upload_id) for one in uploads),
-            "admin": folder_digest(context.options.admin),
+            **state_inputs(context),
         }
         digest = fingerprint(context.options, inputs)
         if is_unchanged(context, digest):
@@ -82,8 +83,8 @@ def take(context: JobContext) -> JobResult:
 
 def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     """Examine, compare, write what one process can hold; rows by table."""
-    admin = Path(context.options.admin) if context.options.admin else None
-    inventory, findings, held, state = take_inventory(listed.source, listed.listing, listed.uploads, admin)
+    known = partial(state_of, context)
+    inventory, findings, held, state = take_inventory(listed.source, listed.listing, listed.uploads, known)
     scope = scope_of(context.options)
     stored = LedgerIds(pa.array([copy.ledger_id for copy in inventory.copies if copy.selected], pa.int64()))
     missing = note_gone(context, scope, stored, findings, state)

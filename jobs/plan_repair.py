@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -57,13 +58,14 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     files, name = beside(context.out), f"{PLANS}/{planned.plan.plan_id}"
     held = held_back_rows(planned)
     if not planned.plan.actions:
-        use(PlanView(planned.plan.plan_id, None, "planned", (), held, planned.left_off))
+        use(PlanView(planned.plan.plan_id, None, "planned", (), held, planned.left_off, run, planned.plan.basis))
         return JobResult(digest)
     is_new = not files.exists(f"{name}/{PLAN_NAME}")
     with files.folder(name, last=PLAN_NAME) as at:
         store_plan(at, planned, sources.payloads(planned))
         rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
-    use(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off, run))
+    shown = PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off, run)
+    use(replace(shown, basis=planned.plan.basis))
     known = plan_row(context.spark, context.out, context.cluster, planned.plan.plan_id)
     if is_new or known is None:
         write_trail(context.spark, context.out, row_of(context, planned, rows, held, inputs), rows)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.steps.source_inventory import take_inventory
@@ -22,7 +24,7 @@ def ledgers_of(kind: str) -> Iterator[dict[str, Any]]:
 
 def test_each_ledger_that_metadata_or_source_know_has_its_verdict() -> None:
     source = open_source(str(OBJECTS))
-    _, _, held, _ = take_inventory(source, take_listing(source), [], ADMIN)
+    _, _, held, _ = take_inventory(source, take_listing(source), [], partial(read_cluster_state, ADMIN))
     rows = [row.row("demo") for row in held]
     offloaded = {one["ledgerId"] for one in ledgers_of("internalStats") if one["offloaded"]}
     uuids = {one["ledgerId"]: one.get("offloadedContextUuid") for one in ledgers_of("internal-info")}

@@ -1,4 +1,4 @@
-"""`analyze_subscriptions` where no state is given: it says so, and leaves nothing of an earlier run behind."""
+"""`analyze_subscriptions` where no state is given: it says so, and keeps what an earlier run was given."""
 
 from __future__ import annotations
 
@@ -41,9 +41,15 @@ def test_with_and_without_state(spark: SparkSession, tmp_path: Path, capsys: pyt
     )
     assert {row["code"] for row in rows_of(tmp_path / "out", "findings")} == {"K09"}
     assert job.main([*plain, "--admin", str(admin)]) == 99, "nothing new"
-    # The state is gone: what was said of it must not stay.
+    # No state is given: nobody asked about subscriptions, and what was known of them stays.
+    before = {name: rows_of(tmp_path / "out", name) for name in ("subscriptions", "ack_ranges", "stalls", "findings")}
     assert job.main(plain) == 0
-    assert rows_of(tmp_path / "out", "subscriptions") == []
+    assert {name: rows_of(tmp_path / "out", name) for name in before} == before
+    assert job.main(plain) == 99
+    # Also what a version before wrote, which did not store the state that it went by.
+    shutil.rmtree(tmp_path / "out" / "tables" / "saved_states")
+    assert job.main(plain) == 99
+    assert {name: rows_of(tmp_path / "out", name) for name in before} == before
 
 
 @pytest.mark.parametrize("files", [{}, {"x.internalStats.json": b""}, {"README": b"notes"}])

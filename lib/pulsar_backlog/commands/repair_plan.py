@@ -129,7 +129,7 @@ def _show(folder: Path, action: int | None, *, as_json: bool, shown_as: str | No
     elif action is not None:
         print_action(rows[0])
     else:
-        print_plan(PlanView(planned.plan_id, shown_as or str(folder), plan_state(rows), rows))
+        print_plan(PlanView(planned.plan_id, shown_as or str(folder), plan_state(rows), rows, basis=planned.basis))
 
 
 def audit_beside(plan: Path) -> str | None:

@@ -194,10 +194,12 @@ class Plan:
     Attributes:
         cluster: name of the cluster in the tables it was made from.
         actions: numbered from 0.
+        basis: how old the saved state is that it was made from, where an earlier audit was given it; else empty.
     """
 
     cluster: str
     actions: tuple[Action, ...]
+    basis: str = ""
 
     @property
     def plan_id(self) -> str:
@@ -216,7 +218,7 @@ def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
     for number, payload in payloads.items():
         with private_file(payload_path(folder, number)) as file:
             file.write(payload)
-    head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster}
+    head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster, "basis": plan.basis}
     lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
     with private_file(folder / PLAN_NAME) as file:
         file.write(("\n".join(lines) + "\n").encode())
@@ -236,7 +238,7 @@ def read_plan(folder: Path) -> Plan:
     path = folder / PLAN_NAME
     try:
         head, *lines = [json.loads(line) for line in path.read_text().splitlines()]
-        plan = Plan(head["cluster"], tuple(map(_action, lines)))
+        plan = Plan(head["cluster"], tuple(map(_action, lines)), str(head.get("basis", "")))
         version, plan_id = head["version"], head["plan_id"]
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; make a plan with pulsar-backlog repair plan") from None

@@ -11,22 +11,18 @@ from typing import Literal, TypedDict
 
 from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, ListedSubscription, TopicAcks
 from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
+from pulsar_backlog.report.earlier import NOTHING_EARLIER, Earlier
 
 MAX_TOPICS = 500
 """Topics that are gathered and drawn at once; `result.json` lists the first of these batches."""
-
 MAX_SECTIONS = 5_000
 """Topics that have a section; those after them are listed with what is known of each."""
-
 MAX_FINDINGS = 2000
 """Findings a report lists; `finding_totals` counts them all."""
-
 MAX_BROKEN = 50
 """Broken publications listed per topic; the groups count them all."""
-
 MAX_TOPIC_FINDINGS = 100
 """Findings listed per topic."""
-
 MAX_LEDGERS = 50
 """Ledgers listed per topic."""
 
@@ -269,6 +265,7 @@ class ReportModel:
         subscriptions: one line about each, the worst first, at most `acks.MAX_LISTED`.
         clients: what each model of a client makes of all topics.
         one_cluster: whether the tables are of no other cluster.
+        earlier: what the audit goes by that an earlier one was given or looked at.
     """
 
     cluster: str
@@ -293,6 +290,7 @@ class ReportModel:
     clients: tuple[ModelSum, ...] = ()
     fail_on: str = "error"
     one_cluster: bool = True
+    earlier: Earlier = NOTHING_EARLIER
 
     @property
     def is_live(self) -> bool:

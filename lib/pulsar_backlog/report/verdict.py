@@ -193,7 +193,7 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
         text = f"nothing wrong was found in {read}"
     if arriving and grade != "broken":
         text += f"; {arriving}"
-    return f"{text[0].upper()}{text[1:]}."
+    return " ".join([f"{text[0].upper()}{text[1:]}.", *model.earlier.sentences(model.started_ms)])
 
 
 def _worst_error(model: ReportModel, found: Sequence[Fact], unread: str) -> str:

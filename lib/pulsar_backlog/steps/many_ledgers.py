@@ -20,7 +20,6 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.inventory.compared import (
@@ -43,6 +42,7 @@ from pulsar_backlog.reconciliation.compare import stored_besides
 from pulsar_backlog.reconciliation.findings import findings_of_inventory
 from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
+from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_slice
 from pulsar_backlog.storage.findings import findings_frame
@@ -82,7 +82,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
         listing.foreign.add(path)
     surveyed = survey(source, listing)
     topics = ChainMap(surveyed.topics(), cast(dict[int, str], LedgerTopics(ledgers)))
-    state = required_state(Path(context.options.admin), topics) if context.options.admin else None
+    state = state_of(context, topics)
     by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
     besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
     claims = claims_frame(context.spark, claims_of(state) if state else (), by.known.compacted if by.known else ())

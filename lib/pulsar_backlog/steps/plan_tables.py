@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +21,8 @@ from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
 from pulsar_backlog.repair.planning.values import Restored, Stored
+from pulsar_backlog.report.earlier import Earlier
+from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
@@ -73,7 +75,13 @@ class PlanTables:
             stored=self._stored(publications, named),
             named=self._found(named),
         )
-        return plan_repair(self.context.cluster, facts, choices)
+        planned = plan_repair(self.context.cluster, facts, choices)
+        return replace(planned, plan=replace(planned.plan, basis=self._basis()))
+
+    def _basis(self) -> str:
+        """How old the saved state is, where an earlier audit was given it."""
+        earlier = Earlier(earlier_state(self.context))
+        return " ".join(earlier.sentences(round(self.context.started.timestamp() * 1000)))
 
     def payloads(self, planned: Planned) -> dict[int, Payload]:
         """Where the payload of each message to publish lies: in its row, or in a file of the export."""

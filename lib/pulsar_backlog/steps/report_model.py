@@ -10,6 +10,7 @@ from typing import Any
 from pulsar_backlog.facts.sizes import CELLS
 from pulsar_backlog.options.printed import audit_options
 from pulsar_backlog.report import acks, acks_build, build, clients
+from pulsar_backlog.report.earlier import Earlier, earlier_scope
 from pulsar_backlog.report.model import (
     MAX_BROKEN,
     MAX_FINDINGS,
@@ -22,6 +23,7 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
+from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.storage.asking import ASKED, Asking, sql
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.duck_values import literal
@@ -109,9 +111,10 @@ class Gathering:
         queries = {f"blocked_{name}": _OF_BLOCKED.format(name, acks.MAX_BLOCKED) for name in _ADVICE}
         whole = self.asked.rows({name: _query(name) for name in _OF_ALL} | queries)
         sizes, runs = self._sizes(), whole["runs"]
+        inventories = [run for run in runs if run["job"] == "inventory_ledgers"]
         return ReportModel(
             cluster=context.cluster,
-            source=next((run["source"] for run in reversed(runs) if run["job"] == "inventory_ledgers"), ""),
+            source=inventories[-1]["source"] if inventories else "",
             out=context.out,
             started_ms=round((context.audit_started or context.started).timestamp() * 1000),
             seconds=_seconds(context, runs),
@@ -132,6 +135,7 @@ class Gathering:
             subscriptions=tuple(acks_build.listed(row) for row in whole["subscriptions"]),
             clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
             one_cluster=context.is_only_cluster(),
+            earlier=Earlier(earlier_state(context), earlier_scope(inventories)),
         )  # fmt: skip
 
     def _sections(self, after: int) -> tuple[TopicSection, ...]:

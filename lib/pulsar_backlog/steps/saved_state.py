@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.options import Options
+from pulsar_backlog.steps.known_state import state_of
+from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import findings_of_state
 from pulsar_backlog.subscriptions.limits import limits_of
@@ -76,22 +75,23 @@ class SavedState:
         return [(one, state) for one in self.subscriptions if (state := join_state(one)) is not None]
 
 
-def saved_state(options: Options, folder: Path, ledgers: DataFrame, facts: DataFrame) -> SavedState:
-    """What a folder of saved admin JSON and raw cursor state says.
+def saved_state(context: JobContext, ledgers: DataFrame, facts: DataFrame) -> SavedState | None:
+    """What is known by saved admin JSON and raw cursor state; None where no audit was ever given any.
 
     Args:
-        options: which name the limits of the broker, where neither its saved settings nor its version tell.
-        folder: of the files.
+        context: of the job; its options name the limits of the broker, where they are not the usual ones.
         ledgers: rows of `ledgers`.
         facts: rows of `ledger_facts`.
     """
     selected = ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
     stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in selected.toLocalIterator()}
-    state = required_state(folder, {id_: topic for id_, (topic, _) in stored.items() if topic})
+    state = state_of(context, {id_: topic for id_, (topic, _) in stored.items() if topic})
+    if state is None:
+        return None
     lengths: dict[str, dict[int, int | None]] = {}
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
     read = frozenset(row["ledger_id"] for row in facts.select("ledger_id").toLocalIterator())
-    limits = limits_of(state.settings, options.max_ack_ranges, options.max_batch_acks)
+    limits = limits_of(state.settings, context.options.max_ack_ranges, context.options.max_batch_acks)
     return SavedState(list(analysed(views, state, limits)), views, read & stored.keys(), limits)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState, broker_copies
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
@@ -21,14 +19,24 @@ from pulsar_backlog.reconciliation.values import Row
 
 
 def take_inventory(
-    source: Source, listing: Listing, uploads: Sequence[Upload], admin: Path | None
+    source: Source,
+    listing: Listing,
+    uploads: Sequence[Upload],
+    state_by: Callable[[Mapping[int, str]], ClusterState | None],
 ) -> tuple[Inventory, list[Finding], list[Row], ClusterState | None]:
-    """The source's inventory, all findings, what is stored against what the broker knows, and that, if given."""
+    """The source's inventory, all findings, what is stored against what the broker knows, and that, if anything.
+
+    Args:
+        source: where to look.
+        listing: of it.
+        uploads: that were never finished.
+        state_by: what is known of the cluster, given topics by ledger; None where nothing is.
+    """
     surveyed = survey(source, listing)
-    if admin is None:
+    state = state_by(surveyed.topics())
+    if state is None:
         inventory = settle(surveyed, Known({}, {}))
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
-    state = required_state(admin, surveyed.topics())
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
     known = Known(topics, records)

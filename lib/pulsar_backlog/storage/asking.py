@@ -35,8 +35,8 @@ from pulsar_backlog.workers import OverBatches
 
 Row = dict[str, Any]
 
-ASKED = tuple(name for name in TABLES if name not in ("entries", "messages"))
-"""Tables that queries of reports may name: of entries the scan noted what is told of them."""
+ASKED = tuple(name for name in TABLES if name not in ("entries", "messages", "saved_states"))
+"""Tables that queries of reports may name: of entries the scan noted what is told of them, and state is read whole."""
 MAX_BYTES = 512 * 1024**2
 """Bytes of the files of all tables that are asked, up to which DuckDB reads them in a local folder."""
 HANDED_BYTES = 128 * 1024**2

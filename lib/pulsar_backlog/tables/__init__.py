@@ -21,6 +21,7 @@ from pulsar_backlog.tables import (
     repair_actions,
     repair_plans,
     runs,
+    saved_states,
     scans,
     segments,
     stalls,
@@ -35,6 +36,7 @@ TABLES: dict[str, Table] = {
     for module in (
         ledgers,
         gone_ledgers,
+        saved_states,
         inventory,
         scans,
         entries,

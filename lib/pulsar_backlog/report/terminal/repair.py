@@ -67,6 +67,7 @@ class PlanView:
         actions: rows of `repair_actions`.
         left_off: actions that the caps left no room for.
         run: the audit that it rests on; one without a source where that is not known.
+        basis: how old the saved state is that it was made from, where an earlier audit was given it; else empty.
     """
 
     plan_id: str
@@ -76,6 +77,7 @@ class PlanView:
     held_back: Sequence[HeldBackRow] = ()
     left_off: int = 0
     run: Run = NO_RUN
+    basis: str = ""
 
 
 def print_plan(view: PlanView) -> None:
@@ -118,11 +120,13 @@ def print_words(view: PlanView, console: Console) -> None:
 
 
 def headline(view: PlanView) -> str:
-    """The verdict."""
+    """The verdict, and how old what it rests on is."""
     if not view.actions:
         left = sum(one.count for one in view.held_back)
-        return f"Nothing to repair now; {counted(left, 'thing')} left alone." if left else "Nothing to repair."
-    return f"Plan {view.plan_id} ({view.state}): {counted_kinds(view.actions)}."
+        text = f"Nothing to repair now; {counted(left, 'thing')} left alone." if left else "Nothing to repair."
+    else:
+        text = f"Plan {view.plan_id} ({view.state}): {counted_kinds(view.actions)}."
+    return f"{text} {view.basis}".rstrip()
 
 
 def counted_kinds(actions: Sequence[Row]) -> str:

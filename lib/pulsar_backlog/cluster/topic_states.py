@@ -1,0 +1,142 @@
+"""Saved state cut by topic, so that what is known of one topic can be stored, and outlive a folder that lacks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from pydantic import ConfigDict, TypeAdapter
+
+from pulsar_backlog.cluster.layouts import Layout
+from pulsar_backlog.cluster.merge import disputes
+from pulsar_backlog.cluster.retention import Retention, SavedRetention
+from pulsar_backlog.cluster.saved_settings import SavedSettings
+from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
+from pulsar_backlog.cluster.transactions import Transactions, TxnId
+from pulsar_backlog.cluster.values import ClusterState, TopicState
+from pulsar_backlog.terms import Position
+
+
+@dataclass(frozen=True)
+class SavedTransactions:
+    """`Transactions` in lists, as JSON has no tuples for names."""
+
+    headers: tuple[tuple[TxnId, str], ...]
+    of_segments: tuple[tuple[str, TxnId, str], ...]
+    watermarks: tuple[tuple[str, Position], ...]
+
+    @staticmethod
+    def of(found: Transactions) -> SavedTransactions | None:
+        """What the store says; None where it says nothing."""
+        decisions = tuple((segment, txn, state) for (segment, txn), state in found.of_segments.items())
+        saved = SavedTransactions(tuple(found.headers.items()), decisions, tuple(found.watermarks.items()))
+        return saved if found != Transactions() else None
+
+    def read(self) -> Transactions:
+        """The same as it was."""
+        decisions = {(segment, txn): state for segment, txn, state in self.of_segments}
+        return Transactions(dict(self.headers), decisions, dict(self.watermarks))
+
+
+@dataclass(frozen=True)
+class SavedTopic:
+    """All that is saved of one topic; of the topic without a name what names none.
+
+    Attributes:
+        topic: full name.
+        state: by admin JSON; None where there is none.
+        stored_values: of the metadata store.
+        cursor_ledgers: entries of cursor ledgers.
+        layout: of a scalable topic.
+        registered: subscriptions of a scalable topic.
+        retention: policy in force.
+        transactions: of v5 clients, with the topic without a name.
+        settings: of brokers, likewise.
+    """
+
+    __pydantic_config__ = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
+
+    topic: str
+    state: TopicState | None = None
+    stored_values: tuple[StoredValue, ...] = ()
+    cursor_ledgers: tuple[SavedCursorLedger, ...] = ()
+    layout: Layout | None = None
+    registered: tuple[str, ...] = ()
+    retention: Retention | None = None
+    transactions: SavedTransactions | None = None
+    settings: SavedSettings | None = None
+
+    def to_json(self) -> str:
+        """As text that `from_json` reads."""
+        return _adapter().dump_json(self).decode()
+
+    @staticmethod
+    def from_json(text: str) -> SavedTopic:
+        """What `to_json` wrote.
+
+        Raises:
+            ValueError: another version wrote it, or nobody of ours did.
+        """
+        return _adapter().validate_json(text)
+
+
+@cache
+def _adapter() -> TypeAdapter[SavedTopic]:
+    return TypeAdapter(SavedTopic)
+
+
+def by_topic(state: ClusterState) -> Iterator[SavedTopic]:
+    """What a folder says, topic by topic."""
+    values: dict[str, list[StoredValue]] = {}
+    ledgers: dict[str, list[SavedCursorLedger]] = {}
+    registered: dict[str, list[str]] = {}
+    for value in state.stored_values:
+        values.setdefault(value.topic, []).append(value)
+    for ledger in state.cursor_ledgers:
+        ledgers.setdefault(ledger.topic or "", []).append(ledger)
+    for topic, name in sorted(state.registered):
+        registered.setdefault(topic, []).append(name)
+    transactions = SavedTransactions.of(state.transactions)
+    settings = state.settings if state.settings != SavedSettings() else None
+    nameless = {""} if transactions or settings else set()
+    for topic in sorted({*state.topics, *values, *ledgers, *registered, *state.layouts, *nameless}):
+        yield SavedTopic(
+            topic, state.topics.get(topic), tuple(values.get(topic, ())), tuple(ledgers.get(topic, ())),
+            state.layouts.get(topic), tuple(registered.get(topic, ())), state.retention.of(topic),
+            None if topic else transactions, None if topic else settings,
+        )  # fmt: skip
+
+
+def together(
+    given: ClusterState | None, earlier: Iterable[SavedTopic], topics_of_ledgers: Mapping[int, str]
+) -> ClusterState:
+    """What a folder says, and of topics and of the cluster what was said earlier where the folder says nothing."""
+    state = given or ClusterState({}, frozenset(), ())
+    topics, layouts = dict(state.topics), dict(state.layouts)
+    values, ledgers, registered = list(state.stored_values), list(state.cursor_ledgers), set(state.registered)
+    retention = SavedRetention({}, state.retention.namespaces, state.retention.default)
+    transactions, settings, known = state.transactions, state.settings, {one.ledger_id for one in ledgers}
+    for one in earlier:
+        if one.transactions is not None and transactions == Transactions():
+            transactions = one.transactions.read()
+        if one.settings is not None and settings == SavedSettings():
+            settings = one.settings
+        if one.state is not None:
+            topics[one.topic] = one.state
+        if one.layout is not None:
+            layouts[one.topic] = one.layout
+        if one.retention is not None:
+            retention.topics[one.topic] = one.retention
+        values += one.stored_values
+        ledgers += [ledger for ledger in one.cursor_ledgers if ledger.ledger_id not in known]
+        registered |= {(one.topic, name) for name in one.registered}
+    retention.topics |= state.retention.topics
+    topics = {name: topics[name] for name in sorted(topics)}
+    disputed, findings = disputes(topics, topics_of_ledgers)
+    told = tuple(found for found in state.findings if found.code != "S20") + tuple(findings)
+    return replace(
+        state, topics=topics, disputed=disputed, findings=told, stored_values=tuple(values),
+        cursor_ledgers=tuple(ledgers), layouts=layouts, registered=frozenset(registered), transactions=transactions,
+        retention=retention, settings=settings,
+    )  # fmt: skip

@@ -1,0 +1,138 @@
+"""The saved state that an audit goes by: what it is given, and of topics that this lacks what an earlier one was given.
+
+An audit that is given less than the one before would otherwise call subscriptions gone that nobody asked about, and be
+surer of the log than who knew more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import functions as f
+
+from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.required_state import required_state
+from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_globs
+from pulsar_backlog.cluster.topic_states import SavedTopic, by_topic, together
+from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.report.earlier import EarlierState
+from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
+
+TABLE = "saved_states"
+_ANALYSIS = "analyze_subscriptions"
+
+Row = dict[str, Any]
+
+
+def state_inputs(context: JobContext) -> dict[str, object]:
+    """What of saved state decides a job's result, for its fingerprint."""
+    admin = context.options.admin
+    return {"admin": folder_digest(admin), "earlier": context.version(TABLE) if admin is None else None}
+
+
+def state_of(context: JobContext, topics_of_ledgers: Mapping[int, str]) -> ClusterState | None:
+    """What is known of the cluster; None where no audit was ever given saved state.
+
+    Args:
+        context: of the job; state that it is given is stored.
+        topics_of_ledgers: full topic name by ledger id, as found in the stored ledgers.
+
+    Raises:
+        UsageError: the folder that it is given says nothing.
+    """
+    folder = context.options.admin
+    if folder is None:
+        earlier = list(_readable(_rows(context)))
+        return together(None, earlier, topics_of_ledgers) if earlier else None
+    given = required_state(Path(folder), topics_of_ledgers)
+    others = _store(context, given, folder)
+    return together(given, list(_readable(others)), topics_of_ledgers) if others else given
+
+
+def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
+    """Replace what is known of the topics that are given; rows of the others, and of what names no topic."""
+    digest, topics = folder_digest(folder), {one.topic for one in by_topic(given) if one.topic}
+    known = _rows(context, "topic", "read_time", "folder_digest")
+    newest = max(known, key=lambda row: row["read_time"], default=None)
+    is_stored = newest is not None and newest["folder_digest"] == digest
+    if is_stored and topics.issuperset(row["topic"] for row in known):
+        return []
+    others = [row for row in _rows(context) if row["topic"] not in topics]
+    if is_stored:
+        return others
+    times = _saved_times(Path(folder))
+    of_cluster = _readable(row for row in others if not row["topic"])
+    new = [
+        {
+            "cluster": context.cluster, "topic": one.topic, "saved_time": times.get(one.topic, times[""]),
+            "read_time": context.started, "folder_digest": digest, "state": one.to_json(),
+        }
+        for one in by_topic(together(given, of_cluster, {}))
+    ]  # fmt: skip
+    others = [row for row in others if row["topic"] and not _is_deleted(row["topic"], folder)]
+    context.replace(TABLE, pa.Table.from_pylist([*others, *new], schema=arrow_schema(TABLES[TABLE])))
+    return [*others, *(row for row in new if not row["topic"])]
+
+
+def _is_deleted(topic: str, folder: str) -> bool:
+    """Whether a finished snapshot asked for a topic and did not find it."""
+    globs = snapshot_globs(folder)
+    if globs is None or not Scope(globs).names(topic):
+        return False
+    return all(one.status == "gone" for one in saved_entries(Path(folder)) if one.topic == topic)
+
+
+def _saved_times(folder: Path) -> dict[str, datetime | None]:
+    """When each topic was saved, by the snapshot's index; under the empty name when the newest file was written."""
+    files = [path.stat().st_mtime for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    times = {one.topic: datetime.fromtimestamp(one.at_ms / 1000, UTC) for one in saved_entries(folder)}
+    return {**times, "": datetime.fromtimestamp(max(files), UTC) if files else None}
+
+
+def _readable(rows: Iterable[Row]) -> Iterator[SavedTopic]:
+    for row in rows:
+        try:
+            yield SavedTopic.from_json(row["state"])
+        except ValueError:
+            continue  # of a version that said other things
+
+
+def earlier_state(context: JobContext) -> EarlierState | None:
+    """What the last audit went by without having been given it; None where there is nothing."""
+    rows = [row for row in _rows(context, "topic", "saved_time", "read_time") if row["topic"]]
+    newest = max((row["read_time"] for row in rows), default=None)
+    is_given = bool(rows) and "admin" in _last_options(context)
+    earlier = [row for row in rows if not is_given or row["read_time"] != newest]
+    if not earlier:
+        return None
+    times = [row["saved_time"] for row in earlier]
+    known = [time for time in times if time is not None]
+    saved_ms = round(min(known).timestamp() * 1000) if len(known) == len(times) else None
+    return EarlierState(len(earlier), len(rows), saved_ms, is_given)
+
+
+def _last_options(context: JobContext) -> Mapping[str, str]:
+    """Options that subscriptions were analyzed with last; none where they never were."""
+    held, columns = context.held("runs"), ["job", "started", "options"]
+    if held is None:
+        runs = context.table("runs").filter(f.col("job") == _ANALYSIS).select(*columns).toArrow()
+    else:
+        runs = held.select(columns)
+    of_job = [run for run in runs.to_pylist(maps_as_pydicts="strict") if run["job"] == _ANALYSIS]
+    last = max(of_job, key=lambda run: run["started"], default=None)
+    return {} if last is None else last["options"]
+
+
+def _rows(context: JobContext, *columns: str) -> list[Row]:
+    held = context.held(TABLE)
+    if held is not None:
+        return list((held.select(list(columns)) if columns else held).to_pylist())
+    frame = context.table(TABLE)
+    return list((frame.select(*columns) if columns else frame).toArrow().to_pylist())
