@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pulsar_backlog import __version__
-from pulsar_backlog.cli import program
+from pulsar_backlog.command_line import program
 from pulsar_backlog.commands.variables import PREFIX
 from pulsar_backlog.terms import (
     EXIT_CLEAN,

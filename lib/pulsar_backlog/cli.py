@@ -1,106 +1,36 @@
-"""The command line. A command is a module of `commands/`, put on the list here."""
+"""The program's door: Ctrl-C is one sentence from the first moment on, before what a command needs is imported."""
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated, Any
 
-import typer
-from typer.main import get_command
-
-from pulsar_backlog.commands.audit import audit, run
-from pulsar_backlog.commands.compacted import compacted
-from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
-from pulsar_backlog.commands.configuration import add_configuration
-from pulsar_backlog.commands.doctor import doctor
-from pulsar_backlog.commands.estimate import estimate
-from pulsar_backlog.commands.explain import explain
-from pulsar_backlog.commands.export import export
-from pulsar_backlog.commands.groups import Group
-from pulsar_backlog.commands.inventory import inventory
-from pulsar_backlog.commands.locate import locate
-from pulsar_backlog.commands.rebuild_index import rebuild_index
-from pulsar_backlog.commands.rebuild_topic import rebuild_topic
-from pulsar_backlog.commands.repair import repair
-from pulsar_backlog.commands.snapshot import snapshot
-from pulsar_backlog.commands.sql import sql
-from pulsar_backlog.commands.variables import name_variables
-from pulsar_backlog.known_secrets import remember_environment
-from pulsar_backlog.storage.endings import ending, is_interrupt
-from pulsar_backlog.terminal import guard_streams
-from pulsar_backlog.terms import EXIT_CLEAN
-
-COMMANDS = (
-    audit, run, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
-    rebuild_topic, doctor, completion,
-)  # fmt: skip
-"""In the order in which help lists them."""
-
-app = typer.Typer(
-    cls=Group,
-    help="Read Apache Pulsar backlogs straight from storage and say exactly what is in them.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-for command in COMMANDS:
-    app.command()(command)
-app.add_typer(repair, name="repair")
+from pulsar_backlog.interrupts import end_at_once, end_soon, leave
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        from pulsar_backlog.versions import version_lines  # noqa: PLC0415 - only here
+def main() -> None:
+    """Run the program as a process of its own."""
+    end_at_once()
+    from pulsar_backlog.command_line import run  # noqa: PLC0415 - takes up to half a second
+    from pulsar_backlog.terms import EXIT_INTERRUPTED  # noqa: PLC0415
 
-        typer.echo("\n".join(version_lines()))
-        raise typer.Exit
-
-
-@app.callback()
-def about(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_version,
-            is_eager=True,
-            help="versions of the program, its build and what it stands on",
-        ),
-    ] = False,
-) -> None:
-    """Read Apache Pulsar backlogs straight from storage and say exactly what is in them."""
+    end_soon()
+    code: object = 1
+    try:
+        code = run()
+    except SystemExit as ended:  # of typer, about the command line
+        code = ended.code
+    if code == EXIT_INTERRUPTED:
+        leave()
+    end_at_once()
+    sys.exit(code)
 
 
 def run_cli() -> None:
-    """The program's door: what stops a command is one sentence and its exit code.
+    """Run the program in a process that goes on; Ctrl-C is its own affair."""
+    from pulsar_backlog.command_line import run  # noqa: PLC0415 - as above
 
-    Typer itself says what is wrong with the command line, and exits with the code of `typer.Exit`.
-    """
-    guard_streams()
-    remember_environment(os.environ)
-    sys.exit(ending("pulsar-backlog", _run))
-
-
-def program() -> Any:
-    """The whole command line, with the environment variables and the file that give its options."""
-    if COMPLETE_VARIABLE in os.environ:
-        from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
-
-        completion_init()
-    return name_variables(add_configuration(get_command(app)))
-
-
-def _run() -> int:
-    try:
-        program()(prog_name="pulsar-backlog")
-    except SystemExit as ended:
-        if is_interrupt(ended):  # typer has made an exit of it, without a word
-            raise KeyboardInterrupt from ended
-        raise
-    return EXIT_CLEAN
+    sys.exit(run())
 
 
 if __name__ == "__main__":
-    run_cli()
+    main()

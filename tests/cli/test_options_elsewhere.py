@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pulsar_backlog.cli import program
+from pulsar_backlog.command_line import program
 from pulsar_backlog.commands.variables import SHARED, variables
 from pulsar_backlog.config import configured, job_argv, load_pipelines
 from pulsar_backlog.options import JOB_OPTIONS

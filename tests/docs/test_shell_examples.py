@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.cli import program, run_cli
+from pulsar_backlog.cli import run_cli
+from pulsar_backlog.command_line import program
 from tests.auditing import ADMIN, OBJECTS, Audited
 from tests.docs.shell_examples import PAGES, ROOT, Example, examples
 

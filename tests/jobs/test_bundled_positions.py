@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 from typer.testing import CliRunner
 
-from pulsar_backlog.cli import app
+from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.query import write_query
 from tests.auditing import EXPECTED, Audited

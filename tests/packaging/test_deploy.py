@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from pulsar_backlog import __version__
-from pulsar_backlog.cli import program
+from pulsar_backlog.command_line import program
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "conf" / "deploy"

@@ -5,22 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 
 from pulsar_backlog.storage import session
-
-
-@pytest.fixture
-def java() -> Iterator[subprocess.Popen[bytes]]:
-    """What stands for the JVM: a process that does not end by itself."""
-    with subprocess.Popen(["sleep", "60"]) as process:
-        yield process
-        process.kill()
 
 
 @pytest.fixture(autouse=True)
@@ -32,32 +25,43 @@ def handler(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
-def started_by(java: subprocess.Popen[bytes], interrupts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def started_by(commands: list[str], monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """What was started for a JVM, before Ctrl-C and after it."""
+    started: list[subprocess.Popen[bytes]] = []
+
     def launch(*_: object) -> Any:
-        for _number in range(interrupts):
-            os.kill(os.getpid(), signal.SIGINT)
-        return SimpleNamespace(proc=java)
+        for command in commands:
+            if command == "Ctrl-C":
+                os.kill(os.getpid(), signal.SIGINT)
+            else:
+                started.append(java_gateway.Popen(command.split()))
+        time.sleep(60)  # until Java says where it listens
 
     monkeypatch.setattr(session, "launch_gateway", launch)
-    session._start_java(SparkConf(loadDefaults=False))
-
-
-def test_java_ends_with_the_program(java: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(KeyboardInterrupt):
-        started_by(java, 1, monkeypatch)
-    assert java.wait(10) == -signal.SIGTERM
+        session._start_java(SparkConf(loadDefaults=False))
+    return started
 
 
-def test_a_second_one_does_not_wait_for_java(java: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        started_by(java, 2, monkeypatch)
-    assert java.poll() is None
+def test_java_ends_with_the_program_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    began = time.monotonic()
+    (java,) = started_by(["sleep 60", "Ctrl-C"], monkeypatch)
+    assert java.wait(10) == -signal.SIGKILL
+    assert time.monotonic() - began < 2
+    assert java_gateway.Popen is subprocess.Popen
 
 
-def test_an_interrupt_after_the_start_ends_java_too(
-    java: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started_by(java, 0, monkeypatch)
-    with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGINT)
-    assert java.wait(10) == -signal.SIGTERM
+def test_java_that_is_being_forked_is_ended_as_soon_as_it_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = running_children()
+    assert started_by(["Ctrl-C", "sleep 60"], monkeypatch) == []
+    deadline = time.monotonic() + 5
+    while running_children() - before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert running_children() <= before
+
+
+def running_children() -> set[str]:
+    """Process ids of this process's children that have not ended."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    states = {child: Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] for child in children}
+    return {child for child, state in states.items() if state != "Z"}

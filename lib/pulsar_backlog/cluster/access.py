@@ -16,7 +16,7 @@ TOKEN_VARIABLE = "PULSAR_BACKLOG_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable that holds a token where no `--token-file` is given."""
 
 
-_TLS_SCHEMES = ("https", "pulsar+ssl")
+TLS_SCHEMES = ("https", "pulsar+ssl")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Access:
 
     def stays_here(self, url: str) -> bool:
         """Whether a token may be sent to an address only because that is this machine."""
-        return self.token is not None and not self.token_without_tls and urlsplit(url).scheme not in _TLS_SCHEMES
+        return self.token is not None and not self.token_without_tls and urlsplit(url).scheme not in TLS_SCHEMES
 
     def against_token(self, url: str) -> str | None:
         """Why no token may be sent to an address; None when it may, or when there is none.

@@ -13,7 +13,7 @@ from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionErro
 from pulsar_backlog.cluster.access import TOKEN_VARIABLE, Access
 from pulsar_backlog.cluster.patience import Patience
 from pulsar_backlog.cluster.timed_http import POOLS
-from pulsar_backlog.cluster.tls import innermost_words, tls_context
+from pulsar_backlog.cluster.tls import broken, innermost_words, tls_context, tls_remedy
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.known_secrets import content_without_secrets
 
@@ -198,7 +198,7 @@ class AdminHttp:
             finally:
                 answer.release_conn()
         except HTTPError as error:
-            raise _no_answer(url, error, seconds) from None
+            raise _no_answer(url, error, self._access, seconds) from None
         if len(content) > MAX_ANSWER_BYTES:
             raise AdminError(url, "failed", f"more than {MAX_ANSWER_BYTES} bytes: not an answer about one topic")
         return _Answer(answer.status, answer.headers, content)
@@ -252,19 +252,16 @@ _HTML = (
 )
 
 
-def _no_answer(url: str, error: HTTPError, seconds: float) -> AdminError:
+def _no_answer(url: str, error: HTTPError, access: Access, seconds: float) -> AdminError:
     if isinstance(error, SSLError):
-        words = innermost_words(error)
-        detail = f"no TLS ({words}): give the authority's certificate with --ca-file, or check the address"
-        return AdminError(url, "failed", detail)
+        return AdminError(url, "failed", f"no TLS ({innermost_words(error)}): {tls_remedy(error, access)}")
     if isinstance(error, NewConnectionError):
         detail = "no connection: check --admin-url and that the broker runs"
         return AdminError(url, "unreachable", detail)
     if isinstance(error, ReadTimeoutError | ConnectTimeoutError):
         detail = f"no answer within {seconds:.3g} s: try later, or give more time with --timeout-seconds"
         return AdminError(url, "unreachable", detail)
-    detail = f"the connection broke ({innermost_words(error)}): try again; with TLS the address begins with https://"
-    return AdminError(url, "interrupted", detail)
+    return AdminError(url, *broken(error, url, access))
 
 
 def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Access) -> AdminError:

@@ -27,7 +27,7 @@ import numpy as np
 from google.protobuf.message import DecodeError, Message
 
 from pulsar_backlog.cluster.access import Access
-from pulsar_backlog.cluster.tls import tls_context
+from pulsar_backlog.cluster.tls import broken, tls_context, tls_remedy
 from pulsar_backlog.protocol import frames
 from pulsar_backlog.protocol.addresses import TLS_SCHEME, ClientError, NoConnectionError, addresses_of
 from pulsar_backlog.wire.arrays import Bytes, Int64s
@@ -226,7 +226,7 @@ class Connection:
         except TimeoutError:
             raise ClientError(self._url, "unreachable", "no answer in time: try again") from None
         except (OSError, DecodeError) as error:
-            raise ClientError(self._url, "interrupted", f"the connection broke ({error}): try again") from None
+            raise ClientError(self._url, *broken(error, self._url, self._service.access)) from None
 
     def _send(self, kind: BaseCommand.Type, body: Message, more: bytes = b"") -> None:
         command = BaseCommand(type=kind)
@@ -291,7 +291,8 @@ def _connected(service: Service) -> socket.socket:
         except OSError as error:
             plain.close()
             kind = NoConnectionError if isinstance(error, TimeoutError | ConnectionError) else ClientError
-            raise kind(service.url, "failed", f"no TLS ({_words(error)}): see --ca-file and the address") from None
+            detail = f"no TLS ({_words(error)}): {tls_remedy(error, service.access)}"
+            raise kind(service.url, "failed", detail) from None
     raise NoConnectionError(service.url, "unreachable", f"no connection ({last}): check the service URL")
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import atexit
 import gc
-import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pulsar_backlog.errors import CommitConflictError, DecodeError, SourceError, UsageError
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
+from pulsar_backlog.interrupts import SENTENCE, note_told
 from pulsar_backlog.logs import keep_trace
+from pulsar_backlog.storage.deaths import death_words, words_of
 from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.storage.scratch import scratch_folders
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
 
 MAX_HEADLINE = 300
@@ -43,8 +44,11 @@ def ending(who: str, run: Callable[[], int]) -> int:
         return _tell(who, str(error), EXIT_INCOMPLETE)
     except (Exception, KeyboardInterrupt) as error:
         if is_interrupt(error):
-            return _tell(who, "stopped by Ctrl-C; what was finished stays", EXIT_INTERRUPTED)
+            note_told()
+            return _tell(who, SENTENCE, EXIT_INTERRUPTED)
         where = keep_trace(error)  # a fault of the program or the cluster, not of the user
+        if death := death_words(list(_chain(error))):
+            return _tell(who, f"{death}; {where}", EXIT_FAILED)
         return _tell(who, f"stopped by {headline(error)}; what was committed stays, and {where}", EXIT_FAILED)
 
 
@@ -82,7 +86,7 @@ def environment_told(*places: str | None) -> Iterator[None]:
 
 def headline(error: BaseException) -> str:
     """What an exception says, on one line: of a worker's stack trace the last one, of a JVM's the first."""
-    words = [line.strip() for line in _words(error).splitlines() if line.strip()]
+    words = [line.strip() for line in words_of(error).splitlines() if line.strip()]
     if not words:
         return type(error).__name__
     from_worker = any(line.startswith("Traceback (most recent call last)") for line in words)
@@ -97,13 +101,13 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
             f"another run wrote to the tables in {' or '.join(places)} at the same time, and Delta accepted only "
             "the first write: wait until the other run ends, then start this command again"
         )
-    if any(_NO_MEMORY in _words(one) for one in chain):
+    if any(_NO_MEMORY in words_of(one) for one in chain):
         return (
             "Java's memory was not enough; what was committed stays. Give it more, as spark.driver.memory (on a "
             "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit "
             "as --driver-memory or --executor-memory, then start the same command again"
         )
-    if any(sign in _words(one) for one in chain for sign in _FULL):
+    if any(sign in words_of(one) for one in chain for sign in _FULL):
         return (
             f"a disk is full; what was committed stays. Left are {_room(places)}: make room there, then start the same "
             "command again, or choose another --out (SPARK_LOCAL_DIRS moves what Spark keeps for a while)"
@@ -113,8 +117,8 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
 
 def _room(places: list[str]) -> str:
     """What is left on each disk that a command writes to."""
-    scratch = os.environ.get("SPARK_LOCAL_DIRS", tempfile.gettempdir()).split(",")
-    folders = dict.fromkeys([*(folder for place in places if (folder := local_out(place))), *map(Path, scratch)])
+    outs = (folder for place in places if (folder := local_out(place)))
+    folders = dict.fromkeys([*outs, *map(Path, scratch_folders())])
     told = []
     for folder in folders:
         with suppress(OSError):
@@ -132,13 +136,6 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             seen.add(id(one))
             yield one
             waiting += [one.__cause__, one.__context__]
-
-
-def _words(error: BaseException) -> str:
-    try:
-        return str(error)
-    except Exception:  # Py4J asks the JVM for them, which may be gone
-        return ""
 
 
 def _tell(who: str, words: str, code: int) -> int:

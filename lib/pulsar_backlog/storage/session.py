@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,19 +12,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.interrupts import interrupt
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.storage import s3a
 from pulsar_backlog.storage.class_archive import java_options
+from pulsar_backlog.storage.deaths import note_java_memory
 from pulsar_backlog.storage.endings import headline
 from pulsar_backlog.storage.jars import delta_jars, s3a_jars
 from pulsar_backlog.storage.java import check_java, check_start
+from pulsar_backlog.storage.scratch import with_private_folders
 from pulsar_backlog.storage.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 
@@ -132,15 +136,20 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     if not _is_submitted():
         settings = {**_local_settings(needs_s3a), **_chosen, **settings}
         if starts_java:
+            settings = with_private_folders(settings)
+            note_java_memory(settings.get("spark.driver.memory"))
+        if starts_java:
             _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
+    conf = SparkConf().setAppName(app).setAll(list(settings.items()))
+    context = SparkContext.getOrCreate(conf)
+    _end_java_on_interrupt(SparkContext._gateway)  # instead of Spark's own handler, before the session is made
     builder = SparkSession.builder.appName(app)
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     # Under spark-submit the terminal is all that Java writes to. What goes wrong reaches Python as an exception; the
     # JVM's own stack traces would bury the message.
-    session.sparkContext.setLogLevel("FATAL" if _is_submitted() else "WARN")
-    _end_java_on_interrupt(SparkContext._gateway)  # Spark has set its own by now
+    context.setLogLevel("FATAL" if _is_submitted() else "WARN")
     _know_classes(session)
     return session
 
@@ -181,39 +190,51 @@ def _start_java(conf: SparkConf) -> None:
     """
     log_messages()  # Py4J logs what it lets through as an exception anyway
     try:
-        with log_stream() as stream, _interrupts_noted() as noted:
+        with log_stream() as stream, _started_processes():
             to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
             gateway = launch_gateway(conf, to_log)  # type: ignore[no-untyped-call]
     except (PySparkRuntimeError, OSError) as error:
         raise UsageError(f"Java could not be started ({headline(error)}): {keep_trace(error)}") from error
     _end_java_on_interrupt(gateway)
-    if noted:
-        gateway.proc.terminate()
-        raise KeyboardInterrupt
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 @contextmanager
-def _interrupts_noted() -> Iterator[list[int]]:
-    """Let the first Ctrl-C in the block wait for its end; a second one does not.
+def _started_processes() -> Iterator[None]:
+    """Let Ctrl-C in the block end the JVM that is being started, and then the program.
 
     A JVM that is left alone while it starts finds nobody to report to, and never ends.
     """
-    noted: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield noted
+        yield
         return
+    started: list[subprocess.Popen[bytes]] = []
+    is_interrupted = False
 
-    def note(number: int, _: object) -> None:
-        if noted:
-            raise KeyboardInterrupt
-        noted.append(number)
+    class Recorded(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            started.append(self)
+            if is_interrupted:
+                end()
 
-    before = signal.signal(signal.SIGINT, note)
+    def end(*_: object) -> None:
+        nonlocal is_interrupted
+        is_interrupted = True
+        if started:  # else it is being forked, and known in a moment
+            started[0].kill()
+            started[0].wait()
+            interrupt()
+
+    before = signal.signal(signal.SIGINT, end)
+    java_gateway.Popen = Recorded  # type: ignore[attr-defined]
     try:
-        yield noted
+        yield
     finally:
+        java_gateway.Popen = subprocess.Popen  # type: ignore[attr-defined]
         signal.signal(signal.SIGINT, before)
+    if is_interrupted:
+        interrupt()
 
 
 def _end_java_on_interrupt(gateway: Any) -> None:
@@ -226,7 +247,7 @@ def _end_java_on_interrupt(gateway: Any) -> None:
         return
 
     def end(*_: object) -> NoReturn:
-        process.terminate()
-        raise KeyboardInterrupt
+        process.kill()  # its temporary files lie in folders that this process removes
+        interrupt()
 
     signal.signal(signal.SIGINT, end)

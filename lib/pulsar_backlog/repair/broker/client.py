@@ -132,7 +132,8 @@ def told(topic: str, what: str) -> Iterator[None]:
         raise ClientError(topic, "unreachable", detail) from error
     except pulsar.ConnectError as error:
         detail = f"{what}: no connection; see --service-url, and with TLS that the broker's certificate names this host"
-        raise ClientError(topic, "unreachable", f"{detail} and descends from --ca-file") from error
+        trust = "and descends from --ca-file, and that it trusts the one of --cert-file"
+        raise ClientError(topic, "unreachable", f"{detail} {trust}") from error
     except (pulsar.AuthenticationError, pulsar.AuthorizationError) as error:
         raise ClientError(
             topic, "permission_denied", f"{what}: the role of the token or certificate has no permission"
