@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from pulsar_backlog.cli import COMMANDS, app
+from pulsar_backlog.command_line import COMMANDS, app
 
 
 @pytest.mark.parametrize("words", [[], ["repair"]])

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pulsar_backlog.cli import program
+from pulsar_backlog.command_line import program
 from pulsar_backlog.options import OPTIONS, given_options
 from pulsar_backlog.options.printed import COMMAND_OPTIONS, Run, audit_options, options_of, record_of
 from tests.auditing import OBJECTS, Audited, copy_ledgers, rows_of, run_one, version_of

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from pulsar_backlog.cli import app
+from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.query import MAX_ROWS, Engine, PrintFormat, run_query
 from tests.auditing import Audited
