@@ -22,10 +22,12 @@ from pulsar_backlog.cluster.snapshot import named_files
 from pulsar_backlog.cluster.snapshot_index import INDEX_NAME
 from pulsar_backlog.cluster.snapshot_policies import without_secret_members
 from pulsar_backlog.terms import LOCK_NAME
+from tests.auditing import DATA
 from tests.cluster.admin_server import AdminServer, Answer, admin_server
 from tests.places import held_elsewhere
 
 TOPICS = "/admin/v2/persistent/lab/s"
+SCALABLE = DATA / "pulsar5" / "scalable"
 
 
 @pytest.fixture
@@ -49,6 +51,33 @@ def snapshot(
         return int(ended.value.code or 0), json.loads(said.out) if said.out else {}, said.err
 
     return run
+
+
+def test_scalable_topics_are_named_and_their_layouts_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> None:
+    server.holds("a")
+    layouts = {
+        "clicks": SCALABLE / "acme__shop__race",
+        "eu%2Fboard": SCALABLE / "acme__shop__transfers",
+    }  # M1 keeps names encoded
+    server.says("/admin/v2/scalable/lab/s", [f"topic://lab/s/{name}" for name in layouts])
+    for name, file in layouts.items():
+        path = f"/admin/v2/scalable/lab/s/{name.replace('%', '%25')}"
+        server.says(path, json.loads(Path(f"{file}.scalable.json").read_text()))
+    code, said, _ = snapshot()
+    assert (code, said["saved"], said["failed"]) == (4, 1, 0)
+    assert [one.split(":")[0] for one in said["unknown"]] == [
+        "ledgers and subscriptions of 2 scalable topics, such as topic"
+    ]
+    state = read_cluster_state(tmp_path / "s", {})
+    assert {topic: len(of.segments) for topic, of in state.layouts.items()} == {
+        "topic://lab/s/clicks": 3,
+        "topic://lab/s/eu%2Fboard": 5,
+    }
+    assert state.findings == ()
+    code, said, _ = snapshot("--topic", "topic://lab/s/cl*", out="only")
+    assert (code, said["saved"]) == (4, 0)
+    code, _, error = snapshot("--topic", "persistent://lab/s/cl*", out="none")
+    assert (code, "no topic on" in error) == (2, True)
 
 
 def test_what_is_saved(server: AdminServer, snapshot: Any, tmp_path: Path) -> None:

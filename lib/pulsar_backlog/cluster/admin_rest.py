@@ -5,6 +5,7 @@
 | tenants, namespaces of one | `tenants`, `namespaces/{tenant}` |
 | topics of a namespace | `persistent/{namespace}`, with `/partitioned` those that have partitions |
 | a topic | `persistent/{namespace}/{topic}/{internalStats, internal-info, stats, partitions, ...}` |
+| scalable topics of a namespace (5.0), the layout of one | `scalable/{namespace}`, `scalable/{namespace}/{topic}` |
 | policies | `namespaces/{namespace}`; those in force for a topic: `.../{topic}/{retention, ...}?applied=true` |
 
 `internalStats` and `stats` make the owning broker load the topic, as a client that connects does; `internal-info` reads
@@ -25,6 +26,7 @@ from typing import TypeVar
 
 from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp, segment
 from pulsar_backlog.cluster.documents import is_topic
+from pulsar_backlog.wire.names import DOMAINS, SCALABLE_SCHEME, is_scalable_topic
 
 _T = TypeVar("_T")
 _DOMAIN = "persistent://"
@@ -65,6 +67,16 @@ def parse_topic(topic: str) -> TopicName:
 def _base(namespace: str) -> str:
     root = "/admin/persistent" if namespace.count("/") == 2 else "/admin/v2/persistent"
     return "/".join([root, *map(segment, namespace.split("/"))])
+
+
+def _scalable(namespace: str) -> str:
+    return "/".join(["/admin/v2/scalable", *map(segment, namespace.split("/"))])
+
+
+def _split_scalable(topic: str) -> tuple[str, str]:
+    """Namespace and local name of a scalable topic."""
+    tenant, namespace, local = topic.removeprefix(SCALABLE_SCHEME).split("/", 2)
+    return f"{tenant}/{namespace}", local
 
 
 class AdminRest:
@@ -112,6 +124,21 @@ class AdminRest:
     def partitioned_topics(self, namespace: str) -> list[str]:
         """Full names of a namespace's persistent topics that have partitions."""
         return self._names(f"{_base(namespace)}/partitioned")
+
+    def scalable_topics(self, namespace: str) -> list[str]:
+        """Full names of a namespace's scalable topics; none where the broker knows no such topics (before 5.0)."""
+        try:
+            return self._names(_scalable(namespace)) if namespace.count("/") == 1 else []
+        except AdminError as error:
+            if error.status in (404, 405):
+                return []
+            raise
+
+    def layout(self, topic: str) -> bytes:
+        """The layout of a scalable topic: the bytes of one JSON object, as they came. Makes no topic."""
+        namespace, local = _split_scalable(topic)
+        content, _ = self._fetch(f"{_scalable(namespace)}/{segment(local)}", None, dict)
+        return content
 
     def namespace_policies(self, namespace: str) -> Mapping[str, object]:
         """All policies of a namespace; may hold secrets of offloaders."""
@@ -171,11 +198,27 @@ def wanted_topics(rest: AdminRest, globs: Iterable[str]) -> list[str]:
     Only the namespaces that a glob can reach are listed, so that a role that sees one namespace can ask for it.
     """
     found: set[str] = set()
-    for glob in dict.fromkeys(glob.removeprefix(_DOMAIN) for glob in globs):
+    for glob in _globs_of(globs, _DOMAIN):
         for namespace in _reachable(rest, glob):
             partitioned = set(rest.partitioned_topics(namespace))
             found.update(topic for topic in rest.topics(namespace) if _matches(topic, glob, partitioned))
     return sorted(topic for topic in found if is_topic(topic))
+
+
+def wanted_scalable_topics(rest: AdminRest, globs: Iterable[str]) -> list[str]:
+    """Full names of the scalable topics that any glob matches, sorted."""
+    found: set[str] = set()
+    for glob in _globs_of(globs, SCALABLE_SCHEME):
+        for namespace in _reachable(rest, glob):
+            names = (name for name in rest.scalable_topics(namespace) if is_scalable_topic(name))
+            found.update(name for name in names if fnmatchcase(name.removeprefix(SCALABLE_SCHEME), glob))
+    return sorted(found)
+
+
+def _globs_of(globs: Iterable[str], domain: str) -> list[str]:
+    """Globs that may match names of a domain, without it; those that name another domain may not."""
+    bare = (glob.removeprefix(domain) for glob in globs)
+    return list(dict.fromkeys(glob for glob in bare if not glob.startswith(DOMAINS)))
 
 
 def _matches(topic: str, glob: str, partitioned: set[str]) -> bool:

@@ -4,6 +4,7 @@
 DIR/.snapshot.jsonl                              what is done; the rest of a killed snapshot is made by starting again
 DIR/cluster.json                                 version and settings of the broker that answered
 DIR/<tenant>__<namespace>.namespace.json         policies of a namespace
+DIR/<tenant>__<namespace>__<topic>.scalable.json layout of a scalable topic (5.0)
 DIR/<tenant>__<namespace>__<topic>.<kind>.json   internalStats (with ledger metadata), internal-info, stats, policies
 ```
 Parts of file names are percent-encoded. A name that no file system takes, or that differs from another one only in the
@@ -28,6 +29,7 @@ from pulsar_backlog.cluster.snapshot_index import Entry, SnapshotIndex, write_fi
 from pulsar_backlog.cluster.snapshot_policies import broker_settings, namespace_policies, topic_policies
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.wire.names import SCALABLE_SCHEME
 
 _DOCUMENTS: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("internalStats", {"metadata": "true"}),
@@ -93,6 +95,27 @@ def save_cluster(rest: AdminRest, folder: Path, namespaces: Iterable[str]) -> li
         name = "__".join(_encoded(part).replace("_", "%5F") for part in namespace.split("/"))
         body = {"snapshotKind": "namespace", "namespace": namespace, **policies}
         write_file(folder / f"{name}.namespace.json", _json(body))
+    return missing
+
+
+def save_layouts(rest: AdminRest, folder: Path, topics: Iterable[str]) -> list[str]:
+    """Save the layouts of scalable topics; what could not be had, in a sentence each.
+
+    A layout is all that the admin API tells of them: ledgers and cursors of segments stand in the metadata store alone.
+    """
+    missing = []
+    for topic in topics:
+        try:
+            content = rest.layout(topic)
+        except AdminError as error:
+            missing.append(f"{topic}: {error}")
+            continue
+        parts = topic.removeprefix(SCALABLE_SCHEME).split("/", 2)
+        stem = "__".join(_encoded(part).replace("_", "%5F") for part in parts)
+        if len(stem.encode()) > _MAX_NAME_BYTES:
+            missing.append(f"{topic}: its name is too long for a file")
+            continue
+        write_file(folder / f"{stem}.scalable.json", content)
     return missing
 
 

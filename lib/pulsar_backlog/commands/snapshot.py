@@ -37,7 +37,7 @@ def snapshot(
 ) -> None:
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
     from pulsar_backlog.cluster.admin_http import AdminHttp
-    from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_topics
+    from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_scalable_topics, wanted_topics
     from pulsar_backlog.cluster.snapshot import named_files
     from pulsar_backlog.cluster.snapshot_index import open_index
     from pulsar_backlog.storage.claims import claimed
@@ -46,8 +46,8 @@ def snapshot(
     globs = tuple(topic or ("*",))
     with closing(AdminHttp(admin_url, connection.access())) as http:
         rest = AdminRest(http)
-        topics = wanted_topics(rest, globs)
-        if not topics:
+        topics, scalable = wanted_topics(rest, globs), wanted_scalable_topics(rest, globs)
+        if not topics and not scalable:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         with claimed(str(folder), "pulsar-backlog snapshot"):
             index = open_index(folder, http.url, globs, _now_ms())
@@ -55,19 +55,29 @@ def snapshot(
             if not todo and index.finished_ms is not None:
                 _show(index, folder, [], 0)
                 raise typer.Exit(EXIT_UNCHANGED)
-            missing = _save(rest, folder, index, todo, topics, parallel)
+            missing = _save(rest, folder, index, todo, topics, scalable, parallel)
     _show(index, folder, missing, len(todo))
-    raise typer.Exit(EXIT_INCOMPLETE if index.failed else EXIT_CLEAN)
+    raise typer.Exit(EXIT_INCOMPLETE if index.failed or scalable else EXIT_CLEAN)
 
 
 def _save(
-    rest: AdminRest, folder: Path, index: SnapshotIndex, todo: list[TopicFiles], topics: list[str], parallel: int
+    rest: AdminRest,
+    folder: Path,
+    index: SnapshotIndex,
+    todo: list[TopicFiles],
+    topics: list[str],
+    scalable: list[str],
+    parallel: int,
 ) -> list[str]:
     from pulsar_backlog.cluster.admin_rest import parse_topic
-    from pulsar_backlog.cluster.snapshot import save_cluster, save_topics
+    from pulsar_backlog.cluster.snapshot import save_cluster, save_layouts, save_topics
     from pulsar_backlog.progress import counting
 
     missing = save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
+    missing += save_layouts(rest, folder, scalable)
+    if scalable:
+        what = f"ledgers and subscriptions of {counted(len(scalable), 'scalable topic')}, such as {scalable[0]}"
+        missing.append(f"{what}: brokers tell only their layouts, a dump of the metadata store tells the rest")
     with counting("Saving topics", len(todo)) as advance:
         for _ in save_topics(rest, folder, index, todo, parallel, _now_ms):
             advance()

@@ -243,4 +243,9 @@ KINDS = (
         "Queue subscriptions are not registered with the topic: a split, merge or migration gives their cursors to no child.",
         "Before a consumer connects, make the subscription on these segments at the earliest message, or connect with SubscriptionInitialPosition.Earliest.",
         SQL_SEGMENTS, _LAYOUTS),
+    FindingKind("S54", "segments_not_read", "warning",
+        "The layout of a scalable topic names segments of which the source holds no ledger, and nothing says whether they have any: the audit does not know what they hold.",
+        "The topic was found on a live broker, which tells no ledgers of segments; or only a part of its ledgers was offloaded or copied.",
+        "Read the place where their ledgers lie (offloaded objects, or the folders of the bookies), with a dump of the metadata store as --admin.",
+        SQL_SEGMENTS, _LAYOUTS),
 )

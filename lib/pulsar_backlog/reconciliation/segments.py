@@ -152,6 +152,7 @@ def findings_of_segments(states: Iterable[SegmentState], state: ClusterState | N
         if layout is None:
             yield _without_layout(topic, segments)
             continue
+        yield from _unread(topic, segments, state)
         yield from _contradictions(layout, segments)
         yield from _pruned(topic, segments)
         registered = state.registered if state else frozenset()
@@ -165,6 +166,19 @@ def _without_layout(topic: str, segments: list[SegmentState]) -> Finding:
         "No layout was saved, so it is not known whether these are all of them, nor their order."
     )
     return Finding("S50", topic, words, topic=topic, count=len(segments), evidence=names, incomplete=True)
+
+
+def _unread(topic: str, segments: list[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
+    """Segments that the layout names, of which nothing is stored, and of whose ledgers nothing was saved."""
+    known = state.topics if state else {}
+    unread = [one for one in segments if not one.stored.ledgers and one.segment not in known]
+    if unread:
+        words = (
+            f"{counted(len(unread), 'segment')} of {topic} have no ledger in the source, and no list of their ledgers "
+            "was saved: what they hold is not in this audit."
+        )
+        names = tuple(one.segment for one in unread)
+        yield Finding("S54", topic, words, topic=topic, count=len(unread), evidence=names, incomplete=True)
 
 
 def _contradictions(layout: Layout, segments: list[SegmentState]) -> Iterator[Finding]:

@@ -16,8 +16,8 @@ from typing import Any
 from pulsar_backlog.arguments import live_of
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_json import read_cluster_state
-from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_topics
-from pulsar_backlog.cluster.snapshot import named_files, save_cluster, save_topics
+from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_scalable_topics, wanted_topics
+from pulsar_backlog.cluster.snapshot import named_files, save_cluster, save_layouts, save_topics
 from pulsar_backlog.cluster.snapshot_index import INDEX_NAME, open_index
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
@@ -93,7 +93,12 @@ def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool =
     run = RunFolder(Path(live.run_folder) if live.run_folder else None, live.timeout_seconds)
     with closing(AdminHttp(live.admin_url, access_of(live), patience=run.patience(live.admin_url))) as http:
         rest = AdminRest(http)
-        topics = wanted_topics(rest, globs)
+        topics, scalable = wanted_topics(rest, globs), wanted_scalable_topics(rest, globs)
+        if scalable and not topics and not may_be_none:
+            raise UsageError(
+                f"{' or '.join(globs)} matches only scalable topics, such as {scalable[0]}, which are not read live: "
+                "read their ledgers where they are offloaded, or the folders of the bookies"
+            )
         if not topics and not may_be_none:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         if (folder / INDEX_NAME).is_file():
@@ -102,6 +107,7 @@ def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool =
             return topics
         index = open_index(folder, http.url, tuple(globs), _now_ms())
         save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
+        save_layouts(rest, folder, scalable)
         for _ in save_topics(rest, folder, index, named_files(topics), _PARALLEL, _now_ms):
             pass
         index.finish(_now_ms())

@@ -28,7 +28,7 @@ from urllib.parse import quote_plus, unquote_plus
 DOMAINS = ("persistent://", "segment://", "topic://")
 """How names of topics begin that ledgers know: topics and partitions, segments, and scalable topics."""
 
-_SCHEME, SEGMENT_SCHEME, _SCALABLE_SCHEME = DOMAINS
+_SCHEME, SEGMENT_SCHEME, SCALABLE_SCHEME = DOMAINS
 _DOMAIN, _SEGMENT = "persistent", "segment"
 _NAMED_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # what brokers accept as tenant, cluster or namespace
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -97,8 +97,14 @@ def segment_parts(topic: str) -> SegmentParts | None:
 
 def segment_of_scalable_topic(topic: str, first_hash: int, last_hash: int, segment_id: int) -> str:
     """Full name of a segment of a scalable topic, `topic://tenant/namespace/local`; its range is inclusive."""
-    body = topic.removeprefix(_SCALABLE_SCHEME)
+    body = topic.removeprefix(SCALABLE_SCHEME)
     return f"{SEGMENT_SCHEME}{body}/{first_hash:04x}-{last_hash:04x}-{segment_id}"
+
+
+def is_scalable_topic(topic: str) -> bool:
+    """Whether this is the full name of a scalable topic."""
+    spaces = topic.removeprefix(SCALABLE_SCHEME).split("/", 2)
+    return topic.startswith(SCALABLE_SCHEME) and len(spaces) == 3 and all(spaces) and _are_named(spaces[:2])
 
 
 def scalable_topic_of(topic: str) -> str | None:
@@ -107,7 +113,7 @@ def scalable_topic_of(topic: str) -> str | None:
         spaces, local, _ = _taken_apart(topic)
     except ValueError:
         return None
-    return f"{_SCALABLE_SCHEME}{'/'.join([*spaces, local])}"
+    return f"{SCALABLE_SCHEME}{'/'.join([*spaces, local])}"
 
 
 def _taken_apart(topic: str) -> tuple[list[str], str, str]:
@@ -132,9 +138,13 @@ def _decoded(encoded: str, name: str) -> str:
 
 
 def _checked(spaces: list[str], local: str, name: str) -> list[str]:
-    if len(spaces) not in (2, 3) or not local or not all(map(_NAMED_ENTITY.fullmatch, spaces)):
+    if len(spaces) not in (2, 3) or not local or not _are_named(spaces):
         raise ValueError(f"not the name of a persistent topic: {name!r}")
     return [*spaces, local]
+
+
+def _are_named(spaces: list[str]) -> bool:
+    return all(map(_NAMED_ENTITY.fullmatch, spaces))
 
 
 def _java_url_encoded(text: str) -> str:
