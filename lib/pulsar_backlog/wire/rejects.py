@@ -53,7 +53,7 @@ STRUCTURE_CODES: dict[str, str] = {
     "sync_mismatch": "A sync marker is not that of the file, or there is none where there must be one.",
     "block_bad_count": "A block of a SequenceFile says that it holds an impossible number of records.",
     "block_bad_key": "A key in a block of a SequenceFile is not 8 bytes long.",
-    "block_records_lost": "Some records of a block of a SequenceFile cannot be read.",
+    "block_records_lost": "The rest of a block of a SequenceFile cannot be read, or nothing proves which entries it holds: how many, and from which id on.",
     "section_damaged": "A section of a block of a SequenceFile does not decompress to what it must hold.",
     "record_bad_length": "A record's length is impossible, or is not what its value says.",
     "record_bad_key": "A record's key is not 8 bytes long.",

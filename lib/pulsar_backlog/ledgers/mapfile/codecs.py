@@ -30,6 +30,9 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.arrays import Bytes
 from pulsar_backlog.wire.codecs import decompress, decompressed_pieces
 
+CUT_OFF = "it is cut off"
+"""The fault of a stream that ends before its end: what came out is right."""
+
 SALVAGE_BYTES = 4096
 """Compressed bytes given at once to a codec that met damage: the piece with the damage gives nothing."""
 
@@ -57,6 +60,11 @@ class Inflated(NamedTuple):
 def is_known(codec: str) -> bool:
     """Whether a codec class is read."""
     return codec in _CODECS
+
+
+def is_checked(codec: str) -> bool:
+    """Whether what a codec class writes carries a checksum: then it is whole where it decompresses without a fault."""
+    return codec in _CHECKED
 
 
 def inflate(codec: str, data: memoryview, limit: int) -> Inflated:
@@ -98,7 +106,7 @@ def _end_of(stream: Any, too_large: bool, limit: int) -> str:
     """What is wrong with the end of a stream that decompressed."""
     if too_large:
         return f"more than the {limit} bytes it may hold"
-    return "" if stream.eof else "it is cut off"
+    return "" if stream.eof else CUT_OFF
 
 
 def _salvaged(stream: Any, data: memoryview, limit: int, errors: Any) -> Bytes:
@@ -145,7 +153,7 @@ def _raw_blocks(data: memoryview, limit: int, raw: str) -> Iterator[bytes]:
         while stated:
             length, at = _length(data, at), at + 4
             if length > len(data) - at:
-                raise _damaged("it is cut off")
+                raise _damaged(CUT_OFF)
             block = decompress(raw, data[at : at + length], stated, min(stated, MAX_RAW_BYTES))
             if not block:
                 raise _damaged("an empty block before its end")
@@ -158,7 +166,7 @@ def _raw_blocks(data: memoryview, limit: int, raw: str) -> Iterator[bytes]:
 def _length(data: memoryview, at: int) -> int:
     length = int.from_bytes(data[at : at + 4], "big", signed=True)
     if at + 4 > len(data) or length < 0:
-        raise _damaged("it is cut off" if at + 4 > len(data) else f"a length of {length}")
+        raise _damaged(CUT_OFF if at + 4 > len(data) else f"a length of {length}")
     return length
 
 
@@ -170,6 +178,7 @@ def _array(data: bytes) -> Bytes:
     return np.frombuffer(data, dtype=np.uint8)
 
 
+_CHECKED = frozenset(f"{_PACKAGE}{name}" for name in ("DefaultCodec", "DeflateCodec", "GzipCodec", "BZip2Codec"))
 _CODECS: dict[str, Callable[[memoryview, int], Inflated]] = {
     f"{_PACKAGE}DefaultCodec": lambda data, limit: _zlib(data, limit, _ZLIB),
     f"{_PACKAGE}DeflateCodec": lambda data, limit: _zlib(data, limit, _ZLIB),

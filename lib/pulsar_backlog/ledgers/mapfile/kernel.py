@@ -27,6 +27,8 @@ LENGTH_BYTES = 4
 
 EXPECTED, STRAYS = range(2)
 """What `assign_ids` leaves in its state: the id that comes next, and how many keys were not the ones expected."""
+ABSENT, VALID, MISMATCH = range(3)
+"""What an entry's own checksum says."""
 LOOK_AHEAD = 8
 """Keys looked at to decide whether one that is not expected is damaged, or begins after a gap."""
 

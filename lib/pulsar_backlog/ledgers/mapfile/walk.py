@@ -17,15 +17,18 @@ from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, Compressed, EntryBa
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.faults import Fault, fault_of
 from pulsar_backlog.ledgers.mapfile import kernel
+from pulsar_backlog.ledgers.mapfile.block_ids import first_id
 from pulsar_backlog.ledgers.mapfile.blocks import MAX_BLOCK_BYTES, Parts, Records, open_block, parts_at
 from pulsar_backlog.ledgers.mapfile.checksums import Checksums
 from pulsar_backlog.ledgers.mapfile.header import BYTES_WRITABLE, ESCAPE_BYTES, SYNC_ESCAPE, Header
+from pulsar_backlog.ledgers.mapfile.peek import peek
 from pulsar_backlog.ledgers.mapfile.reading import Window, read_header
 from pulsar_backlog.ledgers.mapfile.records import Run, open_run, read_run, settled
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.wire.arrays import Int64s
 
+_NO_ID = -2
 METADATA_ID = -1
 """Key of the record that holds the ledger metadata: the first one, before entry 0."""
 
@@ -48,7 +51,7 @@ class _Walk:
         self._faults = FaultLog()
         self._ids = np.zeros(2, dtype=np.int64)
         self._bound = self._limit = -1
-        self._in_blocks = self._gap_is_known = False
+        self._in_blocks = self._gap_is_known = self._has_valid = False
         self._count = 0
 
     def batches(self) -> Iterator[EntryBatch]:
@@ -94,8 +97,15 @@ class _Walk:
                 found = f"{stop - position} to the next block or the end"
                 self._fault("record_overruns_file", window, position, "block", f"{parts.end} bytes", found)
             window.load(position, stop - position)
-            records = open_block(header.codec or "", parts, window.view(position, stop - position), position)
-            yield from self._batch(records, np.full(len(records.lengths), position), stop - position, window)
+            is_first = self._ids[kernel.EXPECTED] == METADATA_ID
+            view = window.view(position, stop - position)
+            records = open_block(
+                header.codec or "", parts, view, position, has_metadata=is_first, has_valid=self._has_valid
+            )
+            self._has_valid = records.has_valid
+            self._tell(records)
+            ids = self._ids_of_block(header, records, position, stop, window)
+            yield from self._batch(records, ids, np.full(len(records.lengths), position), stop - position, window)
             if records.faults and not self._goes_on(window, stop):
                 stop = self._next_escape(header, window, position)
             position = stop
@@ -131,7 +141,9 @@ class _Walk:
                 stored = (
                     None if header.codec is None else kernel.RECORD_HEAD_BYTES + kernel.KEY_BYTES + run.lengths[chosen]
                 )
-                yield from self._batch(records, run.places[chosen], stored, window)
+                self._tell(records)
+                ids = self._ids_of(run.keys[chosen], run.places[chosen], window)
+                yield from self._batch(records, ids, run.places[chosen], stored, window)
             position = run.end
             if run.reason == kernel.NEED_MORE:
                 window.load(position, run.needed)
@@ -161,12 +173,9 @@ class _Walk:
         return window.find(header.escape, position + 1)
 
     def _batch(
-        self, records: Records, places: Int64s, stored: Int64s | int | None, window: Window
+        self, records: Records, ids: Int64s, places: Int64s, stored: Int64s | int | None, window: Window
     ) -> Iterator[EntryBatch]:
         """Entries of records at `places`, which take `stored` bytes there; None where they are not compressed."""
-        for fault in records.faults:
-            self._faults.add(fault)
-        ids = self._ids_of(records, places, window)
         chosen = (ids > METADATA_ID) & (records.lengths >= 0)
         if self._limit >= 0 and (surplus := int((ids >= self._limit).sum())):
             chosen &= ids < self._limit
@@ -184,28 +193,69 @@ class _Walk:
         if len(starts) or faults:
             yield EntryBatch(records.buffer, base, ids[chosen], starts, records.lengths[chosen], faults, compressed)
 
-    def _ids_of(self, records: Records, places: Int64s, window: Window) -> Int64s:
+    def _ids_of_block(self, header: Header, records: Records, position: int, stop: int, window: Window) -> Int64s:
+        """The ids of a block's records; less than 0 where nothing proves them. Tells of those that are lost."""
+        readable = len(records.lengths)
+        count, place = readable + records.lost, int(self._ids[kernel.EXPECTED])
+        if records.keys is not None and records.are_keys_checked:
+            ids = self._ids_of(records.keys, np.full(count, position), window)
+            if records.lost:
+                own = ids[readable:][ids[readable:] > _NO_ID]
+                self._lost(window, position, int(own[0]) if len(own) else place, len(own))
+            return ids[:readable]
+        first = place
+        keys = records.keys
+        if self._gap_is_known or keys is None or keys[0] != place or (np.diff(keys) != 1).any():
+            found = first_id(keys, count, None if self._gap_is_known else place, self._following(header, stop, window))
+            if keys is not None and (found is None or (keys != found + np.arange(count)).any()):
+                odd = "keys that do not rise by one, or are not those of the place"
+                self._fault("entry_id_out_of_order", window, position, "record.key", str(place), odd)
+            if found is None:
+                self._lost(window, position, place, count)
+                self._ids[kernel.EXPECTED], self._gap_is_known = place + count, True
+                return np.full(readable, _NO_ID)
+            first = found
+        self._ids[kernel.EXPECTED], self._gap_is_known = first + count, False
+        if records.lost:
+            self._lost(window, position, first + readable, records.lost)
+        return np.arange(first, first + readable)
+
+    def _following(self, header: Header, stop: int, window: Window) -> int | None:
+        """The id behind the last one of a block that ends at `stop`, by the next block or what is promised."""
+        if stop >= window.end:
+            return self._bound if self._bound >= 0 else None
+        found = peek(header, window, stop)
+        return found.key if found else None
+
+    def _ids_of(self, keys: Int64s, places: Int64s, window: Window) -> Int64s:
         """The ids of records by keys and places; less than 0 where it is no entry, or was there before."""
-        count, first = len(records.lengths), int(self._ids[kernel.EXPECTED])
-        if records.keys is None:
-            self._ids[kernel.EXPECTED] = first + count
-            return np.arange(first, first + count)
-        ids = np.empty(count, dtype=np.int64)
+        ids = np.empty(len(keys), dtype=np.int64)
         strays = np.empty((MAX_FAULTS + 1, 2), dtype=np.int64)
-        trusted = self._in_blocks or self._gap_is_known  # keys in blocks decompressed; after damage none is expected
-        kernel.assign_ids(records.keys, self._bound, trusted, self._ids, ids, strays)
+        trusted = self._in_blocks or self._gap_is_known  # keys that a checksum covers; after damage none is expected
+        kernel.assign_ids(keys, self._bound, trusted, self._ids, ids, strays)
         told = strays[: int(self._ids[kernel.STRAYS])]
         self._faults.add_unlisted(max(0, int(self._ids[kernel.STRAYS]) - len(told)))
-        if self._gap_is_known and len(told) and told[0, 0] == 0 and ids[0] == records.keys[0]:
+        if self._gap_is_known and len(told) and told[0, 0] == 0 and ids[0] == keys[0]:
             told = told[1:]  # what is missing was told of where it was damaged
         self._gap_is_known = False
         in_places, number = np.unique(places[told[:, 0]], return_index=True)
         for place, at in zip(in_places.tolist(), number.tolist(), strict=True):
             record, expected = told[at].tolist()
             others = int((places[told[:, 0]] == place).sum()) - 1
-            found = f"{int(records.keys[record])}" + (f", and {others} more keys of the block" if others else "")
+            found = f"{int(keys[record])}" + (f", and {others} more keys of the block" if others else "")
             self._fault("entry_id_out_of_order", window, place, "record.key", str(expected), found)
         return ids
+
+    def _tell(self, records: Records) -> None:
+        for fault in records.faults:
+            self._faults.add(fault)
+
+    def _lost(self, window: Window, position: int, first: int, count: int) -> None:
+        """Tell of the records at the end of a block that cannot be read or proved, `first` by their place."""
+        if first == METADATA_ID:
+            first, count = 0, count - 1
+        expected = f"entry {first}" if count == 1 else f"{count} entries from {first} on"
+        self._fault("block_records_lost", window, position, "block.values", expected, "nothing that proves them")
 
     def _flush(self) -> Iterator[EntryBatch]:
         """Faults that no batch carries yet."""
