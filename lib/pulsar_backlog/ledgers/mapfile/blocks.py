@@ -38,8 +38,8 @@ VINT_BYTES = 9
 MAX_LENGTH_BYTES = 5
 """Longest vint of a length that a value may have."""
 
-MAX_MISMATCHES = 1
-"""Entries of a block that fail their own checksum, without another fault, as a producer may have sent them. More are
+MAX_MISMATCHES = 16
+"""Entries of a block that fail their own checksum, without another fault, as producers may have sent them. More are
 damage of a block whose codec has no checksum, where others pass theirs: it repeats what it copied."""
 
 SECTIONS = ("key_lengths", "keys", "value_lengths", "values")
