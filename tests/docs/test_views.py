@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.storage.duck import opened
+from pulsar_backlog.storage.living import BY_LEDGER
 from pulsar_backlog.storage.views import named_in
 from pulsar_backlog.storage.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
@@ -311,6 +313,12 @@ def test_integrity_of_a_ledger_in_objects_of_streaming_offload(ask: Ask) -> None
         ("record", "failed", 1, "copies_differ", 70),
         ("message", "agrees", 0, None, None),
     ]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_of_what_is_written_by_ledger_knows_which_are_gone(view: str) -> None:
+    tables = {*re.findall(r"(?:FROM|JOIN)\s+(\w+)", VIEWS[view])}
+    assert not tables & BY_LEDGER or tables & {"gone_ledgers", "ledgers"}
 
 
 @pytest.mark.parametrize("view", ["topic_overview", "producers", "seek_positions", "rejected_entries"])

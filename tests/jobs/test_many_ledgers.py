@@ -79,6 +79,25 @@ def test_what_was_not_asked_for_stays(few: Audited, source: Path, request: pytes
         assert len(many.rows(table)) == len(before[table])
 
 
+@pytest.mark.parametrize("options", [{}, {"ledger": ["260-299"]}, {"topic": ["*/compact-plain"]}], ids=str)
+def test_what_left_the_source(
+    few: Audited, source: Path, request: pytest.FixtureRequest, options: dict[str, Any]
+) -> None:
+    shutil.copytree(few.out, few.out.with_name("many"))
+    for path in [*source.rglob("*-ledger-267*"), *source.rglob("*-ledger-22*")]:
+        path.unlink()
+    held = taken(source, few.out, **options)
+    request.getfixturevalue("spilled")
+    many = taken(source, few.out.with_name("many"), **options)
+    gone = [row["ledger_id"] for row in many.rows("gone_ledgers")]
+    assert gone == ([267] if options else [22, 267])
+    assert [row["ledger_id"] for row in held.rows("gone_ledgers")] == gone
+    for table in TABLES:
+        assert many.rows(table) == held.rows(table), table
+        assert table == "findings" or not {267} & {row["ledger_id"] for row in many.rows("ledgers")}
+    assert many.codes()["S43"] == held.codes()["S43"]
+
+
 def test_nothing_in_scope_is_told(few: Audited, source: Path, request: pytest.FixtureRequest) -> None:
     request.getfixturevalue("spilled")
     none = taken(source, few.out, ledger=["900"])
