@@ -1,5 +1,5 @@
--- Subscriptions with how many chunk sets they have, and the first one that blocks them; the blocked ones counted from the
--- surest and then the largest.
+-- Subscriptions with how many chunk sets they have, and the first one that blocks them.
+-- The blocked ones have a place, the surest and then the largest first.
 WITH blocking AS (
   SELECT
     *,

@@ -1,5 +1,5 @@
--- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report: first those
--- with a blocked subscription, in the order of these. Names of equal rank that are shorter come first, so t2 before t10.
+-- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report.
+-- First come those with a blocked subscription, in the order of these. Names of equal rank that are shorter come first, so t2 before t10.
 WITH of_entries AS (
   SELECT
     f.topic,

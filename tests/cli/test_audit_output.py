@@ -73,9 +73,9 @@ def test_blocked_subscriptions_are_named_first_and_counted_as_the_tables_do(bund
     assert len(blocked) == told["blocked"] == told["listed"] > 0
     assert {(row["topic"], row["subscription"]) for row in told["rows"]} == blocked
     first = told["rows"][0]
-    assert bundled.result["verdict"]["headline"].startswith(
-        f"Subscription {first['subscription']} of topic {first['topic']} "
-    )
+    headline = bundled.result["verdict"]["headline"]
+    assert headline.startswith(f"{len(blocked)} subscriptions are stalled (")
+    assert f"Worst: {first['topic']}, {first['subscription']}, at {first['ledger_id']}:{first['entry_id']}" in headline
     assert told["total"] == len(bundled.rows("subscriptions"))
 
 

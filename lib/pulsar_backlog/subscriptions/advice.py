@@ -82,7 +82,7 @@ class SetFacts:
     doubt: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NeedCount:
     """Chunk sets of a subscription that need the same.
 
@@ -97,7 +97,7 @@ class NeedCount:
     doubt: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Advice:
     """What to do about a subscription, the most urgent first.
 
