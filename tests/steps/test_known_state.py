@@ -164,3 +164,12 @@ def test_inputs_change_with_what_an_audit_goes_by(spark: SparkSession, tmp_path:
     seen += [state_inputs(place.context()), state_inputs(place.context(both))]
     assert seen[1] == seen[3], "a folder that is given again is nothing new"
     assert seen[0] != seen[2]
+
+
+def test_a_scalable_topic_is_not_deleted_because_a_snapshot_lists_none(spark: SparkSession, tmp_path: Path) -> None:
+    row = {"cluster": "c", "topic": "topic://lab/n/s", "read_time": NOON, "state": '{"topic": "topic://lab/n/s"}'}
+    write_tables(tmp_path / "out", saved_states=[row])
+    place = Place(spark, tmp_path)
+    place.given(folder(tmp_path / "snapshot", A, index=[{"topics": ["*"]}, SAVED, END]))
+    found = place.context().table("saved_states").select("topic").orderBy("topic").collect()
+    assert [row["topic"] for row in found] == [A, "topic://lab/n/s"]

@@ -115,7 +115,8 @@ class _Trust:
     def knows(self, one: KnownLedger) -> bool:
         """Whether a ledger would have been listed if it were there."""
         if one.kind == "live":
-            return self.live_topics is not None and Scope(self.live_topics).names(one.topic)
+            is_listed = (one.topic or "").startswith("persistent://")  # a snapshot lists no scalable topics
+            return is_listed and self.live_topics is not None and Scope(self.live_topics).names(one.topic)
         return self.whole_logs if one.kind in ("bookies", None) else self.whole
 
 

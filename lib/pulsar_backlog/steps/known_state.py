@@ -76,17 +76,19 @@ def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
         }
         for one in by_topic(together(given, of_cluster, {}))
     ]  # fmt: skip
-    others = [row for row in others if row["topic"] and not _is_deleted(row["topic"], folder)]
+    deleted = _deleted((row["topic"] for row in others), folder)
+    others = [row for row in others if row["topic"] and row["topic"] not in deleted]
     context.replace(TABLE, pa.Table.from_pylist([*others, *new], schema=arrow_schema(TABLES[TABLE])))
     return [*others, *(row for row in new if not row["topic"])]
 
 
-def _is_deleted(topic: str, folder: str) -> bool:
-    """Whether a finished snapshot asked for a topic and did not find it."""
+def _deleted(topics: Iterable[str], folder: str) -> set[str]:
+    """Those of some topics that a finished snapshot asked for and did not find; it lists no scalable topics."""
     globs = snapshot_globs(folder)
-    if globs is None or not Scope(globs).names(topic):
-        return False
-    return all(one.status == "gone" for one in saved_entries(Path(folder)) if one.topic == topic)
+    if globs is None:
+        return set()
+    asked, found = Scope(globs), {one.topic for one in saved_entries(Path(folder)) if one.status != "gone"}
+    return {one for one in topics if one.startswith("persistent://") and asked.names(one) and one not in found}
 
 
 def _saved_times(folder: Path) -> dict[str, datetime | None]:
