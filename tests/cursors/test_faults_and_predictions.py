@@ -13,9 +13,10 @@ from pulsar_backlog.cursors.decode import decode_position_info
 from pulsar_backlog.cursors.faults import faults_of
 from pulsar_backlog.cursors.newest import Newest, Sighting, newest
 from pulsar_backlog.cursors.predict import Limits, missing, predict
-from pulsar_backlog.cursors.sizes import Splitting, limited, state_of
+from pulsar_backlog.cursors.sizes import Splitting, limited, long_array_bytes, position_info_bytes, state_of
 from pulsar_backlog.cursors.values import AckState, BatchState, LongList
 from tests.cursors.encode import encode_entries, encode_position_info
+from tests.memory import with_peak_bytes
 
 LENGTHS: dict[int, int | None] = {7: 10, 8: 10, 9: None}
 
@@ -150,3 +151,17 @@ def test_limits_are_compared_with_what_they_limit() -> None:
     assert predict(found(HOLES), Limits(ranges=50, long_array=True), {}).over_limits == ()
     partly = AckedSet((7, 0), {}, {(7, 3): (1,), (7, 4): (1,)})
     assert predict(found(partly), Limits(batch_entries=1), {}).over_limits == ("batch_entries",)
+
+
+@pytest.mark.parametrize("ids", [{3}, {0, 63, 64, 2**20 - 1, 2**20, 2**22 + 7}, set(range(100)) | {5_000_000}])
+def test_the_size_of_long_lists_without_their_words(ids: set[int]) -> None:
+    acked = AckedSet((5, 0), {5: BitMap(ids), 300: BitMap([1])}, {(6, 1): (5,)})
+    assert long_array_bytes(acked) == position_info_bytes(state_of(acked, long_array=True))
+
+
+def test_an_entry_far_away_costs_no_memory() -> None:
+    for bitmap in (BitMap([2**31 - 1]), BitMap(range(1, 2**26))):
+        acked = AckedSet((5, 0), {5: bitmap})
+        prediction, peak = with_peak_bytes(lambda acked=acked: predict(found(acked), Limits(long_array=True), {}))
+        assert (prediction.acked_ranges, prediction.acked_entries) == (1, len(bitmap))
+        assert peak < 40_000_000

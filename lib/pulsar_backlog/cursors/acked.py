@@ -223,6 +223,8 @@ def _windows(bitmap: BitMap) -> range:
 
 
 def _runs_of(bitmap: BitMap, at: int) -> Int64s:
+    if bitmap.range_cardinality(at, at + _EXPANDED) == _EXPANDED:
+        return np.array([[at, at + _EXPANDED - 1]])
     bits = np.asarray((bitmap & full(at, at + _EXPANDED)).to_array(), dtype=np.int64)
     if not len(bits):
         return np.empty((0, 2), dtype=np.int64)
@@ -241,6 +243,14 @@ def words_of(bitmap: BitMap) -> Int64s:
         bits[np.asarray((bitmap & full(low, low + len(bits))).to_array(), dtype=np.int64) - low] = 1
         words[at : at + (len(bits) >> 6)] = np.packbits(bits, bitorder="little").view("<i8")
     return words.astype(np.int64, copy=False)
+
+
+def word_windows(bitmap: BitMap) -> Iterator[Int64s]:
+    """The words of a `java.util.BitSet` with these bits, some at a time, without those of windows that hold none."""
+    for low in range(0, int(bitmap.max()) + 1 if bitmap else 0, _EXPANDED):
+        part = bitmap & full(low, low + _EXPANDED)
+        if part:
+            yield words_of(part.shift(-low))
 
 
 def long_list_of(ledger_id: int, bitmap: BitMap) -> LongList:

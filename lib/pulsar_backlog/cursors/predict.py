@@ -9,7 +9,14 @@ from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet, acked_set, full, runs
 from pulsar_backlog.cursors.newest import Newest
-from pulsar_backlog.cursors.sizes import Splitting, limited, position_info_bytes, state_of
+from pulsar_backlog.cursors.sizes import (
+    Splitting,
+    limited,
+    limited_lists,
+    long_array_bytes,
+    position_info_bytes,
+    state_of,
+)
 from pulsar_backlog.terms import Position
 
 
@@ -56,10 +63,12 @@ class Prediction:
 def predict(found: Newest, limits: Limits, lengths: Mapping[int, int | None]) -> Prediction:
     """What becomes of the newest state of a cursor; `lengths` are entries of the topic's ledgers."""
     acked = found.chosen.acked
-    as_ranges, as_lists = state_of(acked, long_array=False), state_of(acked, long_array=True)
-    range_bytes, list_bytes = position_info_bytes(as_ranges), position_info_bytes(as_lists)
-    kept = limited(as_lists if limits.long_array else as_ranges, limits.ranges, limits.batch_entries)
-    persisted = acked_set(kept)
+    as_ranges = state_of(acked, long_array=False)
+    range_bytes, list_bytes = position_info_bytes(as_ranges), long_array_bytes(acked)
+    if limits.long_array:
+        persisted = limited_lists(acked, limits.ranges, limits.batch_entries)
+    else:
+        persisted = acked_set(limited(as_ranges, limits.ranges, limits.batch_entries))
     dropped = missing(acked, persisted, {})
     surviving = found.stored.acked if found.stored is not None else persisted
     redelivered = missing(acked, surviving, lengths)

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from pyroaring import BitMap
 
 from pulsar_backlog.cursors import kernel
-from pulsar_backlog.cursors.acked import AckedSet, long_list_of, runs
+from pulsar_backlog.cursors.acked import AckedSet, long_list_of, runs, word_windows
 from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, LongList
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
@@ -86,6 +87,32 @@ def position_info_bytes(state: AckState) -> int:
         + lists
         + len(_properties_and_batches(state))
     )
+
+
+def long_array_bytes(acked: AckedSet) -> int:
+    """Bytes of one `PositionInfo` of a set as long lists, whose words are never in memory together."""
+    state = state_of(AckedSet(acked.mark_delete, {}, acked.partly), long_array=True)
+    return position_info_bytes(state) + sum(map(_bitmap_bytes, acked.ledgers, acked.ledgers.values()))
+
+
+def _bitmap_bytes(ledger_id: int, bitmap: BitMap) -> int:
+    empty = int(kernel.words_length(np.zeros(1, dtype=np.int64)))
+    words = (int(bitmap.max()) >> 6) + 1 if bitmap else 0
+    more = sum(int(kernel.words_length(part)) - empty * len(part) for part in word_windows(bitmap))
+    body = 1 + int(kernel.varint_length(ledger_id)) + empty * words + more
+    return 1 + int(kernel.varint_length(body)) + body
+
+
+def limited_lists(acked: AckedSet, max_ranges: int, max_batches: int) -> AckedSet:
+    """What a broker persists of a set as long lists, the rest being dropped in silence."""
+    ledgers: dict[int, BitMap] = {}
+    entries = 0
+    for ledger_id, bitmap in sorted(acked.ledgers.items()):
+        if entries > max_ranges:
+            break
+        ledgers[ledger_id] = bitmap
+        entries += len(bitmap)
+    return AckedSet(acked.mark_delete, ledgers, dict(sorted(acked.partly.items())[:max_batches]))
 
 
 def _long_list_bytes(one: LongList) -> int:
