@@ -38,7 +38,7 @@ AHEAD_BYTES = 4 * 1024 * 1024
 """What a broker may send ahead of what was taken, about."""
 AHEAD_SECONDS = 0.125
 """And for how long at most, at the rate that is allowed."""
-RATE_SHARE = 0.97
+RATE_SHARE = 0.95
 """Of the rate that is used: what brokers send ahead comes before it is counted."""
 _LEAST_SECONDS = 0.05
 NEAR = 16
