@@ -31,8 +31,8 @@ from pulsar_backlog.ledgers.store import Source
 ENTRY_LOG_MAGIC, JOURNAL_MAGIC = b"BKLO", b"BKLG"
 HEADER_BYTES = 20
 ENTRY_LOG_START = 1024
-MAX_MAP_BYTES = 64 * 1024 * 1024
-"""Largest ledgers map that is read: four million ledgers."""
+MAX_MAP_BYTES = 16 * 1024 * 1024
+"""Largest ledgers map that is read: a million ledgers, which take ten times as much in memory."""
 
 _ENTRY_LOG = struct.Struct(">4siqi")
 _JOURNAL = struct.Struct(">4si")
