@@ -18,7 +18,7 @@ import urllib3
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.buckets.cloud import Cloud, Marker, Page, Question, Uploads
-from pulsar_backlog.ledgers.buckets.numbers import check_range, size_of
+from pulsar_backlog.ledgers.buckets.numbers import check_range, head_size
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
@@ -97,7 +97,7 @@ class Bucket:
                 for key, upload_id, started_ms in found:
                     size = self._parts_size(uploads, key, upload_id)
                     yield Upload(key[len(self.prefix) :], upload_id, started_ms, size)
-                if following is None or following == after:
+                if following is None or (after and following[0] < after[0]) or following == after:
                     return
                 after = following
         except StoreError as error:
@@ -225,7 +225,7 @@ class Bucket:
             except StoreError as error:
                 if error.kind == "beyond_end":
                     head = self._send(self._head(path))
-                    if size_of(head.headers.get("Content-Length")) <= start:
+                    if head_size(head) <= start:
                         return b"", self._user_metadata(head)
                 raise
             return answer.body, self._user_metadata(answer)

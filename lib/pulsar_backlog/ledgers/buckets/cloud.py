@@ -186,6 +186,8 @@ def xml_of(body: bytes, *roots: str) -> Xml.Element:
         parsed = Xml.fromstring(body)  # noqa: S314 - expat bounds what entities may grow to
     except Xml.ParseError as error:
         raise StoreError("cut", f"the listing is not XML: {error}") from error
+    except (ValueError, LookupError) as error:
+        raise StoreError("failed", f"the listing is in an encoding that XML does not know: {error}") from error
     if parsed.tag.rpartition("}")[2] not in roots:
         raise StoreError("failed", f"the answer is no {roots[0]}")
     return parsed
@@ -203,6 +205,18 @@ def text_of(item: Xml.Element, path: str) -> str:
     return found
 
 
+def key_of(value: object) -> str:
+    """A name as JSON gives it.
+
+    Raises:
+        ValueError: it is none, or not Unicode.
+    """
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"a name that is no text: {repr(value)[:60]}")
+    value.encode()  # JSON can spell half a character
+    return value
+
+
 def listed_of(items: Iterable[Any], read: Callable[[Any], Listed | None]) -> list[Listed]:
     """The objects in the items of an answer; None leaves one out.
 
@@ -212,7 +226,8 @@ def listed_of(items: Iterable[Any], read: Callable[[Any], Listed | None]) -> lis
     try:
         return [found for item in items if (found := read(item)) is not None]
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError("failed", f"the listing names an object without name or size: {error!r}"[:200]) from error
+        detail = str(error) if isinstance(error, ValueError) and not isinstance(error, UnicodeError) else repr(error)
+        raise StoreError("failed", f"the listing names an object without name or size: {detail}"[:200]) from error
 
 
 def written_ms(text: str | None) -> int | None:
@@ -222,5 +237,5 @@ def written_ms(text: str | None) -> int | None:
     try:
         moment = datetime.fromisoformat(text) if text[0].isdigit() else parsedate_to_datetime(text)
         return round(moment.timestamp() * 1000) if moment.tzinfo else None
-    except (ValueError, OverflowError):
+    except (ValueError, OverflowError, TypeError, IndexError):
         return None

@@ -22,6 +22,7 @@ from pulsar_backlog.ledgers.buckets.cloud import (
     Question,
     Send,
     address,
+    key_of,
     key_path,
     listed_of,
     written_ms,
@@ -144,18 +145,25 @@ class Gcs:
             answer = json.loads(body)
         except ValueError as error:
             raise StoreError("cut", f"the listing is not JSON: {error}") from error
+        except RecursionError as error:
+            raise StoreError("failed", "the listing is JSON of too many levels") from error
         if not isinstance(answer, dict):
             raise StoreError("failed", "the answer is not a listing")
         objects = listed_of(
             answer.get("items", ()),
             lambda item: Listed(
-                str(item["name"]),
+                key_of(item["name"]),
                 size_of(item["size"]),
-                f"generation-{item['generation']}",
+                f"generation-{size_of(item['generation'])}",
                 written_ms(str(item.get("updated") or "")),
             ),
         )
-        return Page(objects, answer.get("nextPageToken") or None, [str(name) for name in answer.get("prefixes", ())])
+        try:
+            folders = [key_of(name) for name in answer.get("prefixes", ())]
+            token = key_of(answer["nextPageToken"]) if answer.get("nextPageToken") else None
+        except (TypeError, ValueError) as error:
+            raise StoreError("failed", f"the listing names no folders or token: {error!r}"[:200]) from error
+        return Page(objects, token, folders)
 
     @property
     def _is_emulated(self) -> bool:

@@ -24,6 +24,18 @@ def size_of(value: object) -> int:
     raise ValueError(f"a size that is no whole number from 0 to 2^63-1: {repr(value)[:60]}")
 
 
+def head_size(answer: Answer) -> int:
+    """Bytes of the object that an answer without its body is about.
+
+    Raises:
+        StoreError: it does not say.
+    """
+    try:
+        return size_of(answer.headers.get("Content-Length"))
+    except ValueError as error:
+        raise StoreError("failed", f"an object of {error}") from error
+
+
 def check_range(start: int, end: int, answer: Answer) -> None:
     """Look whether an answer has the bytes that were asked for, up to the object's end.
 

@@ -21,6 +21,9 @@ from pulsar_backlog.ledgers.buckets.patience import StoreError
 FOLDERS_PER_READER = 4
 """More folders than that are not listed each by itself: a request for each would be more than pages of all."""
 
+EMPTY_PAGES = 1000
+"""Pages without a new object, one after the other, that a store may give: of what was deleted, say."""
+
 _LOW, _HIGH = 0x1F, 0x7F
 """Just outside the printable ASCII that keys are nearly always made of."""
 
@@ -124,13 +127,14 @@ class _Sweep:
     def _list(self, span: Span) -> None:
         """List a span to its end, or to where another reader takes over."""
         token: str | None = None
+        progress = _Progress(self._skips)
         while not self._stopped:
             page = self._ask(Question(span.prefix, span.after, token))
             self._give([found for found in page.objects if span.holds(found.key)])
             last = page.objects[-1].key if page.objects else span.after
             if page.token is None or (span.end is not None and last > span.end):
                 return
-            if page.token == token:
+            if page.token == token or not progress.goes_on(page):
                 raise StoreError("failed", "the listing does not go on")
             token = page.token
             if self._skips and span.holds(last) and self._idle > self._todo.qsize():
@@ -151,6 +155,28 @@ class _Sweep:
                 return self._found.put(found, timeout=0.1)
             except Full:
                 continue
+
+
+class _Progress:
+    """Whether pages that always name a next one bring anything new."""
+
+    def __init__(self, is_sorted: bool) -> None:
+        self._last = ""
+        self._is_sorted = is_sorted
+        self._ends: set[int] = set()
+        self._empty = 0
+
+    def goes_on(self, page: Page) -> bool:
+        last, before = page.objects[-1].key if page.objects else self._last, self._last
+        if last == before:
+            self._empty += 1
+            return self._empty < EMPTY_PAGES
+        self._empty, self._last = 0, last
+        if self._is_sorted:
+            return last > before
+        is_new = hash(last) not in self._ends
+        self._ends.add(hash(last))
+        return is_new
 
 
 def middle(low: str, high: str | None) -> str | None:
