@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 import time
@@ -15,6 +16,7 @@ import pytest
 
 from pulsar_backlog.cluster.patience import LEAST_SECONDS, Patience
 from pulsar_backlog.errors import SourceError
+from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.entry_batch import EntryBatch
 from pulsar_backlog.ledgers.live.place import LivePlace
 from pulsar_backlog.ledgers.live.run_folder import reading_of
@@ -243,6 +245,19 @@ def test_single_entries_of_what_is_gone_are_waited_for_once(started: Any, admin:
         with pytest.raises(SourceError, match="entry 7:0 does not come"):
             place.read(f"{TOPIC}/7", address_of(number), address_of(number) + 5)
     assert time.monotonic() - began < TIMEOUT + OWN_WORK
+
+
+def test_explain_of_what_was_trimmed_ends_at_once(started: Any, admin: AdminServer, tmp_path: Path) -> None:
+    broker = started(ServedTopic({}))
+    listed = {"ledgers": [{"ledgerId": one, "entries": 10, "size": 99} for one in LEDGERS], "cursors": {}}
+    (tmp_path / "lab__s__a.internalStats.json").write_text(json.dumps(listed | {"lastConfirmedEntry": "36:9"}))
+    lists(admin, 99)
+    began = time.monotonic()
+    with pytest.raises(SourceError, match="trimmed: entry 9:0 is not there any more"):
+        explain_entry(
+            broker.url, None, "9:4", False, live(broker.url, admin, snapshot=str(tmp_path), timeout_seconds=20)
+        )
+    assert time.monotonic() - began < 10  # loops are compiled first
 
 
 def test_a_hidden_entry_does_not_end_a_ledger(started: Any, admin: AdminServer) -> None:
