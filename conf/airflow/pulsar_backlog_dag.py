@@ -14,6 +14,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from airflow.exceptions import AirflowException, AirflowNotFoundException
@@ -39,7 +40,7 @@ FROM_VARIABLES = Options(
 """Where `pipelines.yaml` names none; without `pulsar_backlog_admin` no subscription is looked at."""
 SENT_ALONG = {
     "py_files": _variable("py_files"),  # dist/pulsar_backlog-VERSION.zip
-    "jars": _variable("jars"),  # what `python -m pulsar_backlog.storage.jars s3a` prints
+    "jars": _variable("jars"),  # what `pulsar-backlog jars s3a` prints
 }
 ENVIRONMENT = {
     "spark.archives": _variable("archives"),  # environment.tar.gz#environment, where executors have no environment
@@ -61,7 +62,7 @@ class JobOperator(SparkSubmitOperator):
 
     def execute(self, context: Any) -> None:
         """Run the job."""
-        with _credentials():
+        with _environment(self.conf["spark.pyspark.driver.python"]):
             code = self._code(context)
         if code == _UNCHANGED:
             raise AirflowSkipException(f"{self.task_id}: nothing new to do")
@@ -87,13 +88,30 @@ class JobOperator(SparkSubmitOperator):
 
 
 @contextmanager
-def _credentials() -> Iterator[None]:
-    """The store's credentials in the environment of this task's process, and of spark-submit."""
+def _environment(python: str) -> Iterator[None]:
+    """What spark-submit needs in the environment of this task's process: the store's credentials, and a path.
+
+    Args:
+        python: of the driver. Airflow has a package `pyspark` without Spark, which spark-submit would take for its own
+            where Airflow's `python3` comes first; what lies beside the driver's Python comes first here.
+    """
+    before = dict(os.environ)
+    os.environ.update(_credentials())
+    if Path(python).is_absolute():
+        os.environ["PATH"] = f"{Path(python).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _credentials() -> dict[str, str]:
+    """The store's, by variable; none where there is no connection."""
     try:
         found = BaseHook.get_connection(STORE)
     except AirflowNotFoundException:
-        yield
-        return
+        return {}
     extra = found.extra_dejson
     given = {
         "AWS_ACCESS_KEY_ID": found.login,
@@ -102,13 +120,7 @@ def _credentials() -> Iterator[None]:
         "AWS_ENDPOINT_URL": extra.get("endpoint_url"),
         "AWS_REGION": extra.get("region_name"),
     }
-    before = dict(os.environ)
-    os.environ.update({name: value for name, value in given.items() if value})
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    return {name: value for name, value in given.items() if value}
 
 
 def build(name: str, pipeline: Pipeline) -> DAG:

@@ -19,6 +19,7 @@ from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.inventory import inventory
+from pulsar_backlog.commands.jars import jars
 from pulsar_backlog.commands.locate import locate
 from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.rebuild_topic import rebuild_topic
@@ -33,7 +34,7 @@ from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
     audit, run_pipeline, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
-    rebuild_topic, doctor, completion,
+    rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -114,14 +114,14 @@ def home() -> Path:
     """The folder that holds `jobs/`, `conf/` and `pipelines.yaml`.
 
     It is named by `PULSAR_BACKLOG_HOME`, or is the installed package, the repository root, or the folder
-    above the job file that runs (code imported from a zip, job file on disk).
+    above the file that runs (code imported from a zip, `jobs/JOB.py` or `conf/deploy/application.py` on disk).
 
     Raises:
         UsageError: there is no such folder, or the variable names another kind of folder.
     """
     named = os.environ.get(HOME_VARIABLE)
     here, script = Path(__file__).resolve(), Path(sys.argv[0]).resolve()
-    candidates = [Path(named)] if named else [here.parent, here.parents[2], script.parent.parent]
+    candidates = [Path(named)] if named else [here.parent, here.parents[2], *script.parents[1:3]]
     for folder in candidates:
         if (folder / "pipelines.yaml").is_file() and (folder / "conf").is_dir():
             return folder

@@ -52,7 +52,8 @@ def airflow(home: Path, cluster: Cluster, source: str, *argv: str) -> subprocess
         "driver_python": sys.executable,
     }  # fmt: skip
     environment = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        # Airflow's own environment first, as where it is activated: it has a `pyspark` without Spark.
+        "PATH": f"{AIRFLOW.parent}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(home), "AIRFLOW_HOME": str(home / "airflow"), "PULSAR_BACKLOG_HOME": str(home),
         "PYTHONPATH": str(ROOT / "lib"), "SPARK_LOCAL_IP": "127.0.0.1", "AWS_EC2_METADATA_DISABLED": "true",
         "PULSAR_BACKLOG_JARS": os.environ.get("PULSAR_BACKLOG_JARS", ""),

@@ -1,7 +1,8 @@
 """Jars that Spark lacks: Delta's two, and those of `s3a://` where tables lie there. Fetched once, checked, kept.
 
 `python -m pulsar_backlog.storage.jars` fetches Delta's ahead of time (`make setup`) and prints their paths;
-`python -m pulsar_backlog.storage.jars s3a` does both, with commas between, as `spark-submit --jars` takes them.
+`python -m pulsar_backlog.storage.jars s3a` does both, with commas between, as `spark-submit --jars` takes them and the
+command `jars` prints them.
 """
 
 from __future__ import annotations
@@ -66,6 +67,15 @@ def s3a_jars() -> list[Path]:
         UsageError: they cannot be had.
     """
     return _sound("the jars for s3a://", s3a_artifacts())
+
+
+def jars_argument(*, with_s3a: bool) -> str:
+    """What `spark-submit --jars` takes; fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had, or do not fit this Spark.
+    """
+    return ",".join(map(str, [*delta_jars(), *(s3a_jars() if with_s3a else ())]))
 
 
 @cache
@@ -155,7 +165,7 @@ def _run_ivy(work: Path, artifacts: list[str]) -> str:
 if __name__ == "__main__":
     try:
         if sys.argv[1:] == ["s3a"]:
-            print(",".join(str(path) for path in [*delta_jars(), *s3a_jars()]))  # noqa: T201
+            print(jars_argument(with_s3a=True))  # noqa: T201
         else:
             print("\n".join(str(path) for path in delta_jars()))  # noqa: T201
     except UsageError as error:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext, java_gateway
 from pyspark.errors import PySparkRuntimeError
 from pyspark.find_spark_home import _find_spark_home
@@ -71,6 +72,7 @@ LOCAL_SETTINGS: dict[str, str] = {
 }
 """Settings for one machine; spark-submit's own take precedence."""
 
+_S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 
 
@@ -143,6 +145,8 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     conf = SparkConf().setAppName(app).setAll(list(settings.items()))
     context = SparkContext.getOrCreate(conf)
     _end_java_on_interrupt(SparkContext._gateway)  # instead of Spark's own handler, before the session is made
+    if _is_submitted():
+        _check_submitted(context, needs_s3a)
     builder = SparkSession.builder.appName(app)
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -152,6 +156,24 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     context.setLogLevel("FATAL" if _is_submitted() else "WARN")
     _know_classes(session)
     return session
+
+
+def _check_submitted(context: SparkContext, needs_s3a: bool) -> None:
+    """Look for the classes that only jars of spark-submit bring, before a session does and says so in a page of traces.
+
+    Raises:
+        UsageError: one is not there.
+    """
+    context.setLogLevel("FATAL")
+    loader = cast(Any, context._jvm).java.lang.Thread.currentThread().getContextClassLoader()
+    for name in (REQUIRED_SETTINGS["spark.sql.extensions"], *((_S3A_CLASS,) if needs_s3a else ())):
+        try:
+            loader.loadClass(name)
+        except Py4JJavaError:
+            words = " s3a" if needs_s3a else ""
+            raise UsageError(
+                f'spark-submit has no jar with {name}: give it --jars "$(pulsar-backlog jars{words})"'
+            ) from None
 
 
 def _know_classes(session: SparkSession) -> None:
