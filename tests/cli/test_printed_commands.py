@@ -171,3 +171,9 @@ def test_a_live_audit_asks_its_brokers_anew() -> None:
     assert live.command("audit") == "pulsar-backlog audit pulsar://broker:6650 --out /o --admin-url http://broker:8080"
     assert "--admin /o/live/begin" in live.command("explain")
     assert "--admin /mine" in Run("pulsar://broker:6650", "/o", {**taken, "admin": "/mine"}).command("audit")
+
+
+def test_an_estimate_advises_no_option_that_it_lacks() -> None:
+    done = typed("pulsar-backlog estimate pulsar://127.0.0.1:6650")
+    assert done.code == 2
+    assert "audit them, with --budget-bytes" in " ".join(done.stderr.split())

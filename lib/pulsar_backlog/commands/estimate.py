@@ -8,6 +8,8 @@ import typer
 
 from pulsar_backlog.arguments import absolute, scope_of, source_of
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.live.service import is_service
 from pulsar_backlog.options import given_options
 from pulsar_backlog.options.printed import COMMAND_OPTIONS, Run
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE
@@ -32,6 +34,11 @@ def estimate(
     from pulsar_backlog.report.terminal.estimated import print_estimate
     from pulsar_backlog.terminal import terminal
 
+    if is_service(source):
+        raise UsageError(
+            f"{source}: live topics are not estimated, only offloaded ledgers: audit them, with --budget-bytes for the "
+            "most that is read and --max-rate for how fast"
+        )
     options = given_options({**given, "source": absolute("source", source)})
     prices = Prices(price_gets, price_lists, price_gb)
     found = estimate(source_of(options), scope_of(options), prices, sample_bytes, processes)
