@@ -48,6 +48,8 @@ def test_each_option_reaches_access_and_what_reads_ledgers(tmp_path: Path) -> No
     )  # fmt: skip
     access = connection.access()
     assert own == "x"
+    given = {"--timeout-seconds": 1.5, "--token-without-tls": True, "--broker-host": ["a*", "b"]}
+    assert given.items() <= connection.flags().items()  # what `apply` prints for `verify`
     assert (access.token, access.ca_file, access.cert_file) == ("token", files["ca"], files["cert"])
     assert (access.key_file, access.timeout_seconds) == (files["key"], 1.5)
     assert (access.token_without_tls, access.broker_hosts) == (True, ("a*", "b"))

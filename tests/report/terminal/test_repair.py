@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.repair_page import render_repairs
 from pulsar_backlog.report.terminal.repair import HeldBackRow, PlanView, action_facts, headline, json_lines, print_words
 
@@ -67,6 +68,20 @@ def test_the_next_command_follows_from_the_state() -> None:
     assert "repair verify /x" in verbs["done"]
     assert "apply" not in verbs["verified"]
     assert "verify" not in verbs["verified"].partition("Next:")[2]
+
+
+def test_the_next_command_reaches_the_brokers_that_the_audit_read() -> None:
+    options = {"admin_url": "http://broker:8080", "token_file": "/my token", "cluster": "eu-1"}
+    run = Run("pulsar://broker:6650", "/o", options)
+    shown = words(PlanView("abc", "/x", "done", [action()], run=run))
+    told = "--service-url pulsar://broker:6650 --admin-url http://broker:8080 --token-file '/my token'"
+    assert f"pulsar-backlog repair verify /x {told}" in shown
+
+
+def test_a_plan_in_a_bucket_is_copied_before_it_is_applied() -> None:
+    shown = words(PlanView("abc", "s3://b/plans/abc", "planned", [action()]))
+    assert "pulsar-backlog repair show s3://b/plans/abc --to abc" in shown
+    assert "pulsar-backlog repair apply abc --admin-url" in shown
 
 
 def test_a_plan_of_nothing_says_so() -> None:
