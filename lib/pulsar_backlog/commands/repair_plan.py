@@ -45,9 +45,11 @@ def run_plan(given: Mapping[str, Any], explained: int | None) -> int:
     """
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.ledgers.buckets.addresses import results_at
+    from pulsar_backlog.options import given_options
     from pulsar_backlog.report.terminal.repair import print_action, print_plan
     from pulsar_backlog.storage.recorded import cluster_of
 
+    given_options(given)  # what is mistyped is said before the tables are looked for
     out = str(given["out"])
     with results_at(out, given.get("endpoint")):
         options = {**given, "cluster": cluster_of(out, given.get("cluster"))}
