@@ -6,19 +6,23 @@ is that replaces another one. Credentials and endpoint are those that the enviro
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.ledgers.buckets.addresses import output_bucket
+from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket, output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.whole_files import replacing
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket
 
 _MAX_READ_BYTES = 256 * 1024 * 1024
 _PIECE_BYTES = 8 * 1024 * 1024
@@ -38,6 +42,14 @@ class Beside(Protocol):
 
         Raises:
             SourceError: it is not there, or cannot be read.
+            OSError: the same in a folder.
+        """
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files right below a folder; none where there is none.
+
+        Raises:
+            SourceError: it cannot be listed.
             OSError: the same in a folder.
         """
 
@@ -67,8 +79,12 @@ class Beside(Protocol):
         """
 
 
-def beside(out: str) -> Beside:
+def beside(out: str, endpoint: str | None = None) -> Beside:
     """The files of an output folder or bucket.
+
+    Args:
+        out: the folder, or the bucket's address.
+        endpoint: of its service, where it is not the cloud's own or the environment's.
 
     Raises:
         UsageError: it is an address of another kind.
@@ -76,7 +92,12 @@ def beside(out: str) -> Beside:
     folder = local_out(out)
     if folder is not None:
         return _InFolder(folder)
-    return _InBucket(output_bucket(out))
+    return _InBucket(output_bucket(out, endpoint))
+
+
+def is_reached(out: str) -> bool:
+    """Whether `beside` has an output address: a file system of the cluster's own it has not."""
+    return local_out(out) is not None or is_output_bucket(out)
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,12 @@ class _InFolder:
 
     def read(self, name: str) -> bytes:
         return (self.root / name).read_bytes()
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return os.listdir(self.root / folder)  # noqa: PTH208 - names are all that is wanted
+        except (FileNotFoundError, NotADirectoryError):
+            return []
 
     def write(self, name: str, text: str) -> None:
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -132,11 +159,13 @@ class _InBucket:
     def write(self, name: str, text: str) -> None:
         self.bucket.put(name, text.encode())
 
+    def names(self, folder: str) -> list[str]:
+        return [found.path for found in self._below(folder).list(_raise) if "/" not in found.path]
+
     def keep_only(self, folder: str, names: Collection[str]) -> None:
-        there = replace(self.bucket, prefix=f"{self.bucket.prefix}{folder}/")
-        for path in [found.path for found in there.list(_raise)]:
-            if "/" not in path and path not in names:
-                there.remove(path)
+        for path in self.names(folder):
+            if path not in names:
+                self._below(folder).remove(path)
 
     def local(self, name: str, scratch: Path) -> Path:
         try:
@@ -150,7 +179,7 @@ class _InBucket:
     @contextmanager
     def folder(self, name: str, last: str) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as made:
-            there = replace(self.bucket, prefix=f"{self.bucket.prefix}{name}/")
+            there = self._below(name)
             work = private_folder(Path(made) / "work")
             before = {found.path for found in there.list(_raise)}
             for path in before:
@@ -161,6 +190,9 @@ class _InBucket:
                 there.put(path, after[path])
             for path in before - after.keys():
                 there.remove(path)
+
+    def _below(self, folder: str) -> Bucket:
+        return replace(self.bucket, prefix=f"{self.bucket.prefix}{folder}/")
 
 
 def copy_folder(place: str, endpoint: str | None, target: Path) -> None:

@@ -17,9 +17,10 @@ import pyarrow.parquet as pq
 from pulsar_backlog.errors import CommitConflictError, SourceError
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket, own_endpoint
 from pulsar_backlog.output.data_files import BucketPlace
-from pulsar_backlog.storage.delta_log import LOG_FOLDER, DeltaLog
+from pulsar_backlog.storage.delta_log import DeltaLog
 from pulsar_backlog.storage.delta_rs import open_folder
 from pulsar_backlog.storage.log_copy import HINT, copy_of
+from pulsar_backlog.storage.places import LOG_FOLDER
 
 _MAX_SMALL_BYTES = 64 * 1024 * 1024
 

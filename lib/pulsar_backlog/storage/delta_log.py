@@ -30,7 +30,6 @@ READER_VERSION, WRITER_VERSION = 1, 2
 """Of the protocol: what later ones ask of writers is left to Spark."""
 CHECKPOINT_COMMITS = 20
 """Commits after which the log is summed up, so that opening a table stays quick however often it is written."""
-LOG_FOLDER = "_delta_log"
 
 
 class DeltaLog(ABC):

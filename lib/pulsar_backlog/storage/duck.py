@@ -22,6 +22,7 @@ from pulsar_backlog.storage.bucket_readers import Readers, readers
 from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table, table_bucket
 from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
 from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.storage.table_versions import check_version
 from pulsar_backlog.storage.views import named_in
 from pulsar_backlog.tables import TABLES, Table
 
@@ -151,11 +152,11 @@ def _open_tables(
 ) -> list[str]:
     """Make each table a view; the folders in which their files lie."""
     allowed: list[str] = []
-    found = False
+    versions: dict[str, int] = {}
     for name in sorted(names):
         table = TABLES[name]
         opened_table = open_table(out, table, endpoint)
-        found = found or opened_table is not None
+        versions[name] = -1 if opened_table is None else opened_table.version()
         folder = local_out(table_path(out, table))
         if opened_table is None:
             create_empty_table(connection, table)
@@ -167,7 +168,8 @@ def _open_tables(
             files = data_files(opened_table, folder, wanted.get(name))
             allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]
             _from_files(connection, table, files)
-    if not found and open_table(out, TABLES["runs"], endpoint) is None:
+    check_version(out, endpoint, versions)
+    if set(versions.values()) <= {-1} and open_table(out, TABLES["runs"], endpoint) is None:
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     return allowed
 

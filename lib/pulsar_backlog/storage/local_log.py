@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.output.data_files import FolderPlace, sync
-from pulsar_backlog.storage.delta_log import LOG_FOLDER, DeltaLog
+from pulsar_backlog.storage.delta_log import DeltaLog
 from pulsar_backlog.storage.delta_rs import open_folder
+from pulsar_backlog.storage.places import LOG_FOLDER
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 

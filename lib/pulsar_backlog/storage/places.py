@@ -6,6 +6,9 @@ from pathlib import Path
 
 from pulsar_backlog.tables import Table
 
+LOG_FOLDER = "_delta_log"
+"""Delta's, in a table's folder."""
+
 
 def table_path(out: str, table: Table) -> str:
     """Where a table lies: a folder, or an address the cluster's Hadoop knows."""

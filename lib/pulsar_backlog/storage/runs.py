@@ -41,6 +41,7 @@ from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
 from pulsar_backlog.storage.run_folder import one_run, run_folder
 from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.storage.table_versions import check_versions, record_versions
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
@@ -114,6 +115,8 @@ def run_job(
             environment_told(options.out, options.to),
             one_run(),
         ):
+            for place in (options.out, options.to):
+                check_versions(place)
             return _carry_out(context, body)
 
     return ending(command, run)
@@ -133,6 +136,8 @@ def _carry_out(context: JobContext, body: Body) -> int:
     whose = None if result.judges_all else context.job
     code = exit_code(context, whose, result.topics)
     _record(context, result, time.monotonic() - began, code)
+    for place in (context.options.out, context.options.to):
+        record_versions(place)
     return code
 
 
