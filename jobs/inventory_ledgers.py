@@ -31,7 +31,7 @@ from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import replace_rows
+from pulsar_backlog.storage.delta import check_files, replace_rows
 from pulsar_backlog.storage.findings import replace_findings
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.storage.session import expect_brief_work
@@ -61,6 +61,7 @@ def look_first(options: Options) -> None:
 
 def take(context: JobContext) -> JobResult:
     """List, examine, write."""
+    check_files(context.out)
     source = source_of(context.options)
     with TemporaryDirectory(prefix="pulsar-backlog-listing-") as spill:
         listing = take_listing(source, Path(spill))

@@ -9,7 +9,6 @@ Guarantees: what it collects is bounded by topics, never by entries; payloads, k
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Sequence
 
@@ -27,12 +26,13 @@ from pulsar_backlog.storage.asking import asking
 from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.repairs import history
+from pulsar_backlog.storage.result_file import last_result, put_back
 from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
+from pulsar_backlog.terms import RESULT_NAME
 
 JOB = "write_report"
-RESULT = "result.json"
 INPUTS = tuple(name for name in TABLES if name != "runs")
 
 
@@ -70,8 +70,10 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     files = beside(context.out)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
-    if is_unchanged(context, digest) and all(map(files.exists, (FRONT, PAGE_NAME, RESULT))):
-        again(verdict_again(json.loads(files.read(RESULT)), context.options.fail_on))
+    last = last_result(files) if is_unchanged(context, digest) else None
+    if last is not None and all(map(files.exists, (FRONT, PAGE_NAME))):
+        put_back(files, last)
+        again(verdict_again(last, context.options.fail_on))
         return JobResult(digest, changed=False)
     repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
     files.write(PAGE_NAME, repairs)
@@ -84,7 +86,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
             files.write(name, text)
             written.append(name)
     files.keep_only(FOLDER, {name.removeprefix(f"{FOLDER}/") for name in written})
-    files.write(RESULT, to_json(result_json(report), indent=1) + "\n")
+    files.write(RESULT_NAME, to_json(result_json(report), indent=1) + "\n")
     return JobResult(digest, judges_all=True)
 
 

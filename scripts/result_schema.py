@@ -14,10 +14,10 @@ from pulsar_backlog.report.acks import BlockedRow, PositionRow, StallRow, Subscr
 from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow
 from pulsar_backlog.report.facts import FactKind
 from pulsar_backlog.report.model import FindingRow, QualityRow
-from pulsar_backlog.report.result import SCHEMA_VERSION
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.words import EXIT_CODES
 from pulsar_backlog.subscriptions.advice import Need
+from pulsar_backlog.terms import RESULT_VERSION
 
 Schema = dict[str, Any]
 
@@ -100,7 +100,7 @@ CODE = record({
     "incomplete": of(bool), "meaning": of(str), "remedy": of(str),
 })  # fmt: skip
 HEAD: Schema = {
-    "schema_version": {"const": SCHEMA_VERSION},
+    "schema_version": {"const": RESULT_VERSION},
     "cluster": of(str),
     "exit_code": {"enum": sorted(EXIT_CODES)},
     "verdict": VERDICT,
@@ -110,14 +110,21 @@ HEAD: Schema = {
 
 
 def result_schema() -> Schema:
-    """result.json."""
-    return {"$schema": DIALECT, "title": "result.json of pulsar-backlog"} | record({
-        **HEAD, "source": of(str), "started_ms": of(int), "seconds": of(float), "options": TEXTS, "versions": TEXTS,
+    """result.json: of an audit that ended, and of one that has not, or not well."""
+    finished = record({
+        **HEAD, "state": {"const": "finished"}, "source": of(str), "started_ms": of(int), "seconds": of(float),
+        "options": TEXTS, "versions": TEXTS,
         "subscriptions": counted(BLOCKED_ROW, stalled=of(int), **BLOCKED),
         "clients": {"type": "array", "items": CLIENT},
         "findings": counted(of(FindingRow), by_code={"type": "array", "items": CODE}),
         "quality": of(list[QualityRow]), "topics": counted(TOPIC), "tables": numbers(),
     })  # fmt: skip
+    pending = record({
+        "schema_version": HEAD["schema_version"], "state": {"enum": ["unfinished", "stopped"]}, "cluster": of(str),
+        "job": of(str | None), "started_ms": of(int), "exit_code": of(int | None), "message": of(str),
+        "last": {"type": ["object", "null"]},
+    })  # fmt: skip
+    return {"$schema": DIALECT, "title": "result.json of pulsar-backlog", "oneOf": [finished, pending]}
 
 
 def lines_schema() -> Schema:

@@ -37,6 +37,10 @@ EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED, EXIT_INCOMPLETE = 0, 1, 2, 3
 EXIT_UNCHANGED, EXIT_INTERRUPTED = 99, 130
 """Exit codes of every job and command."""
 
+RESULT_NAME = "result.json"
+RESULT_VERSION = 3
+"""Of result.json and of the JSON lines; grows when a field changes its meaning or goes away, or a part is added."""
+
 LOCK_NAME = ".pulsar-backlog.lock"
 """File in every local folder that a command writes to; it says who does so now, and is no part of what lies there."""
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from jobs import check_quality
 from pulsar_backlog.config import home
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.steps.log_edges import _unproven_seams, edge_rows
@@ -107,7 +107,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(
     (file, *_) = (tmp_path / "out" / "tables" / "chunked_messages").glob("*.parquet")
     file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
     with (
-        pytest.raises(SourceError, match="chunked_messages"),
+        pytest.raises(UsageError, match=r"chunked_messages.* audit again with a new --out"),
         asking.asking(context_of(spark, tmp_path / "out")) as asked,
     ):
         asked.rows({"n": "SELECT count(state) AS n FROM chunked_messages"})

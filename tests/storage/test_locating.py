@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import UsageError
 from pulsar_backlog.storage.locating import Positions, Row
 from tests.frames.rows import NOON_MS, entry
 from tests.small_tables import write_tables
@@ -188,7 +188,7 @@ def test_files_of_other_ledgers_are_not_opened(out: Path, tmp_path: Path) -> Non
     for ledger_id in (2, 3, 4):
         files[ledger_id].unlink()
     assert seeks(Positions(str(here)).at({(1, 4)})) == [("t", 4, 2)]
-    with pytest.raises(SourceError, match=f"{here}: failed: .*{files[2].name}"):
+    with pytest.raises(UsageError, match=f"{here}/tables, a file of a table, is damaged or gone: .*{files[2].name}"):
         Positions(str(here)).at({(2, 0)})
 
 

@@ -36,6 +36,7 @@ _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 """Exit codes of a job after which no other job runs."""
 _LISTS = "inventory_ledgers"
 """The job that lists the source."""
+_REPORTS = "write_report"
 _CHECKS = "check_quality"
 """The job that needs Great Expectations."""
 
@@ -119,7 +120,7 @@ def run_pipeline(
                 from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
 
                 choose(pipeline.spark)
-                return _run_jobs(lines, given, as_json)
+                return _run_as_one(lines, given, as_json)
 
     return ending(who, run_all)
 
@@ -162,6 +163,22 @@ _REFUSALS: Mapping[str, Callable[[Options], None]] = {"export_messages": _refuse
 """What raises `UsageError` where a job could not do what its options say."""
 
 
+def _run_as_one(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
+    """The jobs, with a result that says until the last one that there is none yet, where they make one."""
+    from pulsar_backlog.arguments import job_parser, parse_options
+    from pulsar_backlog.storage.result_file import attempt
+    from pulsar_backlog.storage.runs import now
+
+    if _REPORTS not in lines:
+        return _run_jobs(lines, given, as_json)
+    options = parse_options(job_parser(_REPORTS, ""), lines[_REPORTS])
+    with attempt(options.out, None, options.cluster or "", now(), makes=True) as made:
+        code = _run_jobs(lines, given, as_json)
+        if made is not None and (code in _STOPPED or code == EXIT_INCOMPLETE):
+            made.stop(code)
+    return code
+
+
 def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
@@ -177,9 +194,7 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         label = f"[{number}/{len(lines)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
-            code = (
-                _run_report(argv, codes, given, as_json, began) if job == "write_report" else load_job(job).main(argv)
-            )
+            code = _run_report(argv, codes, given, as_json, began) if job == _REPORTS else load_job(job).main(argv)
         if code in _STOPPED:
             return int(code)
         codes.append(code)
@@ -199,7 +214,7 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], 
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.storage.runs import run_job
 
-    job = load_job("write_report")
+    job = load_job(_REPORTS)
     seen: list[ReportModel] = []
     saved: list[Saved] = []
 
@@ -208,6 +223,8 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], 
         return result
 
     code = run_job(job.JOB, job.arg_parser(), argv, write)
+    if saved and EXIT_INCOMPLETE in codes:
+        return EXIT_INCOMPLETE  # a job could not read what it needs, and has said so
     if saved:
         job.show_again(saved[0], as_json)
         return int(saved[0]["exit_code"])

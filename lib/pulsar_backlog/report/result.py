@@ -10,16 +10,15 @@ from pulsar_backlog.report.consumers_json import acks_json, model_json, topic_ac
 from pulsar_backlog.report.model import MAX_FINDINGS, FindingRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import by_flag, by_outcome, by_state, rebuildable
 from pulsar_backlog.report.verdict import Step, Verdict, judge, topic_line
-
-SCHEMA_VERSION = 2
-"""Of result.json and of the JSON lines; grows when a field changes its meaning or goes away, or a part is added."""
+from pulsar_backlog.terms import RESULT_VERSION
 
 
 def result_json(model: ReportModel) -> dict[str, object]:
     """The content of result.json: exact values, nothing made visible or shortened."""
     verdict = judge(model)
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": RESULT_VERSION,
+        "state": "finished",
         "cluster": model.cluster,
         "source": model.source,
         "started_ms": model.started_ms,

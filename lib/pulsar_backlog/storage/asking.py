@@ -101,8 +101,8 @@ def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int |
         max_bytes: instead of `MAX_BYTES`.
 
     Raises:
-        SourceError: a table cannot be read; also while it is asked.
-        UsageError: a file of a table that is held is damaged or gone.
+        SourceError: a bucket cannot be read; also while it is asked.
+        UsageError: a file of a table is damaged or gone; also while it is asked.
     """
     held = {name: context.held(name) for name in names}
     if all(rows is not None for rows in held.values()):

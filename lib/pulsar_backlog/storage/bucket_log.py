@@ -29,14 +29,15 @@ class BucketLog(DeltaLog):
     """The log of the table at one address of a bucket, as it was when this was made.
 
     Raises:
-        SourceError: the bucket cannot be read, or the log cannot.
+        SourceError: the bucket cannot be read.
+        UsageError: the log is damaged.
     """
 
     def __init__(self, path: str) -> None:
         self._bucket = output_bucket(path)
         self._copy = copy_of(path)
         self._copy.bring_up_to_date()
-        super().__init__(path, open_folder(self._copy.folder))
+        super().__init__(path, open_folder(self._copy.folder, path))
 
     def place(self) -> BucketPlace:
         """Where files of new rows go, under names that nobody else uses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -12,19 +13,22 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, LongType, MapType, StructField, StructType
 
 from pulsar_backlog.output.data_files import rows_in_file, write_data_file
+from pulsar_backlog.storage.beside import beside
 from pulsar_backlog.storage.commits import TableLog, open_direct
 from pulsar_backlog.storage.delta_log import other_contract
 from pulsar_backlog.storage.direct import direct_write, written
 from pulsar_backlog.storage.held import MAX_ROWS, NEVER, held_rows, hold, rows_in
-from pulsar_backlog.storage.places import table_path
+from pulsar_backlog.storage.places import lost_file, table_path
 from pulsar_backlog.storage.plain_files import frame_of_files
 from pulsar_backlog.storage.table_logs import has_own_log, own_log
 from pulsar_backlog.storage.work_size import holds_results
-from pulsar_backlog.tables import Table
+from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import column_types, delta_schema
 
 Kind = TypeVar("Kind", bound=DataType)
+
+_AT_ONCE = 16
 
 
 @cache
@@ -68,6 +72,24 @@ def logged_version(out: str, table: Table) -> int | None:
     """The same without a session; None where only Spark tells it."""
     log = own_log(out, table)
     return None if log is None else log.version
+
+
+def check_files(out: str) -> None:
+    """Look whether the files of all tables are there.
+
+    Raises:
+        UsageError: one is gone, or a log is damaged.
+        SourceError: the bucket cannot be read.
+    """
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        list(pool.map(lambda table: _check_files(out, table), TABLES.values()))
+
+
+def _check_files(out: str, table: Table) -> None:
+    log = own_log(out, table)
+    listed = {path for path, *_ in log.files() if "/" not in path} if log is not None else set()
+    if gone := listed and listed.difference(beside(out).names(f"tables/{table.name}")):
+        raise lost_file(f"{table_path(out, table)}/{min(gone)}", "its log names it")
 
 
 def small_rows(out: str, table: Table) -> pa.Table | None:

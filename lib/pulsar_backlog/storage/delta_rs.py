@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.storage.places import LOG_FOLDER, local_out, lost_file, table_path
 from pulsar_backlog.tables import Table
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     """A table as its log has it now; None when it was never written.
 
     Raises:
-        UsageError: the address is of no known kind, or the table uses what this reader lacks.
-        SourceError: the table is there and cannot be read.
+        UsageError: the address is of no known kind, the table uses what this reader lacks, or its log is damaged.
+        SourceError: its bucket cannot be read.
     """
     path = table_path(out, table)
     folder = local_out(path)
@@ -51,20 +51,25 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     return found
 
 
-def open_folder(folder: Path) -> DeltaTable | None:
+def open_folder(folder: Path, place: str | None = None) -> DeltaTable | None:
     """The table in a local folder, of any protocol; None when there is none.
 
+    Args:
+        folder: of the table.
+        place: where the table lies, if the folder is a copy.
+
     Raises:
-        SourceError: the table is there and cannot be read.
+        UsageError: the table is there and its log is damaged.
     """
-    if not (folder / "_delta_log").is_dir():
+    if not (folder / LOG_FOLDER).is_dir():
         return None
     try:
         return DeltaTable(folder)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
-        raise SourceError(str(folder), "failed", f"delta-rs cannot read this table ({_said(error)})") from error
+        log = f"{place or folder}/{LOG_FOLDER}"
+        raise lost_file(log, f"delta-rs cannot read this table: {_said(error)}") from error
 
 
 def _of_bucket(path: str, endpoint: str | None) -> DeltaTable | None:
@@ -72,7 +77,7 @@ def _of_bucket(path: str, endpoint: str | None) -> DeltaTable | None:
 
     copy = copy_of(path, endpoint)
     copy.bring_up_to_date()
-    return open_folder(copy.folder)
+    return open_folder(copy.folder, path)
 
 
 def table_bucket(out: str, table: Table, endpoint: str | None = None) -> Bucket:

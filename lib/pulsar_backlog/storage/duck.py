@@ -21,7 +21,7 @@ from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.storage.bucket_readers import Readers, readers
 from pulsar_backlog.storage.delta_rs import Wanted, data_files, open_table, table_bucket
 from pulsar_backlog.storage.duck_values import duck_type, literal, quoted
-from pulsar_backlog.storage.places import local_out, table_path
+from pulsar_backlog.storage.places import local_out, lost_file, table_path
 from pulsar_backlog.storage.table_versions import check_version
 from pulsar_backlog.storage.views import named_in
 from pulsar_backlog.tables import TABLES, Table
@@ -98,9 +98,9 @@ def opened(
         limits: as for `connected`.
 
     Raises:
-        UsageError: there are no tables, one that plain readers do not read, or answers outgrow memory and disk; the
-            last also while the connection is used.
-        SourceError: a table cannot be read; also while the connection is used.
+        UsageError: there are no tables, one that plain readers do not read or with a damaged file, or answers outgrow
+            memory and disk; these two also while the connection is used.
+        SourceError: a bucket cannot be read; also while the connection is used.
     """
     tables, views = named_in(query)
     with _told(out), readers() as reading, connected(limits) as connection:
@@ -132,7 +132,10 @@ def _told(out: str) -> Iterator[None]:
         needs = f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk"
         raise UsageError(f"{needs}: ask for less, or ask with sql --engine spark") from error
     except (duckdb.IOException, duckdb.InvalidInputException) as error:  # the latter of damaged files
-        raise SourceError(out, "failed", str(said(error)["exception_message"]).partition("\n")[0]) from error
+        details = str(said(error)["exception_message"]).partition("\n")[0]
+        if local_out(out) is not None:
+            raise lost_file(f"{out}/tables", details) from error
+        raise SourceError(out, "failed", details) from error
 
 
 def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:

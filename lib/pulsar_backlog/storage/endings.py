@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -15,14 +16,17 @@ from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.interrupts import SENTENCE, note_told
 from pulsar_backlog.logs import keep_trace
 from pulsar_backlog.storage.deaths import death_words, words_of
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.storage.places import local_out, lost_file
 from pulsar_backlog.storage.scratch import scratch_folders
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
 
+_STAYS = "what was committed stays"
 MAX_HEADLINE = 300
 """Characters of a foreign exception's words that a sentence quotes."""
 
 _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
+_LOST_FILE = re.compile(r"\[(FAILED_READ_FILE\.\w+)\].*? file (?:file:)?(\S+/tables/\w+/\S+?\.parquet)")
+"""What Spark says of a file of a table that it cannot read."""
 _NO_MEMORY = "OutOfMemoryError"
 _CONFLICTS = "delta.exceptions"
 """Module of Delta's Python exceptions, all of which say that another writer came first."""
@@ -38,18 +42,25 @@ def ending(who: str, run: Callable[[], int]) -> int:
     _end_quickly()
     try:
         return run()
-    except UsageError as error:
-        return _tell(who, str(error), EXIT_USAGE)
-    except (SourceError, DecodeError) as error:
-        return _tell(who, str(error), EXIT_INCOMPLETE)
     except (Exception, KeyboardInterrupt) as error:
-        if is_interrupt(error):
+        code, words = outcome_of(error)
+        if code == EXIT_INTERRUPTED:
             note_told()
-            return _tell(who, SENTENCE, EXIT_INTERRUPTED)
-        where = keep_trace(error)  # a fault of the program or the cluster, not of the user
-        if death := death_words(list(_chain(error))):
-            return _tell(who, f"{death}; {where}", EXIT_FAILED)
-        return _tell(who, f"stopped by {headline(error)}; what was committed stays, and {where}", EXIT_FAILED)
+        if code == EXIT_FAILED:  # a fault of the program or the cluster, not of the user
+            words = f"{words}{', and' if words.endswith(_STAYS) else ';'} {keep_trace(error)}"
+        sys.stderr.write(f"{who}: {visible(words, MAX_SENTENCE)}\n")
+        return code
+
+
+def outcome_of(error: BaseException) -> tuple[int, str]:
+    """The exit code that an exception asks for, and one sentence of it."""
+    if isinstance(error, UsageError):
+        return EXIT_USAGE, str(error)
+    if isinstance(error, SourceError | DecodeError):
+        return EXIT_INCOMPLETE, str(error)
+    if is_interrupt(error):
+        return EXIT_INTERRUPTED, SENTENCE
+    return EXIT_FAILED, death_words(list(_chain(error))) or f"stopped by {headline(error)}; {_STAYS}"
 
 
 def _end_quickly() -> None:
@@ -71,7 +82,8 @@ def environment_told(*places: str | None) -> Iterator[None]:
         places: the folders or addresses that the block writes to.
 
     Raises:
-        UsageError: the disk is full, memory was not enough, or another run wrote to the same tables.
+        UsageError: the disk is full, memory was not enough, a file of a table is gone, or another run wrote to the
+            same tables.
     """
     try:
         yield
@@ -107,6 +119,8 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
             "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit "
             "as --driver-memory or --executor-memory, then start the same command again"
         )
+    if lost := next((found for one in chain if (found := _LOST_FILE.search(words_of(one)))), None):
+        return str(lost_file(lost[2], lost[1]))
     if any(sign in words_of(one) for one in chain for sign in _FULL):
         return (
             f"a disk is full; what was committed stays. Left are {_room(places)}: make room there, then start the same "
@@ -136,8 +150,3 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             seen.add(id(one))
             yield one
             waiting += [one.__cause__, one.__context__]
-
-
-def _tell(who: str, words: str, code: int) -> int:
-    sys.stderr.write(f"{who}: {visible(words, MAX_SENTENCE)}\n")
-    return code

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pulsar_backlog.errors import UsageError
-from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.storage.delta_log import DeltaLog
+from pulsar_backlog.storage.places import lost_file
 from pulsar_backlog.storage.table_logs import own_log
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -44,8 +43,8 @@ def held_rows(out: str, table: Table) -> pa.Table | None:
     A table that was never written has no rows.
 
     Raises:
-        SourceError: the table is there and its log, or its bucket, cannot be read.
-        UsageError: one of its files is damaged or gone.
+        SourceError: its bucket cannot be read.
+        UsageError: its log, or one of its files, is damaged or gone.
     """
     log = None if table.name in NEVER else own_log(out, table)
     return None if log is None else rows_in(log, table)
@@ -79,10 +78,7 @@ def _rows_of(log: DeltaLog, file: str) -> pa.Table:
     try:
         return log.read(file)
     except (pa.ArrowException, OSError) as error:
-        said = visible(str(error).partition("\n")[0])
-        what = f"{visible(f'{log.path}/{file}')}, a file of a table, is damaged or gone"
-        # Not a fault of the source, which a pipeline survives: no later job may judge by what is left of the tables.
-        raise UsageError(f"{what}: audit again with a new --out ({said})") from error
+        raise lost_file(f"{log.path}/{file}", str(error).partition("\n")[0]) from error
 
 
 def _is_small(files: list[tuple[str, int, int | None]]) -> bool:

@@ -22,7 +22,7 @@ from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.private_files import private_folder
-from pulsar_backlog.storage.delta_log import LOG_FOLDER
+from pulsar_backlog.storage.places import LOG_FOLDER
 
 HINT = "_last_checkpoint"
 _MAX_HINT_BYTES = 1024 * 1024

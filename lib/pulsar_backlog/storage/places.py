@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.tables import Table
 
 LOG_FOLDER = "_delta_log"
 """Delta's, in a table's folder."""
+
+
+def lost_file(what: str, details: str) -> UsageError:
+    """A file of a table is damaged or gone, and no later job may judge by what is left of the tables.
+
+    It is no fault of the source, which a pipeline survives.
+    """
+    words = f"{visible(what)}, a file of a table, is damaged or gone"
+    return UsageError(f"{words}: put it back as it was, or audit again with a new --out ({visible(details)})")
 
 
 def table_path(out: str, table: Table) -> str:

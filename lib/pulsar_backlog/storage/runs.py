@@ -39,6 +39,7 @@ from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.storage.delta import read_table, replace_rows
 from pulsar_backlog.storage.endings import ending, environment_told
 from pulsar_backlog.storage.exit_codes import exit_code
+from pulsar_backlog.storage.result_file import Attempt, attempt
 from pulsar_backlog.storage.run_folder import one_run, run_folder
 from pulsar_backlog.storage.session import start_session
 from pulsar_backlog.storage.table_versions import check_versions, record_versions
@@ -46,6 +47,8 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
+_BESIDE_AUDITS = ("export_messages", "plan_repair")
+"""Jobs that change nothing that `result.json` tells."""
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
     "fail_on", "exit_zero_when_unchanged", "out",
@@ -114,10 +117,12 @@ def run_job(
             claimed(options.to, command, "--to"),
             environment_told(options.out, options.to),
             one_run(),
+            attempt(None if job in _BESIDE_AUDITS else options.out, job, context.cluster, context.started) as made,
+            environment_told(options.out, options.to),  # so that the result says it in the same words
         ):
             for place in (options.out, options.to):
                 check_versions(place)
-            return _carry_out(context, body)
+            return _carry_out(context, body, made)
 
     return ending(command, run)
 
@@ -127,11 +132,13 @@ def _begin(command: str, options: Options) -> SparkSession:
     return start_session(command, options.out, others, reads_entries=False)
 
 
-def _carry_out(context: JobContext, body: Body) -> int:
+def _carry_out(context: JobContext, body: Body, made: Attempt | None) -> int:
     began = time.monotonic()
     with context.kept, saying_waits(context.job, _wait):
         result = body(context)
     if not result.changed:
+        if made is not None:
+            made.take_back()
         return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
     whose = None if result.judges_all else context.job
     code = exit_code(context, whose, result.topics)

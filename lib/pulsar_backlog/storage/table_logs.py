@@ -22,7 +22,8 @@ def own_log(out: str, table: Table) -> DeltaLog | None:
     escape, behind links too; Spark does not.
 
     Raises:
-        SourceError: the table is there and its log cannot be read.
+        SourceError: its bucket cannot be read.
+        UsageError: the table is there and its log is damaged.
     """
     path = table_path(out, table)
     if not has_own_log(path):
