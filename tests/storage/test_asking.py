@@ -107,7 +107,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(
     (file, *_) = (tmp_path / "out" / "tables" / "chunked_messages").glob("*.parquet")
     file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
     with (
-        pytest.raises(UsageError, match=r"chunked_messages.* audit again with a new --out"),
+        pytest.raises(UsageError, match=r"is damaged or gone: .*chunked_messages"),
         asking.asking(context_of(spark, tmp_path / "out")) as asked,
     ):
         asked.rows({"n": "SELECT count(state) AS n FROM chunked_messages"})

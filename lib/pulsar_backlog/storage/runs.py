@@ -115,7 +115,6 @@ def run_job(
             results_at(options.out, options.endpoint, options.source),
             claimed(options.out, command),
             claimed(options.to, command, "--to"),
-            environment_told(options.out, options.to),
             one_run(),
             attempt(None if job in _BESIDE_AUDITS else options.out, job, context.cluster, context.started) as made,
             environment_told(options.out, options.to),  # so that the result says it in the same words
