@@ -24,6 +24,7 @@ from tests.small_tables import write_tables
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = "and nothing else"
+DEEP = 500
 NO_QUERY = "answers one query"
 
 ATTEMPTS = {
@@ -299,6 +300,12 @@ ANSWERED = {
 @pytest.mark.parametrize("query", ANSWERED)
 def test_what_reaches_no_further_is_answered(out: Path, query: str) -> None:
     assert ask(out, query).splitlines()[1:] == [ANSWERED[query]]
+
+
+def test_a_deep_query_is_walked_to_its_end(out: Path) -> None:
+    assert ask(out, f"SELECT {' + '.join(['1'] * DEEP)} AS n").splitlines()[1:] == [str(DEEP)]
+    with pytest.raises(UsageError, match="reflect is refused"):
+        ask(out, f"SELECT reflect('a', 'b'){' || 1' * DEEP}")
 
 
 def test_every_function_of_this_spark_was_looked_at(spark: SparkSession) -> None:

@@ -90,29 +90,22 @@ class _Walk:
         self._gateway = spark.sparkContext._gateway
         self._kinds: dict[str, tuple[bool, bool, bool, bool]] = {}
 
-    def check(self, node: Any, names: frozenset[str]) -> None:
-        """Refuse a node that reaches further than these names; all below it too."""
-        if not isinstance(node, JavaObject):  # a text or a number, which Py4J makes Python's
-            return
-        is_tree, is_plan, is_iterable, is_product = self._kind(node)
-        if is_tree:
-            _check_node(node, names, is_plan)
-        if _name(node) == "UnresolvedWith":
-            self._check_with(node, names)
-        elif is_tree or (is_product and not is_iterable):
-            for at in range(node.productArity()):
-                self.check(node.productElement(at), names)
-        elif is_iterable:
-            for part in _each(node):
-                self.check(part, names)
-
-    def _check_with(self, node: Any, names: frozenset[str]) -> None:
-        """Each query of WITH knows the names before it, and a recursive one its own."""
-        for named in _each(node.cteRelations()):
-            name = str(named._1()).lower()
-            self.check(named._2(), names | {name} if node.allowRecursion() else names)
-            names |= {name}
-        self.check(node.child(), names)
+    def check(self, root: Any, names: frozenset[str]) -> None:
+        """Refuse a tree in which a node reaches further than these names, however deep."""
+        waiting = [(root, names)]
+        while waiting:
+            node, known = waiting.pop()
+            if not isinstance(node, JavaObject):  # a text or a number, which Py4J makes Python's
+                continue
+            is_tree, is_plan, is_iterable, is_product = self._kind(node)
+            if is_tree:
+                _check_node(node, known, is_plan)
+            if _name(node) == "UnresolvedWith":
+                waiting += _parts_of_with(node, known)
+            elif is_tree or (is_product and not is_iterable):
+                waiting += [(node.productElement(at), known) for at in range(node.productArity())]
+            elif is_iterable:
+                waiting += [(part, known) for part in _each(node)]
 
     def _kind(self, node: Any) -> tuple[bool, bool, bool, bool]:
         name = node.getClass().getName()
@@ -122,6 +115,15 @@ class _Walk:
             )
             self._kinds[name] = (tree, plan, iterable, product)
         return self._kinds[name]
+
+
+def _parts_of_with(node: Any, names: frozenset[str]) -> Iterator[tuple[Any, frozenset[str]]]:
+    """The queries of WITH, each with the names that it knows: those before it, and where it is recursive its own."""
+    for named in _each(node.cteRelations()):
+        name = str(named._1()).lower()
+        yield named._2(), names | {name} if node.allowRecursion() else names
+        names |= {name}
+    yield node.child(), names
 
 
 def _check_node(node: Any, names: frozenset[str], is_plan: bool) -> None:
