@@ -17,8 +17,8 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 
 NOT_COMPARED = {"runs"}
-OF_THE_RUN = ("made", "inputs")
-"""Columns of `repair_plans` that say when the plan was made and of which versions of tables: one more after a kill."""
+OF_THE_RUN = ("made", "inputs", "read_time")
+"""Columns that say when something was made or read, and of which versions of tables: one more after a kill."""
 SHOWN = 5
 
 
