@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow import parquet
 
@@ -23,11 +24,14 @@ SHOWN = 5
 
 
 def rows_of(table: DeltaTable) -> Counter[str]:
-    """The rows of a Delta table as texts, without `OF_THE_RUN`, each with how often it occurs."""
+    """The rows of a Delta table in a folder, see `texts_of`."""
     files = table.file_uris()
-    # In a folder not by `to_pyarrow_table`, whose threads may abort a program that ends.
-    in_folder = files and not any("://" in file for file in files)
-    found = parquet.read_table(files) if in_folder else table.to_pyarrow_table()
+    # Not by `to_pyarrow_table`, whose threads may abort a program that ends.
+    return texts_of(parquet.read_table(files) if files else table.to_pyarrow_table())
+
+
+def texts_of(found: pa.Table) -> Counter[str]:
+    """Rows as texts, without `OF_THE_RUN`, each with how often it occurs."""
     rows = found.to_pylist(maps_as_pydicts="strict")
     for row in rows:
         for name in OF_THE_RUN:

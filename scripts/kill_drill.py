@@ -31,13 +31,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.delta_rs import open_table
+from pulsar_backlog.storage.bucket_readers import readers
+from pulsar_backlog.storage.delta_dataset import dataset
+from pulsar_backlog.storage.delta_rs import open_table, table_bucket
 from pulsar_backlog.storage.places import local_out
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import EXIT_UNCHANGED
-from scripts.compare_audits import NOT_COMPARED, SHOWN, rows_of, say
+from scripts.compare_audits import NOT_COMPARED, SHOWN, say, texts_of
 
 LABEL = re.compile(r"^\[\d+/\d+\] (\w+)$", re.MULTILINE)
 """What a pipeline writes when a job of it begins."""
@@ -165,10 +169,21 @@ def kill_session(session: int) -> None:
         time.sleep(POLL_SECONDS)
 
 
+def table_at(out: str, name: str) -> pa.Table | None:
+    """A table in a folder or a bucket, whole; None where there is none."""
+    table = open_table(out, TABLES[name])
+    if table is None:
+        return None
+    if local_out(out) is not None:
+        return table.to_pyarrow_table()
+    with readers() as reading:
+        return dataset(table, table_bucket(out, TABLES[name]), reading).to_table()
+
+
 def seconds_by_job(out: str, cluster: str) -> dict[str, float]:
     """How long each job of a run took, in the order of their starts."""
-    runs = open_table(out, TABLES["runs"])
-    rows = runs.to_pyarrow_table().to_pylist() if runs is not None else []
+    runs = table_at(out, "runs")
+    rows = runs.to_pylist() if runs is not None else []
     mine = sorted((row for row in rows if row["cluster"] == cluster), key=lambda row: row["started"])
     return {row["job"]: row["seconds"] for row in mine}
 
@@ -197,8 +212,8 @@ def play_round(drill: Drill, out: str, left: deque[Kill], chance: random.Random)
 def differences(one: str, other: str) -> Iterator[str]:
     """What two audits of one source do not have in common, in words."""
     for name in sorted(TABLES.keys() - NOT_COMPARED):
-        tables = [open_table(out, TABLES[name]) for out in (one, other)]
-        here, there = (rows_of(table) if table is not None else None for table in tables)
+        tables = [table_at(out, name) for out in (one, other)]
+        here, there = (texts_of(table) if table is not None else None for table in tables)
         if here is None or there is None:
             if here is not there:
                 yield f"{name}: only in {one if there is None else other}"
