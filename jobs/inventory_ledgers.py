@@ -99,8 +99,7 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
         part &= ids.isin([copy.ledger_id for copy in copies] + missing.gone)
     replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
     store_inventory(context, held, scope, missing)
-    kept = [*findings, *listed.findings, *missing.findings]
-    kept = [finding for finding in kept if finding.ledger_id not in left_out]
+    kept = [one for one in (*findings, *listed.findings, *missing.findings) if one.ledger_id not in left_out]
     if inventory.copies and not copies:
         kept.append(nothing_in_scope())
     replace_findings(context, kept, left_out)

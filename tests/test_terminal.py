@@ -92,5 +92,6 @@ def test_there_is_no_other_way_to_a_terminal() -> None:
     home = Path(pulsar_backlog.__file__).parent
     texts = {path.name: path.read_text() for path in (*home.rglob("*.py"), *(home.parents[1] / "jobs").glob("*.py"))}
     others = re.compile(r"\bConsole\(|__std(out|err)__|std(out|err)\.buffer|rich\.print|rich\.markup|os\.write\(")
-    assert [name for name, text in texts.items() if others.search(text)] == []
+    # One writes a constant sentence when all else is torn down, the other one numbers to a file.
+    assert sorted(name for name, text in texts.items() if others.search(text)) == ["interrupts.py", "patience.py"]
     assert [name for name, text in texts.items() if "ensure_ascii" in text] == ["json_text.py"]

@@ -41,7 +41,7 @@ def test_result_json_has_the_documented_fields(bundled: Audited) -> None:
         for name in re.findall(r"`(\w+)`", line.split("|")[1])
     }
     assert set(bundled.result) == documented
-    assert bundled.result["schema_version"] == 2
+    assert bundled.result["schema_version"] == 3
     assert bundled.result["counts"]["entries"] == 812
     assert bundled.result["counts"]["rejected"] == 0
     assert bundled.result["tables"]["entries"] == 812

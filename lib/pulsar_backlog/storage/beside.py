@@ -53,8 +53,8 @@ class Beside(Protocol):
             OSError: the same in a folder.
         """
 
-    def write(self, name: str, text: str) -> None:
-        """Replace a file by this text; nobody reads half of it.
+    def write(self, name: str, text: str, *, is_private: bool = False) -> None:
+        """Replace a file by this text; nobody reads half of it, and in a folder only its owner a private one.
 
         Raises:
             SourceError: it cannot be written.
@@ -119,10 +119,10 @@ class _InFolder:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str, *, is_private: bool = False) -> None:
         (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.root / name) as part:
-            part.write_text(text, encoding="utf-8")
+        with replacing(self.root / name) as part, private_file(part) if is_private else part.open("wb") as file:
+            file.write(text.encode())
 
     def keep_only(self, folder: str, names: Collection[str]) -> None:
         for path in (self.root / folder).glob("*"):
@@ -156,7 +156,7 @@ class _InBucket:
     def read(self, name: str) -> bytes:
         return self.bucket.fetch(name, _MAX_READ_BYTES).data
 
-    def write(self, name: str, text: str) -> None:
+    def write(self, name: str, text: str, *, is_private: bool = False) -> None:
         self.bucket.put(name, text.encode())
 
     def names(self, folder: str) -> list[str]:

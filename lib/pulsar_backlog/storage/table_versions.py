@@ -62,7 +62,7 @@ def record_versions(out: str | None) -> None:
         return
     files = beside(out)
     found = {name: version for name, version in _versions(files, TABLES).items() if version >= 0}
-    files.write(NAME, json.dumps(found, indent=1) + "\n")
+    files.write(NAME, json.dumps(found, indent=1) + "\n", is_private=True)  # beside payloads of an export
 
 
 def _recorded(files: Beside) -> dict[str, int]:

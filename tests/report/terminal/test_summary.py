@@ -110,7 +110,7 @@ def test_result_is_bounded_whatever_the_model_lists() -> None:
 
 def test_result_of_the_lab() -> None:
     result = json.loads(json.dumps(result_json(lab())))
-    assert result["schema_version"] == 2
+    assert result["schema_version"] == 3
     assert result["exit_code"] == 4
     assert result["verdict"]["grade"] == "broken"
     assert result["verdict"]["complete"] is False
