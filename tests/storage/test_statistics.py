@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -123,6 +124,14 @@ def by_duckdb(connection: duckdb.DuckDBPyConnection, relation: str) -> Count:
     return count
 
 
+def by_polars(frame: pl.LazyFrame) -> Count:
+    def count(name: str, value: Any) -> int:
+        same = pl.col(name).is_null() if value is None else pl.col(name) == value
+        return int(frame.filter(same).select(pl.len()).collect().item())
+
+    return count
+
+
 def by_spark(spark: SparkSession, path: str, table: Table) -> Count:
     """All counts by one job."""
     frame = spark.read.format("delta").load(path)
@@ -208,6 +217,8 @@ def test_in_a_folder(out: Path, table: Table) -> None:
         "pandas": by_pandas(delta),
         "DuckDB": by_duckdb(connection, "rows"),
         "DuckDB's extension": by_duckdb(delta_connection(), f"delta_scan('{path}')"),
+        "polars": by_polars(pl.scan_delta(str(path))),
+        "polars through pyarrow": by_polars(pl.scan_delta(str(path), use_pyarrow=True)),
     }
     assert {reader: wrong(table, count) for reader, count in readers.items()} == {reader: [] for reader in readers}
     assert wrong_to_us(str(out), table) == []
@@ -227,6 +238,8 @@ def test_in_a_bucket(bucket: str, s3_server: S3Server, aws: pytest.MonkeyPatch, 
     readers = {
         "delta-rs": by_delta_rs(delta),
         "DuckDB": by_duckdb(connection, "rows"),
+        "polars": by_polars(pl.scan_delta(uri, storage_options=options)),
+        "polars through pyarrow": by_polars(pl.scan_delta(uri, storage_options=options, use_pyarrow=True)),
     }
     assert {reader: wrong(table, count) for reader, count in readers.items()} == {reader: [] for reader in readers}
     assert wrong_to_us(bucket, table) == []
