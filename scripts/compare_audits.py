@@ -24,10 +24,11 @@ SHOWN = 5
 
 
 def rows_of(table: DeltaTable) -> Counter[str]:
-    """The rows of a Delta table in a folder, see `texts_of`."""
+    """The rows of a Delta table, see `texts_of`."""
     files = table.file_uris()
-    # Not by `to_pyarrow_table`, whose threads may abort a program that ends.
-    return texts_of(parquet.read_table(files) if files else table.to_pyarrow_table())
+    # In a folder not by `to_pyarrow_table`, whose threads may abort a program that ends.
+    in_folder = files and not any("://" in file for file in files)
+    return texts_of(parquet.read_table(files) if in_folder else table.to_pyarrow_table())
 
 
 def texts_of(found: pa.Table) -> Counter[str]:
