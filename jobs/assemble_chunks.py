@@ -21,6 +21,7 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
+from pulsar_backlog.reconciliation.segments import findings_of_segments
 from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
@@ -28,7 +29,7 @@ from pulsar_backlog.steps.folding import fold
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
-from pulsar_backlog.steps.segments import segment_findings, segment_rows, stored_segments, transaction_rows
+from pulsar_backlog.steps.segments import segment_rows, stored_segments, transaction_rows
 from pulsar_backlog.steps.topic_stats import topic_stats
 from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking, sql
 from pulsar_backlog.storage.context import JobContext
@@ -71,7 +72,7 @@ def assemble(context: JobContext) -> JobResult:
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
         noticed = findings_of_chunks(asked, _known(edges, state)), findings_of_order(asked, absent)
         found = noticed_findings(context, asked, *noticed)
-        replace_findings(context, with_findings(context, found, [*chains, *segment_findings(segments, state)]))
+        replace_findings(context, with_findings(context, found, [*chains, *findings_of_segments(segments, state)]))
     return JobResult(digest, rows=rows)
 
 

@@ -1,4 +1,4 @@
-"""Segments of scalable topics and their transactions: rows, and what is wrong. Most clusters have none."""
+"""Segments of scalable topics and their transactions, as rows. Most clusters have none."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import pyarrow as pa
 
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.findings import Finding
-from pulsar_backlog.reconciliation.segments import SegmentState, Stored, findings_of_segments, segment_states
+from pulsar_backlog.reconciliation.segments import SegmentState, Stored, segment_states
 from pulsar_backlog.storage.asking import Asking, sql
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -33,8 +32,3 @@ def transaction_rows(state: ClusterState | None, cluster: str) -> pa.Table:
         for (of, txn), decision in {**whole, **said.of_segments}.items()
     ]
     return pa.Table.from_pylist(rows, schema=arrow_schema(TABLES["transactions"]))
-
-
-def segment_findings(segments: list[SegmentState], state: ClusterState | None) -> list[Finding]:
-    """S50 to S53."""
-    return list(findings_of_segments(segments, state))
