@@ -46,9 +46,9 @@ need-java:
 	chmod +x .venv/bin/pulsar-backlog
 	touch $@
 
-.venv/.jars: $(addprefix lib/pulsar_backlog/storage/,jars.py class_archive.py) .venv/.installed | need-java
-	$(PY) -m pulsar_backlog.storage.jars
-	$(PY) -m pulsar_backlog.storage.class_archive
+.venv/.jars: $(addprefix lib/pulsar_backlog/spark/,jars.py class_archive.py) .venv/.installed | need-java
+	$(PY) -m pulsar_backlog.spark.jars
+	$(PY) -m pulsar_backlog.spark.class_archive
 	touch $@
 
 # Environments of their own: airflow, docs, deploy. They stay, though nobody names them as a target.
@@ -110,7 +110,7 @@ test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob
 	PULSAR_BACKLOG_TEST_STORES=1 $(PY) -m pytest tests/stores $(ARGS)
 
 test-cluster: setup .venv-airflow/.installed ## Jobs on a Spark cluster on loopback, results on an S3 server, both started and ended here
-	$(PY) -m pulsar_backlog.storage.jars s3a > /dev/null
+	$(PY) -m pulsar_backlog.spark.jars s3a > /dev/null
 	PULSAR_BACKLOG_TEST_CLUSTER=1 $(PY) -m pytest tests/spark_cluster $(ARGS)
 
 need-chromium:

@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import median
 
 START_ONLY = """
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.spark.session import start_session
 session = start_session("bench")
 session.range(1).count()
 session.stop()

@@ -30,7 +30,7 @@ from bench.generate import Spec, write_backlog
 from bench.measuring import interleaved, median_ratio, warm_up
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.spark.session import start_session
 from tests.spark_cluster.cluster import Cluster, running_cluster, zipped
 from tests.spark_cluster.running import BUCKET, Bucket
 from tests.stores.servers import running_s3

@@ -28,7 +28,7 @@ PLAIN = """
 import sys
 from pathlib import Path
 from bench import subjects
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.spark.session import start_session
 folder, out = sys.argv[1:]
 session = start_session("bench")
 subjects.write_plain(session, subjects.Backlog(Path(folder), 0, 0), subjects.empty_table(session, out))

@@ -40,13 +40,13 @@ from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import now
+from pulsar_backlog.spark.session import start_session
+from pulsar_backlog.sql.asking import spark_asking, sql
+from pulsar_backlog.sql.handing import shuffled
 from pulsar_backlog.steps.chunk_rows import fold_rows, name_chunk_entries
-from pulsar_backlog.storage.asking import spark_asking, sql
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import read_table
-from pulsar_backlog.storage.handing import shuffled
-from pulsar_backlog.storage.runs import now
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.tableio.delta import read_table
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.entry import decode_entry
 

@@ -28,7 +28,7 @@ from bench.rebuild import COPY, FOLD, REBUILD, measure_copy, measure_fold, measu
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
 from bench.whole_audit import measure_whole_audit
-from pulsar_backlog.storage.session import start_session
+from pulsar_backlog.spark.session import start_session
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.entries import TABLE
 

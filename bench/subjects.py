@@ -15,11 +15,11 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.options import Options
 from pulsar_backlog.progress import Progress
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import now
 from pulsar_backlog.steps.scan_group import store_entries
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import make_table, read_table
-from pulsar_backlog.storage.places import table_path
-from pulsar_backlog.storage.runs import now
+from pulsar_backlog.tableio.delta import make_table, read_table
+from pulsar_backlog.tableio.places import table_path
 from pulsar_backlog.tables.entries import TABLE
 
 CLUSTER = "bench"

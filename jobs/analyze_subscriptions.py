@@ -28,14 +28,14 @@ from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_batches, places_of_stalls
 from pulsar_backlog.frames.subscriptions.rows import subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings, with_findings
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import spark_asking
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import SavedState, saved_state
-from pulsar_backlog.storage.asking import spark_asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import replace_findings, with_findings
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tables import TABLES
 
 JOB = "analyze_subscriptions"

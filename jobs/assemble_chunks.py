@@ -22,6 +22,10 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
 from pulsar_backlog.reconciliation.segments import findings_of_segments
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings, with_findings
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking, sql
 from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
@@ -31,10 +35,6 @@ from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
 from pulsar_backlog.steps.segments import segment_rows, stored_segments, transaction_rows
 from pulsar_backlog.steps.topic_stats import topic_stats
-from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking, sql
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import replace_findings, with_findings
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "assemble_chunks"
 MADE_HERE = ("chunked_messages", "segments", "transactions")

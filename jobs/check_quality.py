@@ -20,12 +20,12 @@ from pulsar_backlog.ledgers.values import SPREAD_KINDS
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.quality.summaries import COLUMNS, Summary
-from pulsar_backlog.storage.asking import asking, sql
-from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import replace_rows
-from pulsar_backlog.storage.duck_values import literal
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import asking, sql
+from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.tableio.beside import beside
+from pulsar_backlog.tableio.delta import replace_rows
 from pulsar_backlog.tables import TABLES
 
 JOB = "check_quality"

@@ -23,12 +23,12 @@ from pulsar_backlog.frames.export.plan import (
 )
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings
+from pulsar_backlog.runs.messages import is_there, read_messages, write_messages
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.steps.exporting import exported, filters_of, of_topics, slice_of, summary_of, wanted_topics
 from pulsar_backlog.steps.finding_rows import counted_findings
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import replace_findings
-from pulsar_backlog.storage.messages import is_there, read_messages, write_messages
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.terminal import terminal
 
 JOB = "export_messages"

@@ -26,16 +26,16 @@ from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
 from pulsar_backlog.reconciliation.values import Row
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.spark.session import expect_brief_work
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import check_files, replace_rows
-from pulsar_backlog.storage.findings import replace_findings
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.storage.session import expect_brief_work
-from pulsar_backlog.storage.table_logs import own_log
+from pulsar_backlog.tableio.delta import check_files, replace_rows
+from pulsar_backlog.tableio.table_logs import own_log
 from pulsar_backlog.tables import TABLES
 
 JOB = "inventory_ledgers"

@@ -17,13 +17,13 @@ import pyarrow as pa
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking
+from pulsar_backlog.sql.task_tables import replace_by_tasks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_rows
 from pulsar_backlog.steps.model_findings import TABLES_ASKED, findings_of_models
-from pulsar_backlog.storage.asking import HANDED_BYTES, Asking, asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import replace_findings
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.storage.task_tables import replace_by_tasks
 
 JOB = "model_consumers"
 INPUTS = ("noted_entries", "chunked_messages", "ledgers")

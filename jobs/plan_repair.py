@@ -25,12 +25,12 @@ from pulsar_backlog.repair.planning.folder import store_plan
 from pulsar_backlog.repair.values import PLAN_NAME
 from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.repairs import history, plan_row, write_trail
+from pulsar_backlog.runs.runs import JobResult, audit_of, fingerprint, run_job
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of, with_commands
 from pulsar_backlog.steps.plan_tables import PlanTables
-from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.repairs import history, plan_row, write_trail
-from pulsar_backlog.storage.runs import JobResult, audit_of, fingerprint, run_job
+from pulsar_backlog.tableio.beside import beside
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")

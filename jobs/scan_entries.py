@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from pulsar_backlog.arguments import budget_of, job_parser
 from pulsar_backlog.ledgers.budget import within
 from pulsar_backlog.progress import progress
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import replace_findings, with_findings
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import asking
 from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
 from pulsar_backlog.steps.scan_group import scan_group, scan_groups
 from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
-from pulsar_backlog.storage.asking import asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.findings import replace_findings, with_findings
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
 
 JOB = "scan_entries"
 

@@ -21,13 +21,13 @@ from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
 from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.repairs import history
+from pulsar_backlog.runs.result_file import last_result, put_back
+from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.asking import asking
 from pulsar_backlog.steps.report_model import Gathering
-from pulsar_backlog.storage.asking import asking
-from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.repairs import history
-from pulsar_backlog.storage.result_file import last_result, put_back
-from pulsar_backlog.storage.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
 from pulsar_backlog.terms import RESULT_NAME

@@ -34,11 +34,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.bucket_readers import readers
-from pulsar_backlog.storage.delta_dataset import dataset
-from pulsar_backlog.storage.delta_rs import open_table, table_bucket
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.tableio.beside import beside
+from pulsar_backlog.tableio.bucket_readers import readers
+from pulsar_backlog.tableio.delta_dataset import dataset
+from pulsar_backlog.tableio.delta_rs import open_table, table_bucket
+from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from scripts.compare_audits import NOT_COMPARED, SHOWN, say, texts_of

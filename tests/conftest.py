@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all jobs of this run find; a run that asks for none starts no JVM."""
-    from pulsar_backlog.storage.session import choose, start_session
+    from pulsar_backlog.spark.session import choose, start_session
 
     choose(SESSION)
     root = Path(__file__).parents[1]

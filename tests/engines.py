@@ -11,10 +11,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.asking import Asking, DuckAsking, spark_asking
-from pulsar_backlog.storage.context import JobContext, Rows
-from pulsar_backlog.storage.duck import connected
-from pulsar_backlog.storage.runs import now
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.runs.runs import now
+from pulsar_backlog.sql.asking import Asking, DuckAsking, spark_asking
+from pulsar_backlog.sql.duck import connected
 
 ENGINES = ("duckdb", "spark")
 

@@ -14,7 +14,7 @@ import pytest
 
 HOLD = """
 import sys
-from pulsar_backlog.storage.claims import claimed
+from pulsar_backlog.runs.claims import claimed
 with claimed(sys.argv[1], "pulsar-backlog audit"):
     print("held", flush=True)
     sys.stdin.read()

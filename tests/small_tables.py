@@ -10,8 +10,8 @@ from typing import Any
 import duckdb
 from deltalake import write_deltalake
 
-from pulsar_backlog.storage.delta_log import statistics_settings
-from pulsar_backlog.storage.duck_values import duck_type, quoted
+from pulsar_backlog.sql.duck_values import duck_type, quoted
+from pulsar_backlog.tableio.delta_log import statistics_settings
 from pulsar_backlog.tables import TABLES, Table
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Options
-from pulsar_backlog.storage.runs import fingerprint
+from pulsar_backlog.runs.runs import fingerprint
 
 PLACES = ["--source", "/s", "--out", "/o"]
 

@@ -28,7 +28,7 @@ from pulsar_backlog.commands.snapshot import snapshot
 from pulsar_backlog.commands.sql import sql
 from pulsar_backlog.commands.variables import name_variables
 from pulsar_backlog.known_secrets import remember_environment
-from pulsar_backlog.storage.endings import ending, is_interrupt
+from pulsar_backlog.runs.endings import ending, is_interrupt
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 

@@ -17,9 +17,9 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import SourceError, UsageError
-from pulsar_backlog.storage import held
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.runs import JobResult, run_job
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import JobResult, run_job
+from pulsar_backlog.tableio import held
 from tests.auditing import Audited, copy_ledgers, run_audit, run_job_of
 from tests.report.test_schemas import RESULT
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pulsar_backlog.storage.scratch import with_private_folders
+from pulsar_backlog.spark.scratch import with_private_folders
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS
 from tests.auditing import Audited
 from tests.cli.started import Started, started

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pulsar_backlog.ledgers.buckets.addresses import forget_output_buckets, results_at
-from pulsar_backlog.storage.beside import beside
+from pulsar_backlog.tableio.beside import beside
 from tests.auditing import OBJECTS
 from tests.cli.typed import typed
 from tests.ledgers.conftest import S3Server, aws, s3_server

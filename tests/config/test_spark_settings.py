@@ -8,7 +8,8 @@ import pyspark
 import pytest
 
 from pulsar_backlog.config import load_pipelines
-from pulsar_backlog.storage import jars, session, work_size
+from pulsar_backlog.spark import jars, session
+from pulsar_backlog.tableio import work_size
 
 SETTINGS = dict(
     line.split(None, 1)

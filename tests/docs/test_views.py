@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.storage.duck import opened
-from pulsar_backlog.storage.living import BY_LEDGER
-from pulsar_backlog.storage.views import named_in
-from pulsar_backlog.storage.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
+from pulsar_backlog.sql.duck import opened
+from pulsar_backlog.sql.views import named_in
+from pulsar_backlog.tableio.living import BY_LEDGER
+from pulsar_backlog.tableio.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.small_tables import NOON, complete_row, write_tables

@@ -10,8 +10,8 @@ from typing import Any
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.store import open_source
+from pulsar_backlog.sql.duck import opened
 from pulsar_backlog.steps.source_inventory import take_inventory
-from pulsar_backlog.storage.duck import opened
 from tests.auditing import ADMIN, OBJECTS, Audited
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.storage.query import write_query
+from pulsar_backlog.sql.query import write_query
 from tests.auditing import EXPECTED, Audited
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pulsar_backlog.storage import asking, handing, held
+from pulsar_backlog.sql import asking, handing
+from pulsar_backlog.tableio import held
 from tests.auditing import ADMIN, Audited, rows_of, run_one
 
 SCANNED = (

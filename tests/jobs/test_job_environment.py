@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.storage import claims
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import replace_slice, schema_of
-from pulsar_backlog.storage.direct import direct_write
-from pulsar_backlog.storage.runs import JobResult, run_job
+from pulsar_backlog.runs import claims
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import JobResult, run_job
+from pulsar_backlog.tableio.delta import replace_slice, schema_of
+from pulsar_backlog.tableio.direct import direct_write
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers, run_audit, run_one, run_scan
 from tests.places import held_elsewhere, mounted

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.storage.duck import opened, rows_of
-from pulsar_backlog.storage.locating import Positions
+from pulsar_backlog.sql.duck import opened, rows_of
+from pulsar_backlog.sql.locating import Positions
 from tests.auditing import ADMIN, copy_ledgers, run_audit
 
 BROKEN, TOPIC = 22, "persistent://lab/s3/brk-dup-prefix"

@@ -24,10 +24,10 @@ from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.report.verdict import judge
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import now
+from pulsar_backlog.sql.asking import asking
 from pulsar_backlog.steps import report_model
-from pulsar_backlog.storage.asking import asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.runs import now
 from pulsar_backlog.subscriptions.advice import LABELS
 from tests.auditing import OBJECTS, Audited, rows_of, run_job_of
 from tests.jobs.test_plan_repair import run_plan

@@ -68,7 +68,7 @@ def test_a_folder_of_messages_that_was_open_is_closed(audited: Audited, tmp_path
 
 
 def test_an_answer_in_a_file_is_private_too(audited: Audited, tmp_path: Path) -> None:
-    from pulsar_backlog.storage.query import write_query
+    from pulsar_backlog.sql.query import write_query
 
     for kind in ("csv", "json", "parquet"):
         path = tmp_path / f"answer.{kind}"

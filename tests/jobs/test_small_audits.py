@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.storage import session
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.spark import session
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from tests.auditing import OBJECTS, run_one, run_scan
 
 OPTIONS = "spark.driver.defaultJavaOptions"
 ASKED = """
-from pulsar_backlog.storage.session import expect_brief_work, start_session
+from pulsar_backlog.spark.session import expect_brief_work, start_session
 expect_brief_work()
 java = start_session("brief").sparkContext._jvm.java
 bean = java.lang.management.ManagementFactory.getRuntimeMXBean()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.storage.duck import opened
+from pulsar_backlog.sql.duck import opened
 from tests.auditing import DATA, Audited, rows_of, run_audit, run_job_of, run_one, run_scan
 from tests.ledgers.admin_files import save_admin
 from tests.ledgers.encoding import UUID

@@ -20,7 +20,7 @@ from typing import Any
 
 import pyspark
 
-from pulsar_backlog.storage.class_archive import SILENT
+from pulsar_backlog.spark.class_archive import SILENT
 from tests.spark_cluster.running import ROOT, Bucket, environment_of, run
 from tests.stores.servers import free_port, running
 
@@ -235,6 +235,6 @@ def archived(folder: Path) -> Path:
 
 
 def _jars() -> str:
-    done = run([sys.executable, "-m", "pulsar_backlog.storage.jars", "s3a"], {})
+    done = run([sys.executable, "-m", "pulsar_backlog.spark.jars", "s3a"], {})
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()

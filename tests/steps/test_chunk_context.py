@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
-from pulsar_backlog.storage.asking import sql
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, entry, fact_rows, table_rows

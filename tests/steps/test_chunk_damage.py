@@ -11,10 +11,10 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.rows import Damage, Damaged, LogEdge
 from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.steps import damage as chunk_damage
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
-from pulsar_backlog.storage.asking import Asking, sql
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import NOON_MS, entry, fact_rows, ledger, table_rows
 

@@ -19,9 +19,9 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.gone_ledgers import KnownLedger, Missing, is_expected, note_gone
-from pulsar_backlog.storage import held
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.tableio import held
 from tests.small_tables import NOON, write_tables
 
 A, B = "persistent://t/n/a", "persistent://t/n/b"

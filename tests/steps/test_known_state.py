@@ -16,9 +16,9 @@ from pulsar_backlog.cluster.snapshot_index import INDEX_NAME
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.earlier import EarlierState
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.known_state import earlier_state, state_inputs, state_of
-from pulsar_backlog.storage import held
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.tableio import held
 from tests.cluster.test_admin_json import LIVE
 from tests.small_tables import NOON, write_tables
 

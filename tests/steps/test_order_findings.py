@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.order_findings import findings_of_order
-from pulsar_backlog.storage.asking import sql
 from pulsar_backlog.wire.entry import decode_entry
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, at, entry, fact_rows, ledger, table_rows

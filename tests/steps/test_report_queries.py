@@ -19,10 +19,11 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.report.acks_build import ConsumerRows, acks_by_topic
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.strips import strip
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import now
+from pulsar_backlog.sql import asking
 from pulsar_backlog.steps.report_model import LIMITS
-from pulsar_backlog.storage import asking, held
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.runs import now
+from pulsar_backlog.tableio import held
 from pulsar_backlog.terms import SURENESSES
 from tests.small_tables import write_tables
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps import topic_stats as steps
 from pulsar_backlog.steps.topic_stats import topic_stats
-from pulsar_backlog.storage.asking import sql
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, at, entry, fact_rows, table_rows
 

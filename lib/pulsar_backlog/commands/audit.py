@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
     from pulsar_backlog.report.model import ReportModel
     from pulsar_backlog.report.terminal.again import Saved
-    from pulsar_backlog.storage.context import JobContext
-    from pulsar_backlog.storage.runs import JobResult
+    from pulsar_backlog.runs.context import JobContext
+    from pulsar_backlog.runs.runs import JobResult
 
 
 @job_options(*COMMAND_OPTIONS["audit"])
@@ -67,8 +67,8 @@ def audit(
         given = {**given, "source": absolute("source", source)}
     asked = given_options(given).over(pipeline.options)
     if is_service(asked.source or "") or asked.live:
+        from pulsar_backlog.runs.apart import check_apart
         from pulsar_backlog.steps.live_snapshots import with_snapshot
-        from pulsar_backlog.storage.apart import check_apart
 
         check_apart(asked.source, asked.out)
         given = {**given, **with_snapshot(asked)}
@@ -104,9 +104,9 @@ def run_pipeline(
     """
     from pulsar_backlog.config import job_argv
     from pulsar_backlog.ledgers.buckets.addresses import results_at
-    from pulsar_backlog.storage.claims import claimed
-    from pulsar_backlog.storage.endings import ending
-    from pulsar_backlog.storage.run_folder import one_run
+    from pulsar_backlog.runs.claims import claimed
+    from pulsar_backlog.runs.endings import ending
+    from pulsar_backlog.runs.run_folder import one_run
 
     who = f"pulsar-backlog {command}"
 
@@ -117,7 +117,7 @@ def run_pipeline(
         with results_at(options.out, options.endpoint, options.source):
             _look_first(lines)
             with claimed(options.out, who), one_run():
-                from pulsar_backlog.storage.session import choose  # a mistake is told before Spark is imported
+                from pulsar_backlog.spark.session import choose  # a mistake is told before Spark is imported
 
                 choose(pipeline.spark)
                 return _run_as_one(lines, given, as_json)
@@ -131,7 +131,7 @@ def _look_first(lines: Mapping[str, list[str]]) -> None:
     from pulsar_backlog.cluster.required_state import look_at_admin
     from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
     from pulsar_backlog.ledgers.first_look import look_at, look_at_results
-    from pulsar_backlog.storage.apart import check_apart
+    from pulsar_backlog.runs.apart import check_apart
 
     given = {job: parse_options(job_parser(job, ""), argv) for job, argv in lines.items()}
     for job, options in given.items():
@@ -166,8 +166,8 @@ _REFUSALS: Mapping[str, Callable[[Options], None]] = {"export_messages": _refuse
 def _run_as_one(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
     """The jobs, with a result that says until the last one that there is none yet, where they make one."""
     from pulsar_backlog.arguments import job_parser, parse_options
-    from pulsar_backlog.storage.result_file import attempt
-    from pulsar_backlog.storage.runs import now
+    from pulsar_backlog.runs.result_file import attempt
+    from pulsar_backlog.runs.runs import now
 
     if _REPORTS not in lines:
         return _run_jobs(lines, given, as_json)
@@ -183,7 +183,7 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
     from pulsar_backlog.quality.engine import import_meanwhile
-    from pulsar_backlog.storage.session import while_spark_starts
+    from pulsar_backlog.spark.session import while_spark_starts
 
     began = datetime.now(UTC)
     if _CHECKS in lines:
@@ -212,7 +212,7 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
 def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], as_json: bool, began: datetime) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
     from pulsar_backlog.jobfiles import load_job
-    from pulsar_backlog.storage.runs import run_job
+    from pulsar_backlog.runs.runs import run_job
 
     job = load_job(_REPORTS)
     seen: list[ReportModel] = []

@@ -85,8 +85,8 @@ def _python() -> Told:
 
 
 def _java() -> Told:
-    from pulsar_backlog.storage.java import check_java, java_path
-    from pulsar_backlog.storage.session import check_java_start
+    from pulsar_backlog.spark.java import check_java, java_path
+    from pulsar_backlog.spark.session import check_java_start
 
     version = check_java()
     check_java_start()
@@ -94,7 +94,7 @@ def _java() -> Told:
 
 
 def _jars() -> Told:
-    from pulsar_backlog.storage.jars import JARS_VARIABLE, jars_folder, unsound_jars
+    from pulsar_backlog.spark.jars import JARS_VARIABLE, jars_folder, unsound_jars
 
     if missing := unsound_jars():
         remedy = f"where there is no network, copy that folder from another machine, or name one with {JARS_VARIABLE}"
@@ -105,7 +105,7 @@ def _jars() -> Told:
 
 
 def _disk(out: Path) -> Told:
-    from pulsar_backlog.storage.claims import check_room
+    from pulsar_backlog.runs.claims import check_room
 
     there = next(folder for folder in (out, *out.parents) if folder.exists())
     if not os.access(there, os.W_OK | os.X_OK):

@@ -70,7 +70,7 @@ def run_export(place: str, out: str | None, given: Mapping[str, Any], config: st
 def _export_audit(pipeline: Pipeline, out: str, given: Mapping[str, Any], config: str | None) -> int:
     from pulsar_backlog.config import job_argv, own_defaults
     from pulsar_backlog.jobfiles import load_job
-    from pulsar_backlog.storage.recorded import cluster_of
+    from pulsar_backlog.sql.recorded import cluster_of
 
     named = given.get("cluster") or (own_defaults(config) if config else {}).get("cluster")
     cluster = cluster_of(out, None if named is None else str(named))
@@ -95,7 +95,7 @@ def is_audit_in_bucket(place: str) -> bool:
 
     if not is_output_bucket(place):
         return False
-    from pulsar_backlog.storage.delta_rs import open_table
+    from pulsar_backlog.tableio.delta_rs import open_table
     from pulsar_backlog.tables import TABLES
 
     return open_table(place, TABLES["entries"]) is not None
@@ -108,8 +108,8 @@ def source_of(out: str, cluster: str) -> str:
         UsageError: the audit has no scan of this cluster.
     """
     # Spark starts only when it is needed.
-    from pulsar_backlog.storage.runs import scanned_source
-    from pulsar_backlog.storage.session import start_session
+    from pulsar_backlog.runs.runs import scanned_source
+    from pulsar_backlog.spark.session import start_session
 
     source = scanned_source(start_session("pulsar-backlog export", out), out, cluster)
     if source is None:

@@ -28,8 +28,8 @@ def inventory(
     """Say what is stored but not needed, and what it costs, from the tables of an audit in DIR."""
     from pulsar_backlog.output.delete_lists import Lists, Place, write_lists
     from pulsar_backlog.report.terminal.inventory import GIB, InventorySummary, Line, print_inventory
-    from pulsar_backlog.storage.apart import check_apart
-    from pulsar_backlog.storage.inventory import inventoried
+    from pulsar_backlog.runs.apart import check_apart
+    from pulsar_backlog.sql.inventory import inventoried
     from pulsar_backlog.terminal import terminal
 
     with inventoried(absolute("out", out) or "", cluster, endpoint) as found:

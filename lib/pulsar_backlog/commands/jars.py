@@ -14,6 +14,6 @@ def jars(
     ] = None,
 ) -> None:
     """Print the jars that spark-submit --jars takes, with commas between; they are fetched once and checked."""
-    from pulsar_backlog.storage.jars import jars_argument
+    from pulsar_backlog.spark.jars import jars_argument
 
     typer.echo(jars_argument(with_s3a=s3a is not None))

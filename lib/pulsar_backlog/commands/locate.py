@@ -16,7 +16,7 @@ from pulsar_backlog.options import parse_instant
 
 if TYPE_CHECKING:
     from pulsar_backlog.report.terminal.locate import Located
-    from pulsar_backlog.storage.locating import Positions
+    from pulsar_backlog.sql.locating import Positions
     from pulsar_backlog.terms import Position
 
 MAX_INDEX = (1 << 63) - 1
@@ -48,7 +48,7 @@ def locate(
     else:
         answers = _of_uuid(uuid) if uuid is not None else _of_index(index or 0)
     from pulsar_backlog.report.terminal.locate import print_located
-    from pulsar_backlog.storage.locating import Positions
+    from pulsar_backlog.sql.locating import Positions
     from pulsar_backlog.terminal import terminal
 
     found = list(answers(Positions(absolute("out", out) or "", topic, cluster, endpoint)))

@@ -38,7 +38,7 @@ def rebuild_index(
     """Make an index for a data object or MapFile that lost its own, and read the ledger through it; needs no broker."""
     from pulsar_backlog.ledgers.rebuilt_index import object_metadata
     from pulsar_backlog.report.terminal.rebuilt import Rebuilt, print_rebuilt, upload_command
-    from pulsar_backlog.storage.apart import check_apart
+    from pulsar_backlog.runs.apart import check_apart
 
     options = given_options({**given, "source": absolute("source", source)})
     opened = source_of(options)

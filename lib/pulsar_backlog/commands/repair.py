@@ -96,7 +96,7 @@ def apply(
     from pulsar_backlog.repair.broker.client import read_keys
     from pulsar_backlog.repair.broker.cluster import Ledgers
     from pulsar_backlog.repair.values import read_plan
-    from pulsar_backlog.storage.claims import claimed
+    from pulsar_backlog.runs.claims import claimed
 
     access = connection.access()
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)
@@ -145,7 +145,7 @@ def verify(
     from pulsar_backlog.repair.broker.client import read_keys
     from pulsar_backlog.repair.broker.cluster import Ledgers
     from pulsar_backlog.repair.values import read_plan
-    from pulsar_backlog.storage.claims import claimed
+    from pulsar_backlog.runs.claims import claimed
 
     access = connection.access()
     keys = read_keys(encryption_key or (), public_key_file or (), private_key_file)

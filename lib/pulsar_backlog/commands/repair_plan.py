@@ -47,13 +47,13 @@ def run_plan(given: Mapping[str, Any], explained: int | None) -> int:
     from pulsar_backlog.ledgers.buckets.addresses import results_at
     from pulsar_backlog.options import given_options
     from pulsar_backlog.report.terminal.repair import print_action, print_plan
-    from pulsar_backlog.storage.recorded import cluster_of
+    from pulsar_backlog.sql.recorded import cluster_of
 
     given_options(given)  # what is mistyped is said before the tables are looked for
     out = str(given["out"])
     with results_at(out, given.get("endpoint")):
         options = {**given, "cluster": cluster_of(out, given.get("cluster"))}
-        from pulsar_backlog.storage.runs import run_job
+        from pulsar_backlog.runs.runs import run_job
 
         job = load_job(JOB)
         seen: list[PlanView] = []
@@ -105,7 +105,7 @@ def show(
             raise UsageError(f"--to {to}: {plan} lies on a disk already: apply it there")
         _show(Path(plan), action, as_json=json_)
         return
-    from pulsar_backlog.storage.beside import copy_folder
+    from pulsar_backlog.tableio.beside import copy_folder
 
     if to is not None:
         copy_folder(plan, endpoint, to)
@@ -149,8 +149,8 @@ def record(plan: Path) -> None:
     from pulsar_backlog.repair.applying.journal import open_journal
     from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
     from pulsar_backlog.repair.values import read_plan
-    from pulsar_backlog.storage.repairs import plan_row, write_trail
-    from pulsar_backlog.storage.session import start_session
+    from pulsar_backlog.runs.repairs import plan_row, write_trail
+    from pulsar_backlog.spark.session import start_session
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))

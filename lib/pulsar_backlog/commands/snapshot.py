@@ -40,7 +40,7 @@ def snapshot(
     from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_scalable_topics, wanted_topics
     from pulsar_backlog.cluster.snapshot import named_files
     from pulsar_backlog.cluster.snapshot_index import open_index
-    from pulsar_backlog.storage.claims import claimed
+    from pulsar_backlog.runs.claims import claimed
 
     folder = Path(absolute("out", str(out)) or "")
     globs = tuple(topic or ("*",))

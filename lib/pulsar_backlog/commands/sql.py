@@ -44,7 +44,7 @@ def sql(
     endpoint: EndpointOption = None,
 ) -> None:
     """Ask SQL of the tables in DIR, and of the views of conf/sql by name."""
-    from pulsar_backlog.storage.query import run_query, write_query
+    from pulsar_backlog.sql.query import run_query, write_query
     from pulsar_backlog.terminal import terminal
 
     place = absolute("out", out) or ""
@@ -58,7 +58,7 @@ def sql(
 
 
 def _file_format(to: Path, format_: _Format | None) -> Any:
-    from pulsar_backlog.storage.query import EXTENSIONS
+    from pulsar_backlog.sql.query import EXTENSIONS
 
     form = format_ or EXTENSIONS.get(to.suffix.lower())
     if form is None:

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
+from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
 from pulsar_backlog.steps.topic_stats import LIMIT
-from pulsar_backlog.storage.asking import Asking, sql
-from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 

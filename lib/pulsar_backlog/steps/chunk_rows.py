@@ -5,10 +5,10 @@ from __future__ import annotations
 from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
 from pulsar_backlog.frames.chunks.rows import IS_CHUNK
 from pulsar_backlog.frames.clients.rows import CODECS, PACKED_COLUMNS, UNKNOWN_CODEC, packed_facts
+from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.handing import Handed
 from pulsar_backlog.steps.finding_rows import listed
-from pulsar_backlog.storage.asking import Asking, sql
-from pulsar_backlog.storage.duck_values import literal
-from pulsar_backlog.storage.handing import Handed
 from pulsar_backlog.terms import COMPLETE
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pulsar_backlog.chunks.rows import Damage, Damaged, DamageKind
 from pulsar_backlog.facts.odd import ABSENT
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking, sql
 
 MAX_PLACES = 100
 """Damaged entries of a topic that are listed, whole ledgers at a time."""

@@ -22,8 +22,8 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.tableio.places import local_out
 
 
 def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None) -> ExportSummary:

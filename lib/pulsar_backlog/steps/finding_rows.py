@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame
 
 from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE
 from pulsar_backlog.frames.codes import CODED
-from pulsar_backlog.storage.asking import Asking, spark_asking, sql
-from pulsar_backlog.storage.context import JobContext, Rows
-from pulsar_backlog.storage.duck_values import literal
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.asking import Asking, spark_asking, sql
+from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import DOUBT
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
 from pulsar_backlog.progress import Meter, progress
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.task_tables import replace_by_tasks
 from pulsar_backlog.steps.chunk_rows import fold_rows, payload_bytes
-from pulsar_backlog.storage.asking import Asking
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.table_logs import tasks_share_disk
-from pulsar_backlog.storage.task_tables import replace_by_tasks
+from pulsar_backlog.tableio.table_logs import tasks_share_disk
 
 
 def fold(context: JobContext, asked: Asking, edges: Mapping[str, LogEdge]) -> dict[str, int]:

@@ -20,7 +20,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 

@@ -21,7 +21,7 @@ from pulsar_backlog.cluster.topic_states import SavedTopic, by_topic, together
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.report.earlier import EarlierState
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 

@@ -27,8 +27,8 @@ from pulsar_backlog.ledgers.live.run_folder import RunFolder
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options
-from pulsar_backlog.storage.claims import claimed
-from pulsar_backlog.storage.places import local_out
+from pulsar_backlog.runs.claims import claimed
+from pulsar_backlog.tableio.places import local_out
 
 _FOLDER, _BEGIN, _END = "live", "begin", "end"
 _PARALLEL = 4

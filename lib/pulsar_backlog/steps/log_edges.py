@@ -13,9 +13,9 @@ from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.steps import damage as damaged
 from pulsar_backlog.steps.damage import damage_of_topics
-from pulsar_backlog.storage.asking import Asking, sql
 from pulsar_backlog.wire.ledger_list import decode_ledger_list
 
 _NOTHING_SAID = TopicState("")

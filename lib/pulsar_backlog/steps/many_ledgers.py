@@ -41,13 +41,13 @@ from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.reconciliation.compare import stored_besides
 from pulsar_backlog.reconciliation.findings import findings_of_inventory
 from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.findings import findings_frame
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.known_state import state_of
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import read_table, replace_slice
-from pulsar_backlog.storage.findings import findings_frame
-from pulsar_backlog.storage.table_logs import tasks_share_disk
-from pulsar_backlog.storage.work_size import prepare_for_many
+from pulsar_backlog.tableio.delta import read_table, replace_slice
+from pulsar_backlog.tableio.table_logs import tasks_share_disk
+from pulsar_backlog.tableio.work_size import prepare_for_many
 from pulsar_backlog.tables import TABLES
 
 

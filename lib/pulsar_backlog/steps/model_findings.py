@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of, listed, noticed_findings
-from pulsar_backlog.storage.asking import Asking, sql
-from pulsar_backlog.storage.context import JobContext, Rows
-from pulsar_backlog.storage.duck_values import literal
 from pulsar_backlog.terms import COMPLETE
 
 DAMAGE_CODES = {

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
-from pulsar_backlog.storage.asking import Asking, sql
 
 CLOCK_TOLERANCE_MS = 60_000
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""

@@ -11,7 +11,7 @@ from pulsar_backlog.repair.applying.trail import plan_state
 from pulsar_backlog.repair.planning.plan import Planned
 from pulsar_backlog.repair.planning.words import with_places
 from pulsar_backlog.report.terminal.repair import HeldBackRow
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.runs.context import JobContext
 
 PLANS = "plans"
 """Folder of plans beside the tables."""

@@ -22,13 +22,13 @@ from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
 from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.report.earlier import Earlier
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.runs import scanned_source
 from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.steps.plan_choices import choices_of
-from pulsar_backlog.storage.beside import beside
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import exists
-from pulsar_backlog.storage.living import living_rows
-from pulsar_backlog.storage.runs import scanned_source
+from pulsar_backlog.tableio.beside import beside
+from pulsar_backlog.tableio.delta import exists
+from pulsar_backlog.tableio.living import living_rows
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import position_of
 

@@ -23,12 +23,12 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.exit_codes import exit_code
+from pulsar_backlog.runs.runs import now
+from pulsar_backlog.sql.asking import ASKED, Asking, sql
+from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.steps.known_state import earlier_state
-from pulsar_backlog.storage.asking import ASKED, Asking, sql
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.duck_values import literal
-from pulsar_backlog.storage.exit_codes import exit_code
-from pulsar_backlog.storage.runs import now
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 

@@ -11,8 +11,8 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.known_state import state_of
-from pulsar_backlog.storage.context import JobContext
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import findings_of_state
 from pulsar_backlog.subscriptions.limits import limits_of

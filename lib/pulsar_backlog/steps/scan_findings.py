@@ -11,9 +11,9 @@ from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.values import PlannedCopy
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.steps.finding_rows import case_of, noticed_findings
-from pulsar_backlog.storage.asking import Asking, sql
-from pulsar_backlog.storage.context import JobContext, Rows
 
 TABLES_ASKED = ("scans", "rejects", "ledger_facts")
 

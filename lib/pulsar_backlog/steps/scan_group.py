@@ -23,12 +23,12 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.progress import Progress
+from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
-from pulsar_backlog.storage.context import JobContext
-from pulsar_backlog.storage.delta import replace_rows, replace_slice
-from pulsar_backlog.storage.direct import direct_writes
+from pulsar_backlog.tableio.delta import replace_rows, replace_slice
+from pulsar_backlog.tableio.direct import direct_writes
 from pulsar_backlog.tables import TABLES
 
 GROUP_BYTES = 64 * 1024**3

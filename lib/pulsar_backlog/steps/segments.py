@@ -7,7 +7,7 @@ import pyarrow as pa
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, segment_states
-from pulsar_backlog.storage.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES, SMALL_MESSAGE_BYTES, TopicLoad, recommend
+from pulsar_backlog.runs.context import Rows
+from pulsar_backlog.sql.asking import Asking, sql
 from pulsar_backlog.steps.finding_rows import listed
-from pulsar_backlog.storage.asking import Asking, sql
-from pulsar_backlog.storage.context import Rows
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.contract import required

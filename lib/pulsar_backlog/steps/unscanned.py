@@ -11,7 +11,7 @@ from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.values import SPREAD_KINDS, PlannedCopy
-from pulsar_backlog.storage.context import JobContext
+from pulsar_backlog.runs.context import JobContext
 
 
 def pending_copies(context: JobContext) -> tuple[list[PlannedCopy], list[Row]]:

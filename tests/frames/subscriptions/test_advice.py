@@ -15,11 +15,11 @@ from pulsar_backlog.chunks.rows import ChunkRow, Picked
 from pulsar_backlog.cursors.acked import AckedSet, BitMap
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.sql.asking import spark_asking
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
-from pulsar_backlog.storage.asking import spark_asking
-from pulsar_backlog.storage.delta import conform
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import by_topic, state_of
+from pulsar_backlog.tableio.delta import conform
 from pulsar_backlog.tables import TABLES
 from tests.chunks.build import edge, row
 from tests.engines import job_context

@@ -17,7 +17,7 @@ from pulsar_backlog.ledgers.buckets import gcs
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.buckets.addresses import bucket_of, forget_output_buckets
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
-from pulsar_backlog.storage.delta_rs import open_table
+from pulsar_backlog.tableio.delta_rs import open_table
 from pulsar_backlog.tables import TABLES
 from tests.broker.identity import Identity, make_identity
 

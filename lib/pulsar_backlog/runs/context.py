@@ -1,0 +1,184 @@
+"""What the body of a job gets, and how it asks for and replaces its cluster's rows of tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pulsar_backlog.arguments import live_of, source_of
+from pulsar_backlog.options import Options
+from pulsar_backlog.runs.run_folder import run_folder
+from pulsar_backlog.tableio.delta import (
+    frame_of,
+    gathered,
+    logged_version,
+    read_table,
+    replace_rows,
+    replace_slice,
+    small_rows,
+    table_version,
+)
+from pulsar_backlog.tableio.living import BY_LEDGER, GONE, living_rows
+from pulsar_backlog.tableio.table_logs import own_log, tasks_share_disk
+from pulsar_backlog.tableio.work_size import PARTITIONS, fit_work
+from pulsar_backlog.tables import TABLES
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.live.service import Live
+    from pulsar_backlog.ledgers.store import Source
+
+
+Rows: TypeAlias = DataFrame | pa.Table
+"""Rows of a table: those that Spark has, and those that this process holds."""
+
+
+@dataclass(frozen=True)
+class JobContext:
+    """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
+
+    Attributes:
+        begin: starts the session, or finds the running one.
+        kept: closed when the job ends, see `keep`.
+        audit_started: when the audit began that this job ends; None where the job is run by itself.
+    """
+
+    begin: Callable[[], SparkSession]
+    job: str
+    options: Options
+    started: datetime
+    kept: ExitStack = field(default_factory=ExitStack)
+    audit_started: datetime | None = None
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """The session, started by who asks first: a job that finds nothing new starts no JVM."""
+        return self.begin()
+
+    @property
+    def mine(self) -> Column:
+        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
+        _ = self.spark
+        return f.col("cluster") == self.cluster
+
+    def source(self) -> Source:
+        """The source that the command line names, as each of the tasks that read it at once may ask it."""
+        live = self.live()
+        source = source_of(self.options, live)
+        is_shared = live is not None and live.run_folder is not None
+        return source if is_shared else source.shared_by(self.spark.sparkContext.defaultParallelism)
+
+    def live(self) -> Live | None:
+        """The live cluster that the command line names; where tasks share a disk, with the folder of the run."""
+        live, folder = live_of(self.options), run_folder()
+        if live is None or folder is None or not tasks_share_disk():
+            return live
+        return dataclasses.replace(live, run_folder=str(folder))
+
+    @property
+    def partitions(self) -> int:
+        """Into how many parts rows are shuffled."""
+        return int(self.spark.conf.get(PARTITIONS, "8") or 8)
+
+    def table(self, name: str) -> DataFrame:
+        """A table's rows of the cluster, of ledgers that are not gone.
+
+        Who asks for `entries` works on as many as there are.
+        """
+        if name == "entries":
+            fit_work(self.spark, self.out, reads_entries=True)
+        return living_rows(self.spark, self.out, TABLES[name]).filter(self.mine)
+
+    def version(self, name: str) -> int:
+        """Delta version of a table, -1 when it was never written."""
+        known = logged_version(self.out, TABLES[name])
+        return table_version(self.spark, self.out, TABLES[name]) if known is None else known
+
+    def has(self, name: str) -> bool:
+        """Whether a table has been made."""
+        return self.version(name) >= 0
+
+    def held(self, name: str) -> pa.Table | None:
+        """The same of a small table, without a session; None where it is large or left to Spark."""
+        rows = small_rows(self.out, TABLES[name])
+        if rows is None:
+            return None
+        mine = rows.filter(pc.equal(rows["cluster"], self.cluster))
+        if name not in BY_LEDGER:
+            return mine
+        gone = self.held(GONE.name)
+        return None if gone is None else mine.filter(pc.invert(pc.is_in(mine["ledger_id"], gone["ledger_id"])))
+
+    def logged_rows(self, name: str) -> int | None:
+        """How many such rows a table has; None where only a query tells."""
+        if name in BY_LEDGER and ((gone := self.held(GONE.name)) is None or gone.num_rows):
+            return None
+        log = own_log(self.out, TABLES[name])
+        known = None if log is None else log.rows_of(self.cluster)
+        if known is not None:
+            return known
+        held = self.held(name)
+        return None if held is None else int(held.num_rows)
+
+    def rows(self, name: str) -> int:
+        """How many such rows a table has."""
+        known = self.logged_rows(name)
+        return self.table(name).count() if known is None else known
+
+    def is_only_cluster(self) -> bool:
+        """Whether the tables are of no other cluster."""
+        held = small_rows(self.out, TABLES["runs"])
+        if held is not None:
+            return set(held["cluster"].unique().to_pylist()) <= {self.cluster}
+        return read_table(self.spark, self.out, TABLES["runs"]).filter(~self.mine).isEmpty()
+
+    def replace(self, name: str, rows: Rows) -> int:
+        """Replace the cluster's rows of a table; how many there are now."""
+        if isinstance(rows, DataFrame):
+            return replace_slice(rows, self.out, TABLES[name], self.mine)
+        replace_rows(self.spark, rows, self.out, TABLES[name], self.mine)
+        return int(rows.num_rows)
+
+    def replace_all(self, tables: Mapping[str, Rows], beside: Callable[[], None]) -> dict[str, int]:
+        """Replace the cluster's rows of several tables, and do something else: planning one leaves a core for the next.
+
+        Returns:
+            How many rows each table has now.
+        """
+        with ThreadPoolExecutor(len(tables) + 1) as pool:
+            done = pool.submit(beside)
+            counts = dict(zip(tables, pool.map(self.replace, tables, tables.values()), strict=True))
+            done.result()
+        return counts
+
+    def keep(self, frame: DataFrame) -> DataFrame:
+        """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
+
+        One that stays cached would answer for a later job in the same session too, from tables as they were.
+        """
+        few = gathered(frame)
+        if few is not None:
+            return frame_of(self.spark, few, frame.schema)
+        self.kept.callback(frame.unpersist)
+        return frame.persist(StorageLevel.MEMORY_AND_DISK)
+
+    @property
+    def out(self) -> str:
+        """Folder of tables and reports."""
+        return self.options.out or ""
+
+    @property
+    def cluster(self) -> str:
+        """Name of the cluster."""
+        return self.options.cluster or ""

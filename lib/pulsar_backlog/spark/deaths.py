@@ -1,0 +1,106 @@
+"""What to say when the JVM or a Python worker of Spark was ended from outside, mostly by a system that lacks memory.
+
+What reaches Python then are faults of connections, none of which says that somebody died.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+MAX_HEADLINE = 300
+"""Characters of a foreign exception's words that a sentence quotes."""
+
+_WORKER_SIGNS = (
+    "Python worker exited unexpectedly", "Python worker failed to connect back", "PYTHON_WORKER_EXITED",
+    "Failed to open socket to Python daemon", "Connection reset", "EOFException",
+)  # fmt: skip
+_AGAIN = "what was committed stays. Start the same command again"
+_java_memory: str | None = None
+_MEMINFO, _CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+
+
+def death_words(chain: Sequence[BaseException]) -> str | None:
+    """Who died, why most likely, and what to do, if that is behind an exception; None where nobody did.
+
+    Args:
+        chain: the exception, and those that it came from.
+    """
+    ended_by = _java_ended_by()
+    if ended_by is not None:
+        return (
+            f"Java, in which Spark runs, was {ended_by}{_likely(ended_by)}: {_memory()}; {_AGAIN}, where nothing else "
+            "needs as much memory, or give Java less: spark.driver.memory under `spark:` of the pipeline, in a file "
+            "for --config"
+        )
+    if any(sign in words_of(one) for one in chain for sign in _WORKER_SIGNS):
+        return (
+            "a Python worker of Spark, or the daemon that forks them, was ended by the system, most likely for want of "
+            f"memory: {_memory()}; {_AGAIN}, "
+            "where nothing else needs as much memory, or with fewer workers: spark.master: local[1] under `spark:` of "
+            "the pipeline, in a file for --config (on a cluster: spark.executor.cores, spark.executor.memoryOverhead)"
+        )
+    return None
+
+
+def note_java_memory(setting: str | None) -> None:
+    """How much memory the JVM of this process was given: nobody can ask it once it is gone."""
+    global _java_memory  # noqa: PLW0603 - of the process, as its JVM is
+    _java_memory = setting
+
+
+def words_of(error: BaseException) -> str:
+    """The words of an exception; none where Py4J asks a JVM for them that is gone."""
+    try:
+        return str(error)
+    except Exception:  # of whatever kind the connection fails
+        return ""
+
+
+def _java_ended_by() -> str | None:
+    """How the JVM that this process started has ended; None where it runs, or there is none."""
+    pyspark = sys.modules.get("pyspark")
+    process = getattr(getattr(getattr(pyspark, "SparkContext", None), "_gateway", None), "proc", None)
+    if process is None:
+        return None
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(0.5)  # its connections break before it is gone
+    code = process.returncode
+    if code is None:
+        return None
+    number = -code if code < 0 else code - 128  # a shell's way to say it
+    with suppress(ValueError):
+        return f"ended by {signal.Signals(number).name}"
+    return f"ended with code {code}"
+
+
+def _likely(ended_by: str) -> str:
+    return ", most likely by a system that lacks memory" if "SIGKILL" in ended_by else ""
+
+
+def _memory() -> str:
+    """How much memory Java was to have, and how much there is."""
+    parts = [f"Java may use {_java_memory} (spark.driver.memory)"] if _java_memory else []
+    with suppress(OSError, KeyError):
+        found = dict(re.findall(r"^(MemTotal|MemAvailable): +(\d+) kB$", _MEMINFO.read_text("ascii"), re.MULTILINE))
+        total, free = (int(found[name]) // 1024 for name in ("MemTotal", "MemAvailable"))
+        parts.append(f"the machine has {total:,} MB, of which {free:,} MB are free now")
+    with suppress(OSError, ValueError):
+        parts.append(f"this process may use {int(_CGROUP.read_text('ascii')) // 2**20:,} MB")
+    return ", ".join([*parts, f"for {os.cpu_count() or 1} tasks at once"])
+
+
+def headline(error: BaseException) -> str:
+    """What an exception says, on one line: of a worker's stack trace the last one, of a JVM's the first."""
+    words = [line.strip() for line in words_of(error).splitlines() if line.strip()]
+    if not words:
+        return type(error).__name__
+    from_worker = any(line.startswith("Traceback (most recent call last)") for line in words)
+    line = (words[-1] if from_worker else f"{type(error).__name__}: {words[0]}")[:MAX_HEADLINE]
+    return line.rstrip(" .;:")

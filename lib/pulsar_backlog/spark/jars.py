@@ -1,0 +1,172 @@
+"""Jars that Spark lacks: Delta's two, and those of `s3a://` where tables lie there. Fetched once, checked, kept.
+
+`python -m pulsar_backlog.spark.jars` fetches Delta's ahead of time (`make setup`) and prints their paths;
+`python -m pulsar_backlog.spark.jars s3a` does both, with commas between, as `spark-submit --jars` takes them and the
+command `jars` prints them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pyspark
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.spark.java import java_path
+
+JARS_VARIABLE = "PULSAR_BACKLOG_JARS"
+"""Environment variable that names the folder of the jars; by default a folder in the user's cache."""
+
+_DELTA = "4.4.0"
+_DELTA_ARTIFACTS = {
+    f"io.delta:delta-spark_4.1_2.13:{_DELTA}": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+    f"io.delta:delta-storage:{_DELTA}": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+}
+"""sha256 by Maven coordinates. The Delta jar names a tree of 33 jars (174 MB); tables need only these two."""
+_S3A_LIST = Path(__file__).with_name("s3a_jars.txt")
+# Ivy's default settings look into ~/.m2 first and fail on a POM without its jar; Maven Central alone does not.
+_IVY_SETTINGS = """<ivysettings><settings defaultResolver="central"/><caches defaultCacheDir="{cache}"/>
+<resolvers><ibiblio name="central" m2compatible="true"/></resolvers></ivysettings>
+"""
+_IVY_MODULE = """<ivy-module version="2.0"><info organisation="pulsar-backlog" module="jars"/>
+<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>
+"""
+_IVY_DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="default->master" transitive="false"/>'
+_TIMEOUT_SECONDS = 300
+
+
+def jars_folder() -> Path:
+    """Where the jars lie or will lie."""
+    named = os.environ.get(JARS_VARIABLE)
+    return Path(named) if named else Path.home() / ".cache" / "pulsar-backlog" / "jars"
+
+
+def delta_jars() -> list[Path]:
+    """Paths of the Delta jars, fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had, or do not fit this Spark.
+    """
+    for artifact in _DELTA_ARTIFACTS:
+        check_suffix(_file_name(artifact), pyspark.__version__)
+    return _sound("the Delta jars", _DELTA_ARTIFACTS)
+
+
+def s3a_jars() -> list[Path]:
+    """Paths of the jars with which Spark reads and writes `s3a://`, fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had.
+    """
+    return _sound("the jars for s3a://", s3a_artifacts())
+
+
+def jars_argument(*, with_s3a: bool) -> str:
+    """What `spark-submit --jars` takes; fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had, or do not fit this Spark.
+    """
+    return ",".join(map(str, [*delta_jars(), *(s3a_jars() if with_s3a else ())]))
+
+
+@cache
+def s3a_artifacts() -> Mapping[str, str]:
+    """What `s3a_jars.txt` lists: sha256 by coordinates."""
+    lines = _S3A_LIST.read_text(encoding="ascii").splitlines()
+    return dict(line.split() for line in lines if not line.startswith("#"))
+
+
+def unsound_jars() -> list[str]:
+    """Names of the jars that would have to be fetched."""
+    sound = {artifact for artifact, sha256 in _DELTA_ARTIFACTS.items() if _is_sound(jars_folder(), artifact, sha256)}
+    return [_file_name(artifact) for artifact in _DELTA_ARTIFACTS if artifact not in sound]
+
+
+def check_suffix(jar: str, spark_version: str) -> None:
+    """Refuse a Delta jar that was built for another Spark.
+
+    Raises:
+        UsageError: the jar's Spark suffix and the version disagree.
+    """
+    suffix = re.search(r"delta-spark_(\d+\.\d+)_", jar)
+    if suffix and suffix.group(1) != ".".join(spark_version.split(".")[:2]):
+        raise UsageError(
+            f"{jar} is built for Spark {suffix.group(1)}, but pyspark is {spark_version}: install the locked versions"
+        )
+
+
+def _file_name(artifact: str) -> str:
+    _, name, version = artifact.split(":")
+    return f"{name}-{version}.jar"
+
+
+def _sound(what: str, artifacts: Mapping[str, str]) -> list[Path]:
+    """Paths of the jars of these coordinates; those that lack or are others are fetched."""
+    folder = jars_folder()
+    broken = [artifact for artifact in artifacts if not _is_sound(folder, artifact, artifacts[artifact])]
+    if broken:
+        _fetch(folder, what, broken)
+        for artifact in broken:
+            if not _is_sound(folder, artifact, artifacts[artifact]):
+                path = folder / _file_name(artifact)
+                raise UsageError(f"{path} is not the file it should be (sha256 differs): delete it and retry")
+    return [folder / _file_name(artifact) for artifact in artifacts]
+
+
+def _is_sound(folder: Path, artifact: str, sha256: str) -> bool:
+    path = folder / _file_name(artifact)
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == sha256
+
+
+def _fetch(folder: Path, what: str, artifacts: list[str]) -> None:
+    """Let Ivy, which Spark brings, resolve the artifacts and nothing that they name; keep the jars."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        work = Path(name)
+        said = _run_ivy(work, artifacts)
+        for jar in map(_file_name, artifacts):
+            if not (work / jar).is_file():
+                raise UsageError(
+                    f"{what} could not be fetched from Maven Central (no {jar}): give this machine access to it, or "
+                    f"put the jars into {folder} or the folder that {JARS_VARIABLE} names. {said}".rstrip()
+                )
+            (work / jar).replace(folder / jar)
+
+
+def _run_ivy(work: Path, artifacts: list[str]) -> str:
+    """Retrieve artifacts into a folder; the last line that was said where not all could be."""
+    dependencies = "".join(_IVY_DEPENDENCY.format(*artifact.split(":")) for artifact in artifacts)
+    (work / "ivysettings.xml").write_text(_IVY_SETTINGS.format(cache=work / "ivy"))
+    (work / "ivy.xml").write_text(_IVY_MODULE.format(dependencies=dependencies))
+    command = [
+        *(str(java_path()), "-cp", str(Path(pyspark.__file__).parent / "jars" / "*"), "org.apache.ivy.Main"),
+        *("-settings", str(work / "ivysettings.xml"), "-ivy", str(work / "ivy.xml")),
+        *("-retrieve", str(work / "[artifact]-[revision].[ext]")),
+    ]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own command line, no shell
+            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"Ivy: {error}"
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return f"Ivy said: {lines[-1].strip()}" if done.returncode and lines else ""
+
+
+if __name__ == "__main__":
+    try:
+        if sys.argv[1:] == ["s3a"]:
+            print(jars_argument(with_s3a=True))  # noqa: T201
+        else:
+            print("\n".join(str(path) for path in delta_jars()))  # noqa: T201
+    except UsageError as error:
+        sys.exit(f"pulsar-backlog: {error}")

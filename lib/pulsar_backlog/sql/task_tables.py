@@ -1,0 +1,56 @@
+"""Tables whose rows are made by tasks, each of which makes rows of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+import pyarrow as pa
+from pyspark.sql import functions as f
+
+from pulsar_backlog.output.data_files import FILES_DDL, rows_in_file, write_data_files
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.handing import Handed
+from pulsar_backlog.tableio.direct import direct_writes
+from pulsar_backlog.tables import TABLES, Table
+from pulsar_backlog.tables.arrow import arrow_schema
+
+Making = Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[str, pa.RecordBatch]]]
+"""What a task makes of its rows: rows of tables, each batch with the name of its table."""
+
+
+def replace_by_tasks(
+    context: JobContext, asked: Asking, handed: Handed, making: Making, names: Collection[str]
+) -> dict[str, int]:
+    """Replace the cluster's rows of tables by what tasks make of the rows handed to them; how many each has now."""
+    tables = {name: TABLES[name] for name in names}
+    with direct_writes(context.spark, context.out, tables.values(), context.mine) as direct:
+        if direct is None:
+            return _replaced(context, asked, handed, making, tables)
+        goals = {name: (one.place, arrow_schema(tables[name]), tables[name]) for name, one in direct.items()}
+
+        def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from write_data_files(making(batches), goals)
+
+        files = asked.mapped(handed, write, FILES_DDL).collect()
+        for one in direct.values():
+            one.commit(files)
+    return {name: sum(rows_in_file(file) for file in files if file["table"] == name) for name in names}
+
+
+def _replaced(
+    context: JobContext, asked: Asking, handed: Handed, making: Making, tables: dict[str, Table]
+) -> dict[str, int]:
+    """The same by Spark's writer: a row has the values of one table, in a column of the table's name."""
+    columns = {name: ",".join(f"{c.name}:{c.type}" for c in table.columns) for name, table in tables.items()}
+    schema = ", ".join(f"{name} struct<{columns[name]}>" for name in tables)
+
+    def side_by_side(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for name, batch in making(batches):
+            arrow = pa.schema([pa.field(one, pa.struct(list(arrow_schema(table)))) for one, table in tables.items()])
+            made = pa.StructArray.from_arrays(batch.columns, fields=list(arrow_schema(tables[name])))
+            arrays = [made if one == name else pa.nulls(batch.num_rows, arrow.field(one).type) for one in tables]
+            yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
+
+    rows = context.keep(asked.mapped(handed, side_by_side, schema))
+    return {name: context.replace(name, rows.filter(f.col(name).isNotNull()).select(f"{name}.*")) for name in tables}

@@ -1,1 +1,0 @@
-"""Spark session, Delta tables and run records. The only room that knows Delta."""

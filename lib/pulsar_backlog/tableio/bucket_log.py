@@ -1,0 +1,89 @@
+"""Delta's log of a table in a bucket: a commit is an object under a name that nobody else has, see `Bucket.put_new`.
+
+delta-rs reads a copy of it, see `log_copy.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
+from typing import NoReturn
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pulsar_backlog.errors import CommitConflictError, SourceError
+from pulsar_backlog.ledgers.buckets.addresses import output_bucket, own_endpoint
+from pulsar_backlog.output.data_files import BucketPlace
+from pulsar_backlog.tableio.delta_log import DeltaLog
+from pulsar_backlog.tableio.delta_rs import open_folder
+from pulsar_backlog.tableio.log_copy import HINT, copy_of
+from pulsar_backlog.tableio.places import LOG_FOLDER
+
+_MAX_SMALL_BYTES = 64 * 1024 * 1024
+
+
+class BucketLog(DeltaLog):
+    """The log of the table at one address of a bucket, as it was when this was made.
+
+    Raises:
+        SourceError: the bucket cannot be read.
+        UsageError: the log is damaged.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._bucket = output_bucket(path)
+        self._copy = copy_of(path)
+        self._copy.bring_up_to_date()
+        super().__init__(path, open_folder(self._copy.folder, path))
+
+    def place(self) -> BucketPlace:
+        """Where files of new rows go, under names that nobody else uses."""
+        return BucketPlace(self.path, own_endpoint(self.path), f"part-{uuid4()}-")
+
+    def read(self, path: str) -> pa.Table:
+        """The rows of one of its small files."""
+        return pq.read_table(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data), partitioning=None)
+
+    def settle(self) -> None:
+        """An object stays from the moment that it is there."""
+
+    def mentions(self, text: str) -> bool:
+        """Whether a commit since this was made holds a text, or may: what cannot be read may hold any."""
+        try:
+            self._copy.bring_up_to_date()
+        except SourceError:
+            return True
+        commits = (self._copy.folder / LOG_FOLDER).glob("*.json")
+        newer = (path for path in commits if path.stem.isdecimal() and int(path.stem) > self.version)
+        return any(text in path.read_text("utf-8") for path in newer)
+
+    def remove(self, prefix: str, but: Iterable[str]) -> None:
+        """Remove the table's files whose names begin so, but these, as far as the bucket lets: nobody reads them."""
+        stay = set(but)
+        named = replace(self._bucket, prefix=f"{self._bucket.prefix}{prefix}")
+        with suppress(SourceError):
+            for found in named.list(_raise):
+                if f"{prefix}{found.path}" not in stay:
+                    named.remove(found.path)
+
+    def _append(self, name: str, text: str) -> None:
+        if not self._bucket.put_new(f"{LOG_FOLDER}/{name}", text.encode()):
+            raise CommitConflictError(f"{self._bucket.uri(f'{LOG_FOLDER}/{name}')} is there already")
+
+    def _sum_up(self) -> None:
+        self._copy.bring_up_to_date()
+        made = open_folder(self._copy.folder)
+        if made is None:
+            return
+        made.create_checkpoint()
+        log = self._copy.folder / LOG_FOLDER
+        # The hint that names it comes last.
+        for path in (*log.glob(f"{made.version():020}.checkpoint*.parquet"), log / HINT):
+            self._bucket.put(f"{LOG_FOLDER}/{path.name}", path)
+
+
+def _raise(error: SourceError) -> NoReturn:
+    raise error

@@ -1,0 +1,116 @@
+"""Delta tables read without a JVM, by delta-rs: on a disk, or in a bucket by a copy of the log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import unquote
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.tableio.places import LOG_FOLDER, local_out, lost_file, table_path
+from pulsar_backlog.tables import Table
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket
+
+Wanted: TypeAlias = Mapping[str, Collection[int | str]]
+"""Values by column: rows that have none of them in one of these columns are not asked for."""
+
+SCHEMES = ("s3://", "s3a://", "gs://", "az://", "abfss://")
+MAX_HEADLINE = 300
+_COLOURS = re.compile(r"\x1b\[\d+m|\u21b3")
+_STACK = re.compile(r"\d+: ")
+_READER_VERSION = 1
+"""Of the Delta protocol. Later ones rename columns or mark rows as deleted, so that plain files hold other rows."""
+
+
+def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTable | None:
+    """A table as its log has it now; None when it was never written.
+
+    Raises:
+        UsageError: the address is of no known kind, the table uses what this reader lacks, or its log is damaged.
+        SourceError: its bucket cannot be read.
+    """
+    path = table_path(out, table)
+    folder = local_out(path)
+    if folder is None and not path.startswith(SCHEMES):
+        raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
+    found = open_folder(folder) if folder is not None else _of_bucket(path, endpoint)
+    if found is None:
+        return None
+    if found.protocol().min_reader_version > _READER_VERSION or found.metadata().partition_columns:
+        raise UsageError(
+            f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
+        )
+    return found
+
+
+def open_folder(folder: Path, place: str | None = None) -> DeltaTable | None:
+    """The table in a local folder, of any protocol; None when there is none.
+
+    Args:
+        folder: of the table.
+        place: where the table lies, if the folder is a copy.
+
+    Raises:
+        UsageError: the table is there and its log is damaged.
+    """
+    if not (folder / LOG_FOLDER).is_dir():
+        return None
+    try:
+        return DeltaTable(folder)
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        log = f"{place or folder}/{LOG_FOLDER}"
+        raise lost_file(log, f"delta-rs cannot read this table: {_said(error)}") from error
+
+
+def _of_bucket(path: str, endpoint: str | None) -> DeltaTable | None:
+    from pulsar_backlog.tableio.log_copy import copy_of  # noqa: PLC0415 - who reads folders does without
+
+    copy = copy_of(path, endpoint)
+    copy.bring_up_to_date()
+    return open_folder(copy.folder, path)
+
+
+def table_bucket(out: str, table: Table, endpoint: str | None = None) -> Bucket:
+    """Where the files of a table in a bucket lie."""
+    from pulsar_backlog.ledgers.buckets.addresses import output_bucket  # noqa: PLC0415
+
+    return output_bucket(table_path(out, table), endpoint)
+
+
+def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) -> list[Path]:
+    """The files of a table in a local folder; of those whose statistics are known only such as may hold wanted rows."""
+    log: Any = table.get_add_actions(flatten=True)
+    bounds = list(_bound_names(wanted or {}))
+    columns: dict[str, list[Any]] = {name: log.column(name).to_pylist() for name in bounds if name in log.schema.names}
+    paths = [folder / unquote(path) for path in log.column("path").to_pylist()]
+    return [path for row, path in enumerate(paths) if _may_hold(columns, row, wanted or {})]
+
+
+def _bound_names(wanted: Wanted) -> Iterator[str]:
+    for name in wanted:
+        yield from (f"min.{name}", f"max.{name}")
+
+
+def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> bool:
+    for name, values in wanted.items():
+        low, high = (columns[bound][row] if bound in columns else None for bound in (f"min.{name}", f"max.{name}"))
+        if low is not None and high is not None and not any(low <= value <= high for value in values):
+            return False
+    return True
+
+
+def _said(error: Exception) -> str:
+    """What delta-rs says, on one line, without its colours and its stack."""
+    lines = (_COLOURS.sub("", line).strip() for line in str(error).splitlines())
+    words = " ".join(takewhile(lambda line: not _STACK.match(line), lines)) or type(error).__name__
+    return words[:MAX_HEADLINE]

@@ -1,0 +1,46 @@
+"""Which tables' logs this program reads and appends to itself; all others are reached through Spark alone."""
+
+from __future__ import annotations
+
+import os
+
+from pyspark import SparkContext
+
+from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
+from pulsar_backlog.tableio.bucket_log import BucketLog
+from pulsar_backlog.tableio.delta_log import DeltaLog
+from pulsar_backlog.tableio.local_log import LocalLog
+from pulsar_backlog.tableio.places import local_out, table_path
+from pulsar_backlog.tables import Table
+
+
+def own_log(out: str, table: Table) -> DeltaLog | None:
+    """The table's log as it is now; None where it is left to Spark.
+
+    That is where the table lies in a local folder and tasks run on other machines, where it lies in a file system of
+    the cluster's own, and where delta-rs does not find the folder: it takes `%` in a path for the beginning of an
+    escape, behind links too; Spark does not.
+
+    Raises:
+        SourceError: its bucket cannot be read.
+        UsageError: the table is there and its log is damaged.
+    """
+    path = table_path(out, table)
+    if not has_own_log(path):
+        return None
+    folder = local_out(path)
+    return BucketLog(path) if folder is None else LocalLog(folder)
+
+
+def has_own_log(out: str) -> bool:
+    """Whether `own_log` has one for tables there; nothing is asked of any store."""
+    folder = local_out(out)
+    if folder is None:
+        return is_output_bucket(out) and "%" not in out
+    return tasks_share_disk() and "%" not in str(folder.resolve())
+
+
+def tasks_share_disk() -> bool:
+    """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
+    running = SparkContext._active_spark_context
+    return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")

@@ -1,0 +1,59 @@
+"""Jars are used only when their digests are right; one that is wrong is fetched again, or told in one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.spark import jars
+
+GOOD = {"org.example:part:1.0": hashlib.sha256(b"good").hexdigest()}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(jars.JARS_VARIABLE, str(tmp_path / "jars"))
+    return tmp_path / "jars"
+
+
+def fetching(monkeypatch: pytest.MonkeyPatch, body: bytes | None) -> list[list[str]]:
+    """Let a registry give this, or nothing; what it was asked for."""
+    asked = []
+
+    def run_ivy(work: Path, artifacts: list[str]) -> str:
+        asked.append(artifacts)
+        if body is not None:
+            (work / "part-1.0.jar").write_bytes(body)
+        return "Ivy said: no way"
+
+    monkeypatch.setattr(jars, "_run_ivy", run_ivy)
+    return asked
+
+
+def test_what_is_there_and_right_is_not_fetched(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = fetching(monkeypatch, b"good")
+    assert jars._sound("jars", GOOD) == [folder / "part-1.0.jar"]
+    assert jars._sound("jars", GOOD) == [folder / "part-1.0.jar"]
+    assert asked == [[*GOOD]]
+
+
+def test_what_was_changed_is_fetched_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetching(monkeypatch, b"good")
+    folder.mkdir()
+    (folder / "part-1.0.jar").write_bytes(b"bad")
+    assert jars._sound("jars", GOOD)[0].read_bytes() == b"good"
+
+
+def test_another_file_of_that_name_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetching(monkeypatch, b"bad")
+    with pytest.raises(UsageError, match="is not the file it should be"):
+        jars._sound("jars", GOOD)
+
+
+def test_a_registry_out_of_reach_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetching(monkeypatch, None)
+    with pytest.raises(UsageError, match=r"the jars could not be fetched .*\(no part-1.0.jar\).* Ivy said: no way$"):
+        jars._sound("the jars", GOOD)
