@@ -1,4 +1,7 @@
-"""HTTP whose answers come within their timeout as a whole: the system's timeout is for each piece, however small."""
+"""HTTP whose answers, or heads of answers, come within their timeout as a whole.
+
+The system's timeout is for each piece, however small: a server that sends a byte at a time is never given up.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,21 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 
 
 class _Timed(io.RawIOBase):
-    """Bytes of an answer, until a moment."""
+    """Bytes of an answer, until a moment, or without a limit."""
 
     def __init__(self, stream: io.RawIOBase, connection: socket.socket, until: float) -> None:
-        self._stream, self._connection, self._until = stream, connection, until
+        self._stream, self._connection = stream, connection
+        self.until: float | None = until
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: memoryview) -> int | None:  # type: ignore[override]
-        left = self._until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("timed out")
-        self._connection.settimeout(left)
+        if self.until is not None:
+            remaining = self.until - time.monotonic()
+            if remaining <= 0:
+                raise TimeoutError("timed out")
+            self._connection.settimeout(remaining)
         return self._stream.readinto(buffer)
 
     def close(self) -> None:
@@ -35,11 +40,25 @@ class _Timed(io.RawIOBase):
 class _Response(HTTPResponse):
     """An answer whose head and body come within the connection's timeout."""
 
+    _timed: _Timed | None = None
+
     def __init__(self, sock: socket.socket, *args: object, **kwargs: object) -> None:
         super().__init__(sock, *args, **kwargs)  # type: ignore[arg-type]
-        if (seconds := sock.gettimeout()) is not None:
-            timed = _Timed(self.fp.detach(), sock, time.monotonic() + seconds)
-            self.fp = io.BufferedReader(timed)
+        self._seconds = sock.gettimeout()
+        if self._seconds is not None:
+            self._socket = sock
+            self._timed = _Timed(self.fp.detach(), sock, time.monotonic() + self._seconds)
+            self.fp = io.BufferedReader(self._timed)
+
+
+class _HeadResponse(_Response):
+    """An answer whose head comes within the connection's timeout; the body is its reader's affair."""
+
+    def begin(self) -> None:
+        super().begin()
+        if self._timed is not None:
+            self._timed.until = None
+            self._socket.settimeout(self._seconds)
 
 
 class _Connection(HTTPConnection):
@@ -58,5 +77,23 @@ class _TlsPool(urllib3.HTTPSConnectionPool):
     ConnectionCls = _TlsConnection
 
 
+class _HeadConnection(HTTPConnection):
+    response_class = _HeadResponse
+
+
+class _TlsHeadConnection(HTTPSConnection):
+    response_class = _HeadResponse
+
+
+class _PlainHeadPool(urllib3.HTTPConnectionPool):
+    ConnectionCls = _HeadConnection
+
+
+class _TlsHeadPool(urllib3.HTTPSConnectionPool):
+    ConnectionCls = _TlsHeadConnection
+
+
 POOLS = {"http": _PlainPool, "https": _TlsPool}
-"""For `urllib3.PoolManager.pool_classes_by_scheme`."""
+"""For `urllib3.PoolManager.pool_classes_by_scheme`: whole answers have a limit."""
+HEAD_POOLS = {"http": _PlainHeadPool, "https": _TlsHeadPool}
+"""Likewise: heads of answers have."""

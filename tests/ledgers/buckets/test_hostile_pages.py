@@ -14,7 +14,7 @@ import pytest
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers import store
-from pulsar_backlog.ledgers.buckets import patience, sweep, web
+from pulsar_backlog.ledgers.buckets import patience, sweep, unfinished, web
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.store import open_source
 
@@ -41,6 +41,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
     page: Page
     pause_seconds = 0.0
+    head_pause_seconds = 0.0
     requests = 0
 
 
@@ -53,6 +54,14 @@ class Handler(BaseHTTPRequestHandler):
         self.server.requests += 1
         body = self.server.page(self.server.requests)
         self.send_response(200)
+        try:
+            for number in range(90 if self.server.head_pause_seconds else 0):  # http.client takes a hundred headers
+                self.send_header(f"X-{number}", "5")
+                self.flush_headers()
+                time.sleep(self.server.head_pause_seconds)
+        except OSError:
+            self.close_connection = True
+            return
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         try:
@@ -187,6 +196,60 @@ def test_a_body_that_trickles(kind: str, server: Server, monkeypatch: pytest.Mon
     began = time.monotonic()
     assert "does not answer in time" in listing_fault(kind, server, b" " * 10_000, timeout_seconds=2)
     assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_head_that_trickles(kind: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "SILENCE_SECONDS", 0.5)
+    server.head_pause_seconds = 0.1
+    began = time.monotonic()
+    assert "does not answer in time" in listing_fault(kind, server, b" ", timeout_seconds=2)
+    assert time.monotonic() - began < 4
+
+
+def test_a_body_may_take_longer_than_its_head(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of a head is none of its body: a long stretch of an object takes its time."""
+    monkeypatch.setattr(web, "SILENCE_SECONDS", 0.3)
+    monkeypatch.setattr(web, "CRAWL_BYTES", 1)
+    server.pause_seconds = 0.005
+    server.page = lambda _: page_of("s3", "5")
+    source = open_source("s3://bucket", f"http://127.0.0.1:{server.server_port}", Access(timeout_seconds=10))
+    began = time.monotonic()
+    assert [one.path for one in source.list()] == ["object"]
+    assert time.monotonic() - began > web.SILENCE_SECONDS
+
+
+def uploads_page(number: int, key: str = "object") -> bytes:
+    """A page of unfinished uploads, of a listing that says it goes on."""
+    return (
+        f"<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>{key}</NextKeyMarker>"
+        f"<NextUploadIdMarker>u{number}</NextUploadIdMarker></ListMultipartUploadsResult>"
+    ).encode()
+
+
+def test_uploads_of_one_key_without_end(server: Server) -> None:
+    server.page = uploads_page
+    source = open_source("s3://bucket", f"http://127.0.0.1:{server.server_port}", Access(concurrency=1))
+    with pytest.raises(SourceError, match="does not go on"):
+        list(source.unfinished() or ())
+    assert server.requests <= unfinished.MAX_PAGES_OF_KEY + 2
+
+
+@pytest.mark.parametrize("marker", ["7", "-1", "x", "1" * 30], ids=["the same", "negative", "a word", "huge"])
+def test_parts_without_end(server: Server, marker: str) -> None:
+    """Their sum is not known, or that of what was listed; the upload itself is told."""
+    uploads = (
+        b"<ListMultipartUploadsResult><Upload><Key>object</Key><UploadId>u</UploadId></Upload>"
+        b"<IsTruncated>false</IsTruncated></ListMultipartUploadsResult>"
+    )
+    parts = (
+        f"<ListPartsResult><Part><Size>5</Size></Part><IsTruncated>true</IsTruncated>"
+        f"<NextPartNumberMarker>{marker}</NextPartNumberMarker></ListPartsResult>"
+    ).encode()
+    server.page = lambda number: uploads if number == 1 else parts
+    source = open_source("s3://bucket", f"http://127.0.0.1:{server.server_port}", Access(concurrency=1))
+    (upload,) = source.unfinished() or ()
+    assert upload.size == (10 if marker == "7" else None)
 
 
 def test_pages_that_go_on(server: Server) -> None:

@@ -17,11 +17,12 @@ import urllib3
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.access import Access
-from pulsar_backlog.ledgers.buckets.cloud import Cloud, Marker, Page, Question, Uploads
+from pulsar_backlog.ledgers.buckets.cloud import Cloud, Page, Question, Uploads
 from pulsar_backlog.ledgers.buckets.numbers import check_range, head_size
 from pulsar_backlog.ledgers.buckets.patience import Patience, StoreError
 from pulsar_backlog.ledgers.buckets.read_ahead import ReadAhead
 from pulsar_backlog.ledgers.buckets.sweep import sweep
+from pulsar_backlog.ledgers.buckets.unfinished import unfinished_uploads
 from pulsar_backlog.ledgers.buckets.web import MAX_ANSWER_BYTES, Answer, Request, ask, web_pool
 from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
 from pulsar_backlog.wire.arrays import Bytes
@@ -90,33 +91,10 @@ class Bucket:
         return None if uploads is None else self._unfinished(uploads)
 
     def _unfinished(self, uploads: Uploads) -> Iterator[Upload]:
-        after: Marker | None = None
         try:
-            while True:
-                found, following = uploads.page(self._answer(partial(uploads.request, self.prefix, after)))
-                for key, upload_id, started_ms in found:
-                    size = self._parts_size(uploads, key, upload_id)
-                    yield Upload(key[len(self.prefix) :], upload_id, started_ms, size)
-                if following is None or (after and following[0] < after[0]) or following == after:
-                    return
-                after = following
+            yield from unfinished_uploads(uploads, self._answer, self.prefix)
         except StoreError as error:
             raise self._failure("", error) from error
-
-    def _parts_size(self, uploads: Uploads, key: str, upload_id: str) -> int | None:
-        """Bytes of the parts of an upload; None where they may not be listed, or it has ended meanwhile."""
-        total, after = 0, None
-        try:
-            while True:
-                size, following = uploads.parts_page(
-                    self._answer(partial(uploads.parts_request, key, upload_id, after))
-                )
-                total += size
-                if following is None or following == after:
-                    return total
-                after = following
-        except StoreError:
-            return None
 
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes of an object, fewer where it ends before."""

@@ -72,10 +72,10 @@ class Uploads(Protocol):
     def page(self, body: bytes) -> tuple[list[tuple[str, str, int | None]], Marker | None]:
         """Key, upload and start of each, and where the next page begins."""
 
-    def parts_request(self, key: str, upload_id: str, after: str | None) -> tuple[str, dict[str, str]]:
+    def parts_request(self, key: str, upload_id: str, after: int | None) -> tuple[str, dict[str, str]]:
         """Address and headers that ask for a page of an upload's parts."""
 
-    def parts_page(self, body: bytes) -> tuple[int, str | None]:
+    def parts_page(self, body: bytes) -> tuple[int, int | None]:
         """Bytes of the parts in a page, and behind which part the next one begins."""
 
 

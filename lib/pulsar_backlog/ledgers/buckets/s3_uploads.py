@@ -49,17 +49,17 @@ class S3Uploads:
         marker = parsed.findtext("{*}NextKeyMarker"), parsed.findtext("{*}NextUploadIdMarker")
         return found, (read(marker[0]), marker[1]) if marker[0] and marker[1] else None
 
-    def parts_request(self, key: str, upload_id: str, after: str | None) -> tuple[str, dict[str, str]]:
+    def parts_request(self, key: str, upload_id: str, after: int | None) -> tuple[str, dict[str, str]]:
         """Address and signed headers of `ListParts`."""
-        query = {"part-number-marker": after, "uploadId": upload_id}
+        query = {"part-number-marker": None if after is None else str(after), "uploadId": upload_id}
         return self.signed(address(f"{self.base}/{quote(key)}", query))
 
-    def parts_page(self, body: bytes) -> tuple[int, str | None]:
+    def parts_page(self, body: bytes) -> tuple[int, int | None]:
         """Bytes of the parts in a page, and behind which part the next one begins."""
         parsed = xml_of(body, "ListPartsResult", "ListPartsResponse")  # Amazon's name, and what others write
         try:
             size = sum(size_of(text_of(part, "{*}Size")) for part in parsed.iterfind("{*}Part"))
+            more = parsed.findtext("{*}IsTruncated") == "true"
+            return size, size_of(text_of(parsed, "{*}NextPartNumberMarker")) if more else None
         except ValueError as error:
-            raise StoreError("failed", f"the listing names a part without size: {error}") from error
-        more = parsed.findtext("{*}IsTruncated") == "true"
-        return size, parsed.findtext("{*}NextPartNumberMarker") if more else None
+            raise StoreError("failed", f"the listing names a part without size, or no next part: {error}") from error

@@ -17,6 +17,7 @@ from urllib.request import getproxies, proxy_bypass
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError, ProxyError, SSLError, TimeoutError
 
+from pulsar_backlog.cluster.timed_http import HEAD_POOLS
 from pulsar_backlog.ledgers.buckets.access import CONNECT_SECONDS, CRAWL_BYTES, SILENCE_SECONDS
 from pulsar_backlog.ledgers.buckets.patience import StoreError, kind_of_status
 
@@ -51,9 +52,13 @@ def web_pool(address: str, ca_file: str | None, connections: int) -> urllib3.Poo
     """Connections to the host of an address."""
     parts = urlsplit(address)
     proxy = None if proxy_bypass(parts.netloc) else getproxies().get(parts.scheme)
-    if proxy:
-        return urllib3.ProxyManager(proxy, maxsize=connections, retries=False, ca_certs=ca_file)
-    return urllib3.PoolManager(maxsize=connections, retries=False, ca_certs=ca_file)
+    pool = (
+        urllib3.ProxyManager(proxy, maxsize=connections, retries=False, ca_certs=ca_file)
+        if proxy
+        else urllib3.PoolManager(maxsize=connections, retries=False, ca_certs=ca_file)
+    )
+    pool.pool_classes_by_scheme = HEAD_POOLS
+    return pool
 
 
 def ask(pool: urllib3.PoolManager, request: Request, seconds: float, max_bytes: int = MAX_ANSWER_BYTES) -> Answer:
