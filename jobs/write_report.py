@@ -22,6 +22,7 @@ from pulsar_backlog.report.result import json_lines, result_json
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
 from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.repairs import history
 from pulsar_backlog.runs.result_file import last_result, put_back
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
@@ -73,7 +74,8 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     last = last_result(files) if is_unchanged(context, digest) else None
     if last is not None and all(map(files.exists, (FRONT, PAGE_NAME))):
         put_back(files, last)
-        again(verdict_again(last, context.options.fail_on))
+        acknowledged = None if context.options.known is None else exit_code(context)
+        again(verdict_again(last, context.options.fail_on, acknowledged))
         return JobResult(digest, changed=False)
     repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
     files.write(PAGE_NAME, repairs)

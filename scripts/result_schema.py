@@ -14,6 +14,7 @@ from pulsar_backlog.report.acks import BlockedRow, PositionRow, StallRow, Subscr
 from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow
 from pulsar_backlog.report.facts import FactKind
 from pulsar_backlog.report.model import FindingRow, QualityRow
+from pulsar_backlog.report.since import WORDS, ChangeRow
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.words import EXIT_CODES
 from pulsar_backlog.subscriptions.advice import Need
@@ -99,6 +100,11 @@ CODE = record({
     "code": of(str), "name": of(str), "severity": of(str), "findings": of(int), "count": of(int),
     "incomplete": of(bool), "meaning": of(str), "remedy": of(str),
 })  # fmt: skip
+CHANGE_COUNTS = record({change: of(int) for change in WORDS})
+SINCE = counted(
+    of(ChangeRow), previous_ms=of(int), acknowledged=of(int),
+    counts=record(dict.fromkeys(("error", "warning", "info"), CHANGE_COUNTS)),
+)  # fmt: skip
 HEAD: Schema = {
     "schema_version": {"const": RESULT_VERSION},
     "cluster": of(str),
@@ -116,6 +122,7 @@ def result_schema() -> Schema:
         "options": TEXTS, "versions": TEXTS,
         "subscriptions": counted(BLOCKED_ROW, stalled=of(int), **BLOCKED),
         "clients": {"type": "array", "items": CLIENT},
+        "since_last_audit": {"anyOf": [SINCE, of(NoneType)]},
         "findings": counted(of(FindingRow), by_code={"type": "array", "items": CODE}),
         "quality": of(list[QualityRow]), "topics": counted(TOPIC), "tables": numbers(),
     })  # fmt: skip

@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from pulsar_backlog.commands.audit import audit
 from pulsar_backlog.commands.audit import run as run_pipeline
+from pulsar_backlog.commands.changes import changes
 from pulsar_backlog.commands.compacted import compacted
 from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
 from pulsar_backlog.commands.configuration import add_configuration
@@ -33,7 +34,7 @@ from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
-    audit, run_pipeline, estimate, export, explain, sql, locate, inventory, compacted, snapshot, rebuild_index,
+    audit, run_pipeline, estimate, export, explain, sql, changes, locate, inventory, compacted, snapshot, rebuild_index,
     rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""

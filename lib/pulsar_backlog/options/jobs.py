@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_EVERY_JOB = ("out", "cluster", "fail_on", "exit_zero_when_unchanged")
+_EVERY_JOB = ("out", "cluster", "fail_on", "known", "exit_zero_when_unchanged")
 _TABLES_ONLY = ("endpoint", *_EVERY_JOB)
 """Jobs without a source still have to reach the results."""
 _LIVE = (
@@ -58,6 +58,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         *_TABLES_ONLY,
     ),
     "check_quality": _TABLES_ONLY,
+    "compare_audits": _TABLES_ONLY,
     "write_report": _TABLES_ONLY,
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""

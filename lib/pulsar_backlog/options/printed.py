@@ -30,8 +30,9 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "audit": (
         "out", "admin", "topic", "ledger", "since", "until", "cluster", *_STORE, "live", "admin_url", "max_rate",
         "min_rate", *_BROKERS[2:], "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges",
-        "max_batch_acks", "fail_on", "exit_zero_when_unchanged",
+        "max_batch_acks", "fail_on", "known", "exit_zero_when_unchanged",
     ),
+    "changes": ("cluster", "endpoint"),
     "doctor": ("endpoint", *_BROKERS),
     "estimate": ("ledger", *_STORE),
     "explain": ("endpoint", "admin", "min_rate", *_BROKERS),
@@ -55,7 +56,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
 _ON_SOURCE = ("audit", "doctor", "estimate", "explain", "rebuild-index", "rebuild-topic")
-_ON_TABLES = ("inventory", "locate", "repair plan", "sql")
+_ON_TABLES = ("changes", "inventory", "locate", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
 _AUDIT_JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks", "model_consumers", "analyze_subscriptions")

@@ -21,8 +21,16 @@ class ResultOptions(Frozen):
         Words("name of the Pulsar cluster in the tables", default="default"),
     ] = None
     fail_on: Annotated[
-        Literal["error", "warning", "never"] | None,
-        Words("lowest severity of findings that makes the exit code 1: error, warning or never", default="error"),
+        Literal["error", "warning", "new-error", "new-warning", "never"] | None,
+        Words(
+            "lowest severity of findings that makes the exit code 1: error, warning, never; new-error or new-warning: "
+            "only for what the audit before did not find",
+            default="error",
+        ),
+    ] = None
+    known: Annotated[
+        str | None,
+        Words("file of findings that somebody answers for until a day, see docs/changes.md", place=True),
     ] = None
     exit_zero_when_unchanged: Annotated[
         bool | None, Words("exit with 0 instead of 99 when there is nothing new to do")

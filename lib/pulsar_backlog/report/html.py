@@ -23,6 +23,7 @@ from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import sureness_words
 from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
+from pulsar_backlog.report.since import about, growth
 from pulsar_backlog.report.views import missing_words, span_words, topic_name
 from pulsar_backlog.subscriptions.advice import HOW, LABELS
 
@@ -84,6 +85,8 @@ def report_environment() -> Environment:
         "missing": missing_words,
         "sql_command": lambda query, model: run_of(model).command("sql", f'"{query}"'),
         "where": where,
+        "about": about,
+        "growth": growth,
         "linked": linked,
         "anchor": anchor,
         "link": link,

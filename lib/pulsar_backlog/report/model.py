@@ -12,6 +12,7 @@ from typing import Literal, TypedDict
 from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, ListedSubscription, TopicAcks
 from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
 from pulsar_backlog.report.earlier import NOTHING_EARLIER, Earlier
+from pulsar_backlog.report.since import SinceLast
 
 MAX_TOPICS = 500
 """Topics that are gathered and drawn at once; `result.json` lists the first of these batches."""
@@ -266,6 +267,7 @@ class ReportModel:
         clients: what each model of a client makes of all topics.
         one_cluster: whether the tables are of no other cluster.
         earlier: what the audit goes by that an earlier one was given or looked at.
+        since: what changed since the audit before; None where there was none.
     """
 
     cluster: str
@@ -291,6 +293,7 @@ class ReportModel:
     fail_on: str = "error"
     one_cluster: bool = True
     earlier: Earlier = NOTHING_EARLIER
+    since: SinceLast | None = None
 
     @property
     def is_live(self) -> bool:

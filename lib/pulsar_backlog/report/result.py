@@ -9,6 +9,7 @@ from pulsar_backlog.report.codes import by_code, in_order
 from pulsar_backlog.report.consumers_json import acks_json, model_json, topic_acks_json, topic_clients_json
 from pulsar_backlog.report.model import MAX_FINDINGS, FindingRow, ReportModel, TopicSection
 from pulsar_backlog.report.outcomes import by_flag, by_outcome, by_state, rebuildable
+from pulsar_backlog.report.since import since_json
 from pulsar_backlog.report.verdict import Step, Verdict, judge, topic_line
 from pulsar_backlog.terms import RESULT_VERSION
 
@@ -30,6 +31,7 @@ def result_json(model: ReportModel) -> dict[str, object]:
         "counts": _counts_json(model),
         "subscriptions": acks_json(model.acks),
         "clients": [model_json(one) for one in model.clients],
+        "since_last_audit": since_json(model.since),
         "findings": _findings_json(model),
         "quality": [dict(row) for row in model.quality],
         "topics": _topics_json(model),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -52,6 +53,7 @@ class JobContext:
         begin: starts the session, or finds the running one.
         kept: closed when the job ends, see `keep`.
         audit_started: when the audit began that this job ends; None where the job is run by itself.
+        run_id: of the job's run, as `runs` records it.
     """
 
     begin: Callable[[], SparkSession]
@@ -60,6 +62,7 @@ class JobContext:
     started: datetime
     kept: ExitStack = field(default_factory=ExitStack)
     audit_started: datetime | None = None
+    run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @cached_property
     def spark(self) -> SparkSession:

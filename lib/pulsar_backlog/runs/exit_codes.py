@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Any
 
+from pyspark.sql import Column
 from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import SEVERITIES
+from pulsar_backlog.findings.acknowledgements import ESCAPE, Acknowledgement, acknowledgements
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
     from pulsar_backlog.runs.context import JobContext
 
+NEWS = "new-"
+"""How a `--fail-on` begins that asks for what the audit before did not find."""
+_NEWS = ("new", "back")
+
 
 def exit_code(context: JobContext, job: str | None = None, topics: Collection[str] | None = None) -> int:
-    """The exit code that the findings of one job, or of all, ask for; those about some topics, or all."""
-    fail_on = context.options.fail_on
-    bad = list(SEVERITIES[: SEVERITIES.index(fail_on) + 1]) if fail_on in SEVERITIES else []
-    incomplete, failing = _counted(context, bad, job, topics)
+    """The exit code that the findings of one job, or of all, ask for; those about some topics, or all.
+
+    What an acknowledgement covers asks for nothing but where it could not be read. News are what `compare_audits`
+    found: only who judges all jobs knows of them.
+    """
+    fail_on = context.options.fail_on or ""
+    severity = fail_on.removeprefix(NEWS)
+    bad = list(SEVERITIES[: SEVERITIES.index(severity) + 1]) if severity in SEVERITIES else []
+    is_news = fail_on.startswith(NEWS)
+    incomplete, failing = _counted(context, [] if is_news else bad, job, topics)
+    if is_news and job is None:
+        failing = _count_news(context, bad)
     if incomplete:
         return EXIT_INCOMPLETE
     return EXIT_FINDINGS if failing else EXIT_CLEAN
@@ -28,15 +45,61 @@ def _counted(
     context: JobContext, bad: Collection[str], job: str | None, topics: Collection[str] | None
 ) -> tuple[int, int]:
     """How many findings say that something was not read, and how many are of a bad severity."""
+    covers = acknowledgements(context.options.known, context.started.date())
     held = context.held("findings")
     if held is not None:
-        rows = held.select(["job", "topic", "incomplete", "severity"]).to_pylist()
+        rows = held.select(["job", "topic", "incomplete", "severity", "code", "subject"]).to_pylist()
         mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
-        return sum(row["incomplete"] for row in mine), sum(row["severity"] in bad for row in mine)
+        failing = sum(row["severity"] in bad and not _is_covered(row, covers) for row in mine)
+        return sum(row["incomplete"] for row in mine), failing
     findings = context.table("findings")
     if job is not None:
         findings = findings.filter(f.col("job") == job)
     if topics is not None:
         findings = findings.filter(f.col("topic").isin(*topics))
-    (counts,) = findings.agg(f.count_if("incomplete"), f.count_if(f.col("severity").isin(*bad))).collect()
+    fails = f.col("severity").isin(*bad) & ~_covered(covers)
+    (counts,) = findings.agg(f.count_if("incomplete"), f.count_if(fails)).collect()
     return counts[0], counts[1]
+
+
+def _count_news(context: JobContext, bad: Collection[str]) -> int:
+    """What the last comparison found new or back, unless a report has told it."""
+    compared, reported = (_last_run(context, job) for job in ("compare_audits", "write_report"))
+    if compared is None or (reported is not None and compared[0] <= reported[0]):
+        return 0
+    run_id, held = compared[1], context.held("problems")
+    if held is None:
+        is_news = f.col("change").isin(*_NEWS) & f.col("severity").isin(*bad) & f.col("acknowledged_by").isNull()
+        return context.table("problems").filter(is_news & (f.col("run_id") == run_id)).count()
+    rows = held.select(["change", "severity", "acknowledged_by", "run_id"]).to_pylist()
+    return sum(
+        row["change"] in _NEWS and row["severity"] in bad and row["acknowledged_by"] is None and row["run_id"] == run_id
+        for row in rows
+    )
+
+
+def _last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
+    """When the last recorded run of a job started, and its id; None where there is none."""
+    held = context.held("runs")
+    if held is not None:
+        runs = held.select(["job", "started", "run_id"]).to_pylist()
+        return max(((run["started"], run["run_id"]) for run in runs if run["job"] == job), default=None)
+    last = f.max(f.struct("started", "run_id")).alias("last")
+    (row,) = context.table("runs").filter(f.col("job") == job).agg(last).collect()
+    return None if row["last"] is None else (row["last"][0].astimezone(UTC), row["last"][1])
+
+
+def _is_covered(row: Mapping[str, Any], covers: Sequence[Acknowledgement]) -> bool:
+    return any(one.covers(row["code"], row["subject"], row["topic"]) for one in covers)
+
+
+def _covered(covers: Sequence[Acknowledgement]) -> Column:
+    """Whether a row of `findings` is covered."""
+
+    def covered(one: Acknowledgement) -> Column:
+        pattern = f.lit(one.pattern)
+        about = [f.coalesce(f.like(f.col(name), pattern, f.lit(ESCAPE)), f.lit(False)) for name in ("subject", "topic")]
+        code = f.lit(True) if one.code == "*" else f.col("code") == one.code
+        return code & (about[0] | about[1])
+
+    return reduce(or_, map(covered, covers), f.lit(False))

@@ -12,7 +12,6 @@ import json
 import os
 import platform
 import time
-import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -51,7 +50,7 @@ _BESIDE_AUDITS = ("export_messages", "plan_repair")
 """Jobs that change nothing that `result.json` tells."""
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
-    "fail_on", "exit_zero_when_unchanged", "out",
+    "fail_on", "known", "exit_zero_when_unchanged", "out",
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "min_rate",
     "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip
@@ -228,10 +227,9 @@ def versions(spark: SparkSession) -> dict[str, str]:
 
 
 def _record(context: JobContext, result: JobResult, seconds: float, code: int) -> None:
-    run_id = str(uuid.uuid4())
     row = {
         "cluster": context.cluster,
-        "run_id": run_id,
+        "run_id": context.run_id,
         "job": context.job,
         "started": context.started,
         "seconds": round(seconds, 3),
@@ -243,4 +241,4 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "versions": versions(context.spark),
         "exit_code": code,
     }
-    replace_rows(context.spark, [row], context.out, TABLES["runs"], f.col("run_id") == run_id)
+    replace_rows(context.spark, [row], context.out, TABLES["runs"], f.col("run_id") == context.run_id)

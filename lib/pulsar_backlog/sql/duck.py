@@ -51,6 +51,7 @@ _PRELUDE = (
     "CREATE MACRO collect_set(value) AS coalesce(list(DISTINCT value) FILTER (value IS NOT NULL), [])",
     "CREATE MACRO unix_millis(moment) AS epoch_ms(moment)",
     "CREATE MACRO timestamp_millis(ms) AS CAST(epoch_ms(CAST(ms AS bigint)) AS TIMESTAMP WITH TIME ZONE)",
+    "CREATE MACRO sha2(text, bits) AS sha256(text)",
     "CREATE MACRO array_repeat(value, times) AS repeat([value], times)",
     "CREATE MACRO array_join(items, separator) AS array_to_string(items, separator)",
     "CREATE MACRO decode(bytes) AS system.main.decode(bytes), (bytes, charset) AS system.main.decode(bytes)",

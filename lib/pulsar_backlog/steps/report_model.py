@@ -23,6 +23,7 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
+from pulsar_backlog.report.since import MAX_CHANGES, since_last
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.runs import now
@@ -47,7 +48,20 @@ _BY_CONSUMER = {
     "forecasts": "forecasts", "examples": "examples",
 }  # fmt: skip
 _ADVICE = ("needs", "dangers")
-_OF_ALL = ("groups", "worst", "totals", "quality", "acks", "blocked", "subscriptions", "models", "copies", "runs")
+_OF_ALL = (
+    "groups",
+    "worst",
+    "totals",
+    "quality",
+    "acks",
+    "blocked",
+    "subscriptions",
+    "models",
+    "copies",
+    "runs",
+    "change_counts",
+    "changes",
+)
 
 
 def _any_of(column: str, words: Iterable[str]) -> str:
@@ -69,6 +83,7 @@ LIMITS: Mapping[str, Mapping[str, int | str]] = {
     "models": {"models": clients.MAX_MODELS},
     "blocked": {"blocked": acks.MAX_BLOCKED},
     "subscriptions": {"listed": acks.MAX_LISTED},
+    "changes": {"changes": MAX_CHANGES},
 }
 """The numbers and words that queries of conf/report take."""
 
@@ -136,6 +151,7 @@ class Gathering:
             clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
             one_cluster=context.is_only_cluster(),
             earlier=Earlier(earlier_state(context), earlier_scope(inventories)),
+            since=since_last(runs, whole["change_counts"], whole["changes"]),
         )  # fmt: skip
 
     def _sections(self, after: int) -> tuple[TopicSection, ...]:

@@ -2,6 +2,7 @@
 
 from pulsar_backlog.tables import (
     ack_ranges,
+    changes,
     chunked_messages,
     chunks,
     client_forecasts,
@@ -15,6 +16,7 @@ from pulsar_backlog.tables import (
     ledgers,
     messages,
     noted_entries,
+    problems,
     producer_facts,
     quality_results,
     rejects,
@@ -60,6 +62,8 @@ TABLES: dict[str, Table] = {
         repair_actions,
         findings,
         quality_results,
+        problems,
+        changes,
         runs,
     )
 }

@@ -17,8 +17,14 @@ Saved = dict[str, Any]
 """A result.json, see docs/result.md."""
 
 
-def verdict_again(result: Mapping[str, Any], fail_on: str | None) -> Saved:
-    """The first line of a result: its verdict, with the exit code that `fail_on` asks for now."""
+def verdict_again(result: Mapping[str, Any], fail_on: str | None, asked_for: int | None = None) -> Saved:
+    """The first line of a result: its verdict, with the exit code that `fail_on` asks for now.
+
+    Args:
+        result: of the last audit.
+        fail_on: as given; what the audit before did not find is no news now.
+        asked_for: the exit code that the tables ask for, where some of the findings are acknowledged.
+    """
     kept = {name: result[name] for name in ("schema_version", "cluster", "verdict", "counts", "next")}
     codes = result["findings"]["by_code"]
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
@@ -27,6 +33,8 @@ def verdict_again(result: Mapping[str, Any], fail_on: str | None) -> Saved:
         exit_code = EXIT_FINDINGS
     if any(code["incomplete"] for code in codes):
         exit_code = EXIT_INCOMPLETE
+    if asked_for is not None:
+        exit_code = asked_for or EXIT_UNCHANGED
     return {"type": "verdict", **kept, "exit_code": exit_code, "unchanged": True}
 
 

@@ -7,13 +7,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from pulsar_backlog.counting import counted
+from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup, by_code
+from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import blocked_words, sureness_words
 from pulsar_backlog.report.model import ReportModel
+from pulsar_backlog.report.since import about
 from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, exit_words, judge
-from pulsar_backlog.report.words import SEVERITIES, byte_size, duration, severity_rank, spaced
+from pulsar_backlog.report.words import SEVERITIES, byte_size, duration, severity_rank, spaced, utc_time
 
+MAX_CHANGES = 6
 MAX_WORST = 8
 MAX_FACTS = 12
 MAX_EXAMPLE = 160
@@ -36,6 +40,7 @@ def print_summary(model: ReportModel, console: Console) -> None:
     _line(console, Text(visible(verdict.sureness, MAX_HEADLINE)))
     if model.exit_code == 99:
         _line(console, Text("Nothing new to do: this is what the last audit found."))
+    _print_since(model, console)
     _print_blocked(model, console)
     _print_facts(verdict, console)
     _print_worst(model, console)
@@ -53,6 +58,24 @@ def _line(console: Console, text: Text) -> None:
 def _indented(console: Console, text: Text, columns: int = 2) -> None:
     text.overflow = "fold"
     console.print(Padding(text, (0, 0, 0, columns), expand=False), highlight=False)
+
+
+def _print_since(model: ReportModel, console: Console) -> None:
+    """What is other than in the audit before; the most urgent of it by name."""
+    since = model.since
+    if since is None:
+        return
+    console.print()
+    head = f"Since the last audit ({utc_time(since.previous_ms)}): {since.headline}"
+    _line(console, Text(head, style="bold"))
+    for row in since.rows[:MAX_CHANGES]:
+        name = CATALOGUE[row["code"]].name if row["code"] in CATALOGUE else row["code"]
+        words = Text(f"{row['change']} ", style=_SEVERITY_STYLES.get(row["severity"], ""))
+        what = f"{visible(row['code'], 20)} {visible(spaced(name), 60)}: {visible(about(row), MAX_EXAMPLE)}"
+        _indented(console, words.append(what, style="not bold default"))
+    if since.listed > MAX_CHANGES:
+        more = f"And {since.listed - MAX_CHANGES:,} more: {run_of(model).command('changes')}"
+        _indented(console, Text(more))
 
 
 def _print_blocked(model: ReportModel, console: Console) -> None:

@@ -1,0 +1,95 @@
+"""What an audit finds wrong, against what the one before found: rows of `problems` and `changes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from pulsar_backlog.chunks.verdict_findings import NO_LOSS, STATE_CODES
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.findings.acknowledgements import Acknowledgement
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.asking import Asking, asking, sql
+from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.steps.finding_rows import case_of, listed
+from pulsar_backlog.tableio.delta import replace_rows, replace_slice
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.terms import COMPLETE, INCOMPLETE
+
+COMPARED = ("findings", "stalls", "chunked_messages", "quality_results")
+"""Tables of what is wrong."""
+CHANGES = ("new", "back", "worse", "healed")
+"""What is news about a problem."""
+
+_DAMAGED = "C34"
+"""Code of a message of which every chunk is stored and no good copy of some."""
+_ACKNOWLEDGEMENTS = pa.schema([(name, pa.string()) for name in ("code", "pattern", "owner", "last_day")])
+_LAST_RUN = "SELECT run_id FROM problems ORDER BY compared_at DESC LIMIT 1"
+_FINISHED = "SELECT run_id FROM runs WHERE job = {}"
+_CHANGED = "SELECT * FROM compared WHERE run_id = {} AND change IN ({})"
+
+
+def compare(context: JobContext, covers: Sequence[Acknowledgement]) -> dict[str, int]:
+    """Replace the cluster's `problems`, and write what changed: how many rows were written, by table.
+
+    What a comparison that was killed has written is compared once more, and replaced.
+    """
+    names = (*COMPARED, "problems", "gone_ledgers", "runs")
+    with asking(context, names) as asked:
+        unfinished = _unfinished(context, asked)
+        put_together(asked, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
+        given = {"cluster": context.cluster}
+        problems = asked.table("SELECT * FROM compared", TABLES["problems"], given)
+        query = _CHANGED.format(literal(context.run_id), listed(CHANGES))
+        changes = asked.table(query, TABLES["changes"], given)
+        if isinstance(problems, DataFrame):  # it is read from the table that it replaces
+            problems, changes = context.keep(problems), context.keep(changes)
+            changes.count()
+        count = context.replace("problems", problems)
+        return {"problems": count, "changes": _replace_changes(context, changes, unfinished)}
+
+
+def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, at_ms: int, unfinished: str) -> None:
+    """Make the relation `compared`, in the columns of `problems` but `cluster`.
+
+    Args:
+        asked: knows the tables.
+        covers: what people know of already.
+        run_id: of this comparison.
+        at_ms: when it started.
+        unfinished: run that was killed after it wrote `problems`; empty where none was.
+    """
+    rows = [
+        {"code": one.code, "pattern": one.pattern, "owner": one.owner, "last_day": one.until.isoformat()}
+        for one in covers
+    ]
+    asked.hold("acknowledgements", pa.Table.from_pylist(rows, schema=_ACKNOWLEDGEMENTS))
+    codes = {**{str(state): code for state, code in STATE_CODES.items()}, "whole": _DAMAGED, "out_of_order": _DAMAGED}
+    present: dict[str, int | str] = {
+        "stall_severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
+        "state_code": case_of("state", codes),
+        "complete": listed(sorted(COMPLETE)),
+        "incomplete": listed(sorted(INCOMPLETE)),
+        "no_loss": literal(NO_LOSS),
+    }
+    asked.keep("present", sql("changes", "present", present))
+    values: dict[str, int | str] = {"unfinished": literal(unfinished), "run_id": literal(run_id), "at_ms": at_ms}
+    asked.keep("compared", sql("changes", "compared", values))
+
+
+def _unfinished(context: JobContext, asked: Asking) -> str:
+    """The run of the last comparison where it is not recorded, because it was killed; else nothing."""
+    found = asked.rows({"last": _LAST_RUN, "finished": _FINISHED.format(literal(context.job))})
+    last = {str(row["run_id"]) for row in found["last"]} - {str(row["run_id"]) for row in found["finished"]}
+    return next(iter(last), "")
+
+
+def _replace_changes(context: JobContext, rows: Rows, unfinished: str) -> int:
+    part = context.mine & f.col("run_id").isin(context.run_id, unfinished)
+    if isinstance(rows, DataFrame):
+        return replace_slice(rows, context.out, TABLES["changes"], part)
+    replace_rows(context.spark, rows, context.out, TABLES["changes"], part)
+    return int(rows.num_rows)

@@ -1,0 +1,74 @@
+"""Audits of one folder, night after night: what is new is told once, in tables, report, result and exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.sql.duck import opened, rows_of
+from tests.auditing import copy_ledgers, data_object, index_object, run_audit
+from tests.cli.typed import typed
+
+BROKEN, HEALTHY, LATER = 5, 267, 292
+
+
+def test_what_is_new_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    source = copy_ledgers(tmp_path / "source", [HEALTHY])
+    first = run_audit(source, out, fail_on="new-error")
+    assert (first.exit_code, first.result["since_last_audit"]) == (0, None)
+    assert 'id="since"' not in (out / "report.html").read_text()
+
+    copy_ledgers(source, [BROKEN])
+    second = run_audit(source, out, fail_on="new-error")
+    assert second.exit_code == 1
+    since = second.result["since_last_audit"]
+    assert since["counts"]["error"]["new"] > 0
+    assert since["rows"][0]["change"] == "new"
+    assert 'id="since"' in (out / "report.html").read_text()
+    new = {row["identity"] for row in second.rows("changes") if row["severity"] == "error"}
+    assert {row["identity"] for row in since["rows"] if row["severity"] == "error"} <= new
+
+    assert run_audit(source, out, fail_on="new-error").exit_code == 99  # nothing to do
+    copy_ledgers(source, [LATER])
+    third = run_audit(source, out, fail_on="new-error")
+    assert third.exit_code == 0, "the errors are those of the night before"
+    assert third.result["since_last_audit"]["counts"]["error"]["new"] == 0
+    lasting = {row["identity"] for row in third.rows("problems") if row["change"] == "still"}
+    assert new <= lasting
+    assert {row["change"] for row in third.rows("changes") if row["identity"] in new} == {"new"}
+
+    data_object(source, BROKEN).unlink()
+    index_object(source, BROKEN).unlink()
+    fourth = run_audit(source, out, fail_on="new-error")
+    healed = {row["identity"] for row in fourth.rows("problems") if row["change"] == "healed"}
+    assert new <= healed
+
+    since_second = min(row["run_id"] for row in second.rows("changes") if row["identity"] in new)
+    said = typed(f"pulsar-backlog changes {out} --since {since_second[:12]}")
+    assert said.code == 0, said.stderr
+    told = [json.loads(line) for line in said.stdout.splitlines()]
+    assert [row["change"] for row in told if row["identity"] == min(new)] == ["new", "healed"]
+    query = "SELECT change, identity FROM since_last_night"
+    with opened(str(out), query) as connection:
+        in_view = {row["identity"]: row["change"] for row in rows_of(connection, query)}
+    assert {in_view[one] for one in new} == {"healed"}
+    assert "still" not in in_view.values()
+
+
+def test_what_is_acknowledged_makes_no_exit_code(spark: SparkSession, tmp_path: Path) -> None:
+    source, out = copy_ledgers(tmp_path / "source", [BROKEN, HEALTHY]), tmp_path / "out"
+    known = tmp_path / "known.yaml"
+    entry = "- {code: '*', subject: '*', owner: me, reason: seen, until: %s}\n"
+    assert run_audit(source, out).exit_code == 1
+    known.write_text(entry % "2999-12-31")
+    covered = run_audit(source, out, known=str(known))
+    assert covered.exit_code == 0
+    assert {row["acknowledged_by"] for row in covered.rows("problems")} == {"me"}
+    assert run_audit(source, out, known=str(known)).exit_code == 99
+    known.write_text(entry % "2026-01-01")
+    over = run_audit(source, out, known=str(known), fail_on="new-error")
+    assert over.exit_code == 1, "the day is past"
+    assert {row["reason"] for row in over.rows("problems")} == {"its acknowledgement ended"}
