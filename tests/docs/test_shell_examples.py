@@ -22,7 +22,7 @@ PLACES = {
     "tests/data/backlog/admin": ADMIN, "s3://pulsar-offload": OBJECTS,
 }  # fmt: skip
 """What the pages' names stand for in the bundled backlog."""
-ANSWERS = ("explain", "sql", "locate", "doctor")
+ANSWERS = ("explain", "sql", "changes", "locate", "doctor")
 """Commands that are run: they take a second, and start no JVM."""
 STARTED = {
     "audit",

@@ -29,6 +29,7 @@ def test_what_is_new_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
     assert since["rows"][0]["change"] == "new"
     assert 'id="since"' in (out / "report.html").read_text()
     new = {row["identity"] for row in second.rows("changes") if row["severity"] == "error"}
+    (run_id,) = {row["run_id"] for row in second.rows("changes") if row["identity"] in new}
     assert {row["identity"] for row in since["rows"] if row["severity"] == "error"} <= new
 
     assert run_audit(source, out, fail_on="new-error").exit_code == 99  # nothing to do
@@ -46,8 +47,7 @@ def test_what_is_new_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
     healed = {row["identity"] for row in fourth.rows("problems") if row["change"] == "healed"}
     assert new <= healed
 
-    since_second = min(row["run_id"] for row in second.rows("changes") if row["identity"] in new)
-    said = typed(f"pulsar-backlog changes {out} --since {since_second[:12]}")
+    said = typed(f"pulsar-backlog changes {out} --since {run_id[:12]}")
     assert said.code == 0, said.stderr
     told = [json.loads(line) for line in said.stdout.splitlines()]
     assert [row["change"] for row in told if row["identity"] == min(new)] == ["new", "healed"]

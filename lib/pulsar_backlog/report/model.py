@@ -1,7 +1,4 @@
-"""What a report is made of: small, plain rows, already bounded, with the true totals beside them.
-
-Nothing here can hold a payload, a key or a property value: there is no field for one.
-"""
+"""What a report is made of: small, plain, bounded rows with the true totals. No field can hold a payload or a key."""
 
 from __future__ import annotations
 
@@ -267,7 +264,7 @@ class ReportModel:
         clients: what each model of a client makes of all topics.
         one_cluster: whether the tables are of no other cluster.
         earlier: what the audit goes by that an earlier one was given or looked at.
-        since: what changed since the audit before; None where there was none.
+        since: what changed since the audit before.
     """
 
     cluster: str
