@@ -10,6 +10,11 @@ One pass over spans of entries, whatever the number of subscriptions; without sa
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,6 +33,7 @@ from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_batches, places_of_stalls
 from pulsar_backlog.frames.subscriptions.rows import subscription_rows
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
@@ -107,4 +113,4 @@ def _without_state(digest: str) -> JobResult:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -12,8 +12,12 @@ runs are one. Payload bytes are never shuffled.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 from pulsar_backlog.arguments import job_parser
@@ -21,6 +25,7 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.log.chains import findings_of_chains
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.reconciliation.segments import findings_of_segments
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
@@ -104,4 +109,4 @@ def _known(edges: Mapping[str, LogEdge], state: ClusterState | None) -> Known:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

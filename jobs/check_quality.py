@@ -7,8 +7,12 @@ Guarantees: rules never run over single entries; a rule that fails is a row, nev
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Sequence
 
 import pandas as pd
@@ -16,6 +20,7 @@ import pandas as pd
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.findings.storage import LEFT_UNREAD
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.values import SPREAD_KINDS
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
@@ -78,4 +83,4 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -9,6 +9,11 @@ those of its last export.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
 import sys
 from collections.abc import Sequence
@@ -21,6 +26,7 @@ from pulsar_backlog.frames.export.plan import (
     wanted_entries,
     with_transactions,
 )
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export
 from pulsar_backlog.runs.context import JobContext
@@ -73,4 +79,4 @@ def export(context: JobContext) -> JobResult:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -8,8 +8,12 @@ Guarantees: nothing is written to the source; the same listing and JSON are not 
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +24,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.cluster.required_state import look_at_admin
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.first_look import look_at
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
@@ -117,4 +122,4 @@ def store_inventory(context: JobContext, held: list[Row], scope: Scope, missing:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

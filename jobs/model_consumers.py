@@ -8,8 +8,12 @@ partition is read in position order as a stream, chunk rows only.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
@@ -17,6 +21,7 @@ import pyarrow as pa
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
@@ -73,4 +78,4 @@ def _ledger_topics(asked: Asking, models: Sequence[str]) -> dict[int, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

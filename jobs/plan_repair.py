@@ -10,8 +10,12 @@ The same tables and choices make the same plan. What is collected is bounded; wh
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -19,6 +23,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.repair.applying.journal import open_journal
 from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.repair.planning.folder import store_plan
@@ -80,4 +85,4 @@ def write_page(spark: SparkSession, out: str, cluster: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -10,11 +10,16 @@ out is a finding of each topic, and the exit code is 4.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Sequence
 
 from pulsar_backlog.arguments import budget_of, job_parser
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.budget import within
 from pulsar_backlog.progress import progress
 from pulsar_backlog.runs.context import JobContext
@@ -72,4 +77,4 @@ def scan(context: JobContext) -> JobResult:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -8,11 +8,17 @@ Guarantees: what it collects is bounded by topics, never by entries; payloads, k
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
 import sys
 from collections.abc import Callable, Sequence
 
 from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.pages import pages
@@ -93,4 +99,4 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

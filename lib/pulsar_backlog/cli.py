@@ -4,25 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from pulsar_backlog.interrupts import end_at_once, end_soon, leave
+from pulsar_backlog.interrupts import end_at_once, run_process
 
 
 def main() -> None:
     """Run the program as a process of its own."""
     end_at_once()
     from pulsar_backlog.command_line import run  # noqa: PLC0415 - takes up to half a second
-    from pulsar_backlog.terms import EXIT_INTERRUPTED  # noqa: PLC0415
 
-    end_soon()
-    code: object = 1
-    try:
-        code = run()
-    except SystemExit as ended:  # of typer, about the command line
-        code = ended.code
-    if code == EXIT_INTERRUPTED:
-        leave()
-    end_at_once()
-    sys.exit(code)
+    run_process(run)
 
 
 def run_cli() -> None:

@@ -39,6 +39,22 @@ def end_soon() -> None:
     signal.signal(signal.SIGINT, interrupt)
 
 
+def run_process(run: Callable[[], object]) -> NoReturn:
+    """Run all that this process is for, and end it with the exit code that it returns or leaves with."""
+    from pulsar_backlog.terms import EXIT_INTERRUPTED  # noqa: PLC0415 - not before Ctrl-C is heard
+
+    end_soon()
+    code: object = 1
+    try:
+        code = run()
+    except SystemExit as ended:  # about the command line
+        code = ended.code
+    if code == EXIT_INTERRUPTED:
+        leave()
+    end_at_once()
+    sys.exit(code)  # type: ignore[arg-type]
+
+
 def interrupt(*_: object) -> NoReturn:
     """Handler of Ctrl-C.
 

@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.auditing import ADMIN, OBJECTS
 
 WAIT_SECONDS = 120
+PROGRAM = ("-m", "pulsar_backlog.cli")
 _DAEMON = "\0-m\0pulsar_backlog.spark_daemon\0"
 
 
@@ -84,11 +85,11 @@ def _processes_of(session: int) -> Iterator[tuple[int, tuple[int, str]]]:
 
 
 @contextmanager
-def started(*argv: str | Path, **environment: str) -> Iterator[Started]:
-    """The program with these arguments."""
+def started(*argv: str | Path, program: Sequence[str] = PROGRAM, **environment: str) -> Iterator[Started]:
+    """The program, or a job file, with these arguments."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
     with subprocess.Popen(
-        [sys.executable, "-m", "pulsar_backlog.cli", *map(str, argv)], env=env, text=True,
+        [sys.executable, *program, *map(str, argv)], env=env, text=True,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     ) as process:  # fmt: skip
         try:

@@ -7,11 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.config import home
 from pulsar_backlog.logs import LOGS_VARIABLE
-from pulsar_backlog.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED
-from tests.cli.started import Started, audit_of, started
+from pulsar_backlog.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE
+from tests.auditing import ADMIN, OBJECTS
+from tests.cli.started import WAIT_SECONDS, Started, audit_of, started
 
 SENTENCE = "stopped by Ctrl-C; what was finished stays"
+
+
+JOB = (str(home() / "jobs" / "inventory_ledgers.py"),)
+
+
+def job_options(folder: Path) -> list[str | Path]:
+    return ["--source", OBJECTS, "--admin", ADMIN, "--cluster", "demo", "--out", folder / "out"]
 
 
 def check_interrupt(running: Started) -> None:
@@ -40,6 +49,29 @@ def test_ctrl_c_while_the_program_is_loaded(tmp_path: Path, logs: dict[str, str]
         running.wait_for_import(module)
         time.sleep(0.005)
         check_interrupt(running)
+
+
+@pytest.mark.parametrize("module", ["argparse", "pyarrow", "pyspark"])
+def test_ctrl_c_while_a_job_file_is_loaded(tmp_path: Path, logs: dict[str, str], module: str) -> None:
+    """A job file that Python runs, as spark-submit does, has the same door."""
+    with started(*job_options(tmp_path), program=JOB, PYTHONPROFILEIMPORTTIME="1", **logs) as running:
+        running.wait_for_import(module)
+        time.sleep(0.005)
+        check_interrupt(running)
+
+
+def test_ctrl_c_while_a_job_file_starts_java(tmp_path: Path, logs: dict[str, str]) -> None:
+    with started(*job_options(tmp_path), program=JOB, **logs) as running:
+        running.wait_for("java")
+        check_interrupt(running)
+
+
+def test_a_job_file_takes_its_options_as_before(tmp_path: Path, logs: dict[str, str]) -> None:
+    with started("--frob", program=JOB, **logs) as running:
+        _, said = running.process.communicate(timeout=WAIT_SECONDS)
+    assert running.process.returncode == EXIT_USAGE
+    assert "--source" in said
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(("kind", "later"), [("java", 0.0), ("java", 1.0), ("java", 4.0), ("worker", 0.0)])
