@@ -1,5 +1,7 @@
 """Write docs/tables.md, docs/findings.md, docs/jobs.md, docs/man/ and conf/schemas/ from the code.
 
+And conf/duckdb/ from the queries of conf/, which are Spark's.
+
 With `--check` it says whether they are fresh.
 """
 
@@ -15,6 +17,7 @@ from pathlib import Path
 
 from pulsar_backlog.findings import CATALOGUE, FindingKind
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
+from pulsar_backlog.sql.conf_queries import TWINS, twins
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.wire.rejects import COMPACTED_CODES, ENTRY_CODES, HIDDEN_CODES, PAYLOAD_CODES, STRUCTURE_CODES
 
@@ -165,19 +168,31 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--docs", type=Path, default=ROOT / "docs", help="folder of the pages")
     parser.add_argument("--schemas", type=Path, default=ROOT / "conf" / "schemas", help="folder of the schemas")
     parser.add_argument("--man", type=Path, default=ROOT / "docs" / "man", help="folder of the man page")
+    parser.add_argument("--conf", type=Path, default=ROOT / "conf", help="folder of the queries")
     options = parser.parse_args(argv)
     stale = False
     pages = {"tables.md": tables_page(), "findings.md": findings_page(), "jobs.md": jobs_page()}
     files = {options.docs / name: text for name, text in pages.items()}
     files[options.man / "pulsar-backlog.1"] = man_page()
     files |= {options.schemas / name: json.dumps(make(), indent=1) + "\n" for name, make in SCHEMAS.items()}
+    try:
+        files |= {options.conf / path: text for path, text in twins(options.conf)}
+    except ValueError as error:  # a query that cannot be DuckDB's too
+        sys.stderr.write(f"{error}\n")
+        return 1
+    for path in sorted({*(options.conf / TWINS).glob("*/*.sql")} - files.keys()):
+        stale = True
+        sys.stderr.write(f"{path} is a twin of no query\n")
+        if not options.check:
+            path.unlink()
     for path, text in files.items():
         if not options.check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         elif not path.is_file() or path.read_text() != text:
             stale = True
             sys.stderr.write(f"{path} is stale; run make docs\n")
-    return 1 if stale else 0
+    return 1 if stale and options.check else 0
 
 
 if __name__ == "__main__":

@@ -66,6 +66,26 @@ def test_writing_again_makes_it_fresh(generator: ModuleType, pages: Path) -> Non
     assert generator.main(["--check", *places(pages)]) == 0
 
 
+def test_twins_of_queries_are_looked_at(
+    generator: ModuleType, pages: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = tmp_path / "conf"
+    shutil.copytree(ROOT / "conf" / "log", conf / "log")
+    shutil.copytree(ROOT / "conf" / "duckdb" / "log", conf / "duckdb" / "log")
+    arguments = [*places(pages), "--conf", str(conf)]
+    assert generator.main(["--check", *arguments]) == 0
+    (conf / "log" / "edges.sql").rename(conf / "log" / "ends.sql")
+    assert generator.main(["--check", *arguments]) == 1
+    said = capsys.readouterr().err
+    assert f"{conf / 'duckdb' / 'log' / 'edges.sql'} is a twin of no query" in said
+    assert f"{conf / 'duckdb' / 'log' / 'ends.sql'} is stale; run make docs" in said
+    assert generator.main(arguments) == 0
+    assert generator.main(["--check", *arguments]) == 0
+    (conf / "log" / "ends.sql").write_text("-- One.\nSELECT no_such_function(1)\n")
+    assert generator.main(["--check", *arguments]) == 1
+    assert "ends.sql: no function of DuckDB is known to mean the same as no_such_function" in capsys.readouterr().err
+
+
 def test_the_pages_hold_every_column_code_and_view(pages: Path) -> None:
     tables, findings = (pages / "tables.md").read_text(), (pages / "findings.md").read_text()
     for table in TABLES.values():

@@ -11,13 +11,14 @@ import json
 import re
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.sql.conf_queries import translated, twin
 from pulsar_backlog.sql.duck_values import duck_type, literal, quoted
 from pulsar_backlog.sql.views import named_in
 from pulsar_backlog.tableio.bucket_readers import Readers, readers
@@ -187,16 +188,34 @@ def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:
-    """Make a view of conf/sql known.
+    """Make a view of conf/sql known: as Spark's SQL, or else as DuckDB's own.
 
     Raises:
         UsageError: it is no query, or names what is not there.
     """
-    try:
-        connection.execute(f"CREATE VIEW {name} AS {sql}")
-    except duckdb.Error as error:
-        sentence = str(said(error)["exception_message"]).partition("\n")[0]
-        raise UsageError(f"the view conf/sql/{name}.sql: {sentence}") from error
+    mistakes = []
+    for reading in _readings(name, sql):
+        try:
+            connection.execute(f"CREATE VIEW {name} AS {reading}")
+        except duckdb.Error as error:
+            mistakes.append(error)
+        else:
+            return
+    sentence = str(said(mistakes[0])["exception_message"]).partition("\n")[0]
+    raise UsageError(f"the view conf/sql/{name}.sql: {sentence}") from mistakes[0]
+
+
+def _readings(name: str, sql: str) -> Iterator[str]:
+    """A view's text in words of DuckDB."""
+    made = twin("sql", name, sql)
+    if made is not None:
+        yield made
+        return
+    from pulsar_backlog.sql.dialect_rules import TranslationError  # noqa: PLC0415 - loads sqlglot, for views of one's own
+
+    with suppress(TranslationError):
+        yield translated(sql)
+    yield sql
 
 
 def create_empty_table(connection: duckdb.DuckDBPyConnection, table: Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,8 @@ from pulsar_backlog.sql.sql_mistakes import (
 )
 
 _ROWS_AT_ONCE = 10_000
+_FAULTS = (duckdb.OutOfMemoryException, duckdb.IOException)
+"""No mistakes of a query."""
 
 
 class DuckAnswer:
@@ -72,18 +74,53 @@ class DuckAnswer:
 
 @contextmanager
 def asked(out: str, query: str, endpoint: str | None = None, writes: Path | None = None) -> Iterator[DuckAnswer]:
-    """A query, bound to the tables and not run yet.
+    """A query, bound to the tables and not run yet: as DuckDB reads it, or else as Spark does.
 
     Raises:
-        UsageError: no tables there, SQL that DuckDB does not accept, or an answer that outgrows memory and disk; also
-            while the answer is used.
+        UsageError: no tables there, SQL that is neither's, or an answer that outgrows memory and disk; also while the
+            answer is used.
     """
-    with _told(query):
-        only = _one_query(query)
-    with opened(out, only, endpoint, writes=writes) as connection, _told(only):
-        for name, relation in relations(only).items():
+    with suppress(duckdb.Error):
+        _one_query(query)  # what is none is refused before a table is opened
+    with opened(out, query, endpoint, writes=writes) as connection:
+        for name, relation in relations(query).items():
             connection.execute(f"CREATE VIEW {name} AS {relation.duck_sql()}")
-        yield DuckAnswer(connection, only)
+        with _told(query):
+            yield _answer(connection, query)
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> DuckAnswer:
+    try:
+        return DuckAnswer(connection, _one_query(query))
+    except duckdb.Error as error:
+        translation = None if isinstance(error, _FAULTS) else _translation(query)
+        if translation is None:
+            raise
+        try:
+            return DuckAnswer(connection, translation)
+        except duckdb.Error as second:
+            raise second if _is_foreign(error) and not isinstance(second, _FAULTS) else error from error
+
+
+def _translation(query: str) -> str | None:
+    """What DuckDB is asked for a query of Spark's; None where it is none of those that can be translated."""
+    from pulsar_backlog.sql.dialect import duck_sql  # noqa: PLC0415 - loads sqlglot, which takes 0.1 s
+    from pulsar_backlog.sql.dialect_rules import TranslationError  # noqa: PLC0415 - likewise
+
+    try:
+        return _one_query(duck_sql(query))
+    except (TranslationError, duckdb.Error):
+        return None
+
+
+def _is_foreign(error: duckdb.Error) -> bool:
+    """Whether an error is about words that DuckDB does not know, so that it says nothing of what the query asks."""
+    parts = said(error)
+    return (
+        isinstance(error, duckdb.ParserException)
+        or (isinstance(error, duckdb.CatalogException) and parts.get("type") != "Table")
+        or str(parts["exception_message"]).startswith("No function matches")
+    )
 
 
 def _one_query(text: str) -> str:
@@ -99,8 +136,8 @@ def _told(query: str) -> Iterator[None]:
     """What DuckDB says against a query becomes one sentence."""
     try:
         yield
-    except (duckdb.OutOfMemoryException, duckdb.IOException):
-        raise  # no mistake of the query's
+    except _FAULTS:
+        raise
     except duckdb.Error as error:
         raise UsageError(_sentence(said(error), query)) from error
 

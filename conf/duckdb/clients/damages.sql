@@ -1,0 +1,29 @@
+-- Made of conf/clients/damages.sql (a5252a1c18e624aa) by `make docs`; do not edit.
+SELECT
+  code,
+  topic AS subject,
+  topic,
+  ARG_MIN(damage_ledger_id, (damage_ledger_id, damage_entry_id)) AS ledger_id,
+  ARG_MIN(damage_entry_id, (damage_ledger_id, damage_entry_id)) AS entry_id,
+  COUNT(*) AS count,
+  ARG_MAX(sureness, doubt) AS sureness,
+  'predicted by a model of the client' AS reason,
+  ARRAY_TO_STRING(
+    LIST_SORT(COALESCE(LIST(DISTINCT model || ': ' || damage || ' at ' || place || ', messages behind it: ' || CAST(blocked AS TEXT)) FILTER (WHERE model || ': ' || damage || ' at ' || place || ', messages behind it: ' || CAST(blocked AS TEXT) IS NOT NULL), []), 'ASC', 'NULLS LAST'),
+    '; '
+  ) || '.' AS message,
+  REPEAT([ARG_MIN(place, (damage_ledger_id, damage_entry_id))], 1) AS evidence,
+  FALSE AS incomplete
+FROM (
+  SELECT
+    *,
+    $code AS code,
+    CONCAT_WS(':', CAST(damage_ledger_id AS TEXT), CAST(damage_entry_id AS TEXT)) AS place,
+    $doubt AS doubt
+  FROM client_forecasts
+  WHERE
+    NOT damage IS NULL
+) AS hit
+GROUP BY
+  topic,
+  code
