@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -14,8 +15,10 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, run_job
@@ -114,6 +117,17 @@ def test_a_file_that_only_spark_reads(copied: Path) -> None:
     assert done.exit_code == 2
     assert f"{gone}, a file of a table, is damaged or gone" in done.stderr
     assert done.result["state"] == "finished"  # an export is no audit
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: os.truncate(path, 1000)], ids=["gone", "cut"])
+def test_a_question_to_spark_of_a_file_that_is_broken(copied: Path, harm: Callable[[Path], object]) -> None:
+    """Spark says so while rows are read, in words of Java."""
+    broken = data_file(copied, "entries")
+    harm(broken)
+    query = "SELECT max(entry_id) FROM entries WHERE producer_name <> ''"
+    done = CliRunner().invoke(app, ["sql", str(copied / "out"), query, "--engine", "spark"])
+    assert isinstance(done.exception, UsageError)
+    assert str(done.exception).startswith(f"{broken}, a file {DAMAGED}")
 
 
 def test_a_killed_audit_is_not_taken_for_the_one_before(copied: Path) -> None:
