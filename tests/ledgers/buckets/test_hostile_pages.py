@@ -11,12 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers import store
 from pulsar_backlog.ledgers.buckets import patience, sweep, unfinished, web
 from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.store import open_source
+from tests.auditing import run_audit
 
 KINDS = ("s3", "gs", "az")
 NO_SIZES = (
@@ -258,3 +260,36 @@ def test_pages_that_go_on(server: Server) -> None:
     names = [f"object-{number:03}" for number in range(5)]
     server.page = lambda number: page_of("s3", "5", f"t{number}" if number < 5 else "", names[number - 1])
     assert [found.path for found in source.list()] == names
+
+
+LIES = {
+    "a size below 0": ("s3", page_of("s3", "-5")),
+    "a size in Arabic digits": ("az", page_of("az", "١٢")),
+    "a size beyond 2^63": ("s3", page_of("s3", "9223372036854775808")),
+    "an endless size": ("gs", page_of("gs", "Infinity")),
+    "an encoding that XML does not know": ("s3", page_of("s3", "5", head='<?xml version="1.0" encoding="klingon"?>')),
+    "an encoding of several bytes": ("az", page_of("az", "5", head='<?xml version="1.0" encoding="utf-32"?>')),
+    "prefixes that are a number": ("gs", b'{"prefixes": 5}'),
+    "deep JSON": ("gs", b"[" * 200_000),
+    "deep XML": ("s3", b"<ListBucketResult>" + b"<a>" * 200_000),
+    "a lone surrogate": ("gs", b'{"items": [{"name": "a\\ud800", "size": "1", "generation": "1"}]}'),
+    "the same page for ever": ("s3", page_of("s3", "5", "token")),
+    "no bytes": ("gs", b""),
+}
+
+
+@pytest.mark.parametrize(("kind", "page"), LIES.values(), ids=LIES)
+def test_an_audit_of_a_listing_that_lies(
+    spark: SparkSession, server: Server, tmp_path: Path, kind: str, page: bytes
+) -> None:
+    server.page = lambda _: page
+    done = run_audit(
+        f"{kind}://bucket", tmp_path / "out", endpoint=f"http://127.0.0.1:{server.server_port}", cluster="demo"
+    )
+    assert done.exit_code in (2, 4), done.stderr
+    sentences = [line for line in done.stderr.splitlines() if not line.startswith("[")]
+    assert sentences
+    assert "the listing" in sentences[0] or "not a listing" in sentences[0]
+    assert "Traceback" not in done.stderr + done.stdout
+    assert all(len(line) < 1000 for line in sentences)
+    assert done.exit_code == 4 or not (tmp_path / "out" / "tables").exists()  # told before anything is made
