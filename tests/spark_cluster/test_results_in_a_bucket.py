@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ import pytest
 from pulsar_backlog.repair.planning.folder import HELD_BACK_NAME
 from pulsar_backlog.repair.values import read_plan
 from pulsar_backlog.terms import LOCK_NAME
-from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, differing
+from tests.auditing import OBJECTS
+from tests.spark_cluster.running import AUDIT, BUCKET, Bucket, command, differing, run
 
 PREFIX = "one-machine/eu 1"
 WHEN = re.compile(r"\d{8}T[\d.]+Z")
@@ -96,3 +99,25 @@ def test_a_bucket_by_the_name_that_spark_does_not_know(bucket: Bucket, source_bu
     assert done.returncode == 2
     assert f"write s3a://{BUCKET}/x" in done.stderr
     assert len(done.stderr.splitlines()) < 4
+
+
+def test_one_endpoint_is_enough(bucket: Bucket) -> None:
+    """An audit that is only given `--endpoint` reaches its results, and so does each command that it prints."""
+    environment = {name: value for name, value in bucket.environment.items() if name != "AWS_ENDPOINT_URL"}
+    program = [sys.executable, "-m", "pulsar_backlog.cli"]
+    place = ["--out", f"s3a://{BUCKET}/one-endpoint", "--endpoint", bucket.store.endpoint]
+    done = run([*program, "audit", str(OBJECTS), *AUDIT, *place, "--json"], environment)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(bucket.body("one-endpoint/result.json"))
+    commands = [step["command"] for step in result["next"] if step.get("command")]
+    assert commands
+    for line in commands:
+        name, *argv = shlex.split(line)
+        assert name == "pulsar-backlog"
+        assert bucket.store.endpoint in argv, line
+        if argv[0] in ("sql", "locate", "inventory", "changes"):
+            asked = run([*program, *argv], environment)
+            assert asked.returncode in (0, 1), (line, asked.stderr)
+    question = "SELECT count(*) AS jobs FROM runs WHERE job = 'scan_entries'"
+    asked = run([*program, "sql", place[1], question, *place[2:]], environment)
+    assert (asked.returncode, asked.stdout.split()) == (0, ["jobs", "1"]), asked.stderr
