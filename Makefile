@@ -82,8 +82,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser need-chromium bench
-check: lint site test-airflow test-broker test-stores test-cluster test-browser test ## Everything CI runs (it runs three at a time, and the tests last)
+.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser test-monitoring need-chromium bench
+check: lint site test-airflow test-broker test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check
@@ -119,6 +119,10 @@ need-chromium:
 
 test-browser: setup | need-chromium ## The report in a real browser (needs Chromium; CHROMIUM=/path/to/it)
 	$(PY) -m pytest tests/browser/check_report.py
+
+test-monitoring: setup ## Numbers, alert rules and a scrape by a real Prometheus (needs Debian's package prometheus)
+	@command -v promtool prometheus >/dev/null || { echo "Prometheus is needed (apt install prometheus)." >&2; exit 2; }
+	$(PY) -m pytest tests/monitoring/check_prometheus.py
 
 bench: setup ## Speed, as ratios measured in one run
 	$(PY) -m bench $(ARGS)

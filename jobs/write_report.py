@@ -33,6 +33,7 @@ from pulsar_backlog.runs.repairs import history
 from pulsar_backlog.runs.result_file import last_result, put_back
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.sql.asking import asking
+from pulsar_backlog.steps.metrics import TABLES_OF_METRICS, write_metrics
 from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tables import TABLES
@@ -81,7 +82,11 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     if last is not None and all(map(files.exists, (FRONT, PAGE_NAME))):
         put_back(files, last)
         acknowledged = None if context.options.known is None else exit_code(context)
-        again(verdict_again(last, context.options.fail_on, acknowledged))
+        saved = verdict_again(last, context.options.fail_on, acknowledged)
+        if context.options.metrics is not None:
+            with asking(context, TABLES_OF_METRICS) as asked:
+                write_metrics(context, asked, int(saved["exit_code"]))
+        again(saved)
         return JobResult(digest, changed=False)
     repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
     files.write(PAGE_NAME, repairs)
@@ -89,6 +94,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     with asking(context) as asked:
         gathering = Gathering(context, asked)
         report = gathering.model()
+        write_metrics(context, asked, report.exit_code)
         use(report)
         for name, text in pages(report, gathering.further(), gathering.rest()):
             files.write(name, text)

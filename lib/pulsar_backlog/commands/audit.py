@@ -37,6 +37,8 @@ _STOPPED = (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED)
 _LISTS = "inventory_ledgers"
 """The job that lists the source."""
 _REPORTS = "write_report"
+_TELLS = "notify_changes"
+"""The job without which an audit goes on: its report matters more than that nobody could be told."""
 _CHECKS = "check_quality"
 """The job that needs Great Expectations."""
 
@@ -195,14 +197,14 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
             code = _run_report(argv, codes, given, as_json, began) if job == _REPORTS else load_job(job).main(argv)
-        if code in _STOPPED:
+        if code in _STOPPED and not (job == _TELLS and code != EXIT_INTERRUPTED):
             return int(code)
         codes.append(code)
     return _worst(codes, given)
 
 
 def _worst(codes: list[int], given: Mapping[str, object]) -> int:
-    for code in (EXIT_INCOMPLETE, EXIT_FINDINGS):
+    for code in (EXIT_INCOMPLETE, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILED):
         if code in codes:
             return code
     unchanged = bool(codes) and all(code == EXIT_UNCHANGED for code in codes)

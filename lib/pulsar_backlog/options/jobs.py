@@ -59,6 +59,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "check_quality": _TABLES_ONLY,
     "compare_audits": _TABLES_ONLY,
-    "write_report": _TABLES_ONLY,
+    "notify_changes": ("report_url", *_TABLES_ONLY),
+    "write_report": ("metrics", *_TABLES_ONLY),
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""

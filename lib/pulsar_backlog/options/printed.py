@@ -30,7 +30,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "audit": (
         "out", "admin", "topic", "ledger", "since", "until", "cluster", *_STORE, "live", "admin_url", "max_rate",
         "min_rate", *_BROKERS[2:], "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges",
-        "max_batch_acks", "fail_on", "known", "exit_zero_when_unchanged",
+        "max_batch_acks", "fail_on", "known", "metrics", "report_url", "exit_zero_when_unchanged",
     ),
     "changes": ("cluster", "endpoint"),
     "doctor": ("endpoint", *_BROKERS),

@@ -32,6 +32,13 @@ class ResultOptions(Frozen):
         str | None,
         Words("file of findings that somebody answers for until a day, see docs/changes.md", place=True),
     ] = None
+    report_url: Annotated[
+        Uri | None, Words("where people open report.html, for messages about what changed; default: in --out")
+    ] = None
+    metrics: Annotated[
+        str | None,
+        Words("file to write numbers to, as Prometheus reads them (node_exporter's textfile collector)", place=True),
+    ] = None
     exit_zero_when_unchanged: Annotated[
         bool | None, Words("exit with 0 instead of 99 when there is nothing new to do")
     ] = None

@@ -64,7 +64,7 @@ def _counted(
 
 def _count_news(context: JobContext, bad: Collection[str]) -> int:
     """What the last comparison found new or back, unless a report has told it."""
-    compared, reported = (_last_run(context, job) for job in ("compare_audits", "write_report"))
+    compared, reported = (last_run(context, job) for job in ("compare_audits", "write_report"))
     if compared is None or (reported is not None and compared[0] <= reported[0]):
         return 0
     run_id, held = compared[1], context.held("problems")
@@ -78,7 +78,7 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
     )
 
 
-def _last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
+def last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
     """When the last recorded run of a job started, and its id; None where there is none."""
     held = context.held("runs")
     if held is not None:

@@ -1,0 +1,67 @@
+"""One message to people about what the audit found new, back, worse or healed; none where nothing changed.
+
+Reads: `problems`, `runs`; the addresses in the environment variable PULSAR_BACKLOG_NOTIFY, which are secrets.
+Writes: nothing but its run.
+Guarantees: a comparison is told once; where no address took the message, the job fails, the audit goes on to its
+report, and the next run sends it. It runs before the report, which judges the whole audit and so comes last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.output.notifications import VARIABLE, addresses, send
+from pulsar_backlog.report.message import MAX_LINES, is_worth_telling, message_of
+from pulsar_backlog.report.places import FRONT
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.exit_codes import last_run
+from pulsar_backlog.runs.runs import JobResult, run_job
+from pulsar_backlog.sql.asking import asking, sql
+
+JOB = "notify_changes"
+
+
+def arg_parser() -> argparse.ArgumentParser:
+    """The options of this job."""
+    return job_parser(JOB, __doc__ or "")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the job; returns its exit code."""
+    return run_job(JOB, arg_parser(), argv, tell)
+
+
+def tell(context: JobContext) -> JobResult:
+    """Send what the last comparison found, where it was not sent before."""
+    places = addresses()
+    compared, told = last_run(context, "compare_audits"), last_run(context, JOB)
+    if not places or compared is None or (told is not None and told > compared):
+        return JobResult("", changed=False)
+    with asking(context, ("problems",)) as asked:
+        queries = {name: sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
+        found = asked.rows(queries)
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in found["change_counts"]:
+        if not row["is_acknowledged"]:
+            counts[row["change"], row["severity"]] += row["problems"]
+    if not is_worth_telling(counts):
+        return JobResult("", changed=False)
+    link = context.options.report_url or f"{context.out.rstrip('/')}/{FRONT}"
+    failed = send(places, *message_of(context.cluster, counts, found["changes"], link))
+    if len(failed) == len(places):
+        raise UsageError(
+            f"no address in {VARIABLE} took the message about what changed; the next audit sends it again: look "
+            "whether this machine reaches the services"
+        )
+    for number in failed:
+        sys.stderr.write(f"address {number} of {VARIABLE} did not take the message about what changed\n")
+    return JobResult(compared[1])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Messages about what changed: one a night, to a real receiver on loopback, none where nothing changed."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.output.notifications import VARIABLE
+from tests.auditing import copy_ledgers, data_object, index_object, run_audit
+
+BROKEN, HEALTHY = 5, 267
+SECRET = "tok3n-of-this-hook"
+
+
+class Receiver(ThreadingHTTPServer):
+    """Takes what is posted, as a service of notifications does."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.messages: list[dict[str, str]] = []
+        self.status = 200
+
+    @property
+    def address(self) -> str:
+        return f"json://127.0.0.1:{self.server_port}/{SECRET}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.server.status == 200:
+            self.server.messages.append(json.loads(body))
+        self.send_response(self.server.status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver() as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def test_one_message_a_night_with_what_is_new_and_what_is_healed(
+    spark: SparkSession, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    source = copy_ledgers(tmp_path / "source", [HEALTHY])
+    monkeypatch.setenv(VARIABLE, f"{receiver.address}\n")
+    assert run_audit(source, out).exit_code == 0
+    assert receiver.messages == [], "nothing is wrong"
+
+    copy_ledgers(source, [BROKEN])
+    url = "https://reports.example/night"
+    broken = run_audit(source, out, report_url=url)
+    assert broken.exit_code == 1
+    assert len(receiver.messages) == 1, broken.stderr
+    (message,) = receiver.messages
+    assert message["title"].startswith("pulsar-backlog default: ")
+    assert " new" in message["title"]
+    assert "new: error C" in message["message"]
+    assert message["message"].endswith(f"Report: {url}")
+    written = [path.read_bytes() for path in out.rglob("*") if path.is_file()]
+    assert not any(SECRET.encode() in text for text in (*written, (broken.stdout + broken.stderr).encode()))
+
+    assert run_audit(source, out).exit_code == 1  # nothing new to do
+    assert len(receiver.messages) == 1, "it was told before"
+
+    data_object(source, BROKEN).unlink()
+    index_object(source, BROKEN).unlink()
+    run_audit(source, out)
+    assert "healed" in receiver.messages[-1]["title"]
+    assert len(receiver.messages) == 2
+
+
+def test_a_message_that_nobody_took_is_sent_by_the_next_audit(
+    spark: SparkSession, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    source = copy_ledgers(tmp_path / "source", [BROKEN])
+    monkeypatch.setenv(VARIABLE, receiver.address)
+    receiver.status = 500
+    failed = run_audit(source, out, fail_on="never")
+    assert failed.exit_code == 2
+    assert f"no address in {VARIABLE} took the message" in failed.stderr
+    assert SECRET not in failed.stderr
+    assert failed.result["state"] == "finished", "the report is there all the same"
+    receiver.status = 200
+    assert run_audit(source, out, fail_on="never").exit_code == 0
+    assert len(receiver.messages) == 1
+
+
+def test_an_address_of_no_service_is_told_by_its_number(
+    spark: SparkSession, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, f"{receiver.address} nothing://{SECRET}")
+    failed = run_audit(copy_ledgers(tmp_path / "source", [BROKEN]), tmp_path / "out", fail_on="never")
+    assert failed.exit_code == 2
+    assert f"address 2 of {VARIABLE} is none that apprise knows" in failed.stderr
+    assert SECRET not in failed.stderr
+    assert receiver.messages == []
