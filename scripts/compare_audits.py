@@ -18,7 +18,9 @@ from deltalake import DeltaTable
 from pyarrow import parquet
 
 NOT_COMPARED = {"runs"}
-OF_THE_RUN = ("made", "inputs", "read_time")
+OF_THE_RUN = (
+    "made", "inputs", "read_time", "run_id", "compared_at", "first_seen", "last_seen", "healed_at",
+)  # fmt: skip
 """Columns that say when something was made or read, and of which versions of tables: one more after a kill."""
 SHOWN = 5
 

@@ -22,6 +22,8 @@ ENDINGS = {
     "model_consumers": ("137 137", ("failed", 2)),  # killed, both times
     "analyze_subscriptions": ("2", ("failed", 1)),  # no retry mends an option
     "check_quality": ("1", ("success", 1)),
+    "compare_audits": ("0", ("success", 1)),
+    "notify_changes": ("2", ("failed", 1)),  # nobody could be told: the report is made all the same
     "write_report": ("137 0", ("success", 2)),
 }
 """Exit codes of each job's starts; the state of its task in the end, and how many times it was tried."""
