@@ -24,7 +24,7 @@ from pulsar_backlog.repair.planning import values as plans
 from pulsar_backlog.repair.planning.plan import plan_repair
 from pulsar_backlog.steps.damage import Found, choose, damage_of, in_order
 from pulsar_backlog.steps.log_edges import _edge
-from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, SubscriptionView
+from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, StallVerdict, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.wire.columns import decode_entries
 from tests.examples import examples
@@ -265,21 +265,25 @@ def chunk_sets(folded: FamilyFold) -> Iterator[ChunkSet]:
         )  # fmt: skip
 
 
-def stall_row(stall: Stall, sound: dict[Position, bool]) -> plans.StallRow:
+def stall_row(stall: Stall, sound: dict[Position, bool]) -> plans.StallFacts:
     key = stall.chunk_uuid, stall.publish_time_ms
-    return plans.StallRow(
-        "s", *key, stall.code, stall.kind, stall.also,
-        tuple(plans.Entry(copy.position, key, copy.role, sound[copy.position], False) for copy in stall.unacked),
-        len(stall.unacked), 1, stall.acked_entries, stall.action, stall.first_chunk, stall.sureness, stall.reason,
-        stall.advice, stall.can_complete,
-    )  # fmt: skip
+    return plans.StallFacts(
+        **{name: getattr(stall, name) for name in StallVerdict.__annotations__},
+        subscription="s",
+        entries=tuple(plans.Entry(c.position, key, c.role, sound[c.position], False) for c in stall.unacked),
+        unacked_entries=len(stall.unacked),
+        unacked_bytes=1,
+    )
 
 
-def publication_row(chunks: ChunkSet) -> plans.Publication:
-    return plans.Publication(
-        chunks.chunk_uuid, chunks.publish_time_ms, chunks.state, chunks.rebuildable, chunks.sureness, chunks.reason,
-        chunks.num_chunks, len(chunks.copies), 1,
-    )  # fmt: skip
+def publication_row(chunks: ChunkSet) -> plans.PublicationFacts:
+    shared = ("chunk_uuid", "publish_time_ms", "state", "rebuildable", "sureness", "reason", "num_chunks")
+    return plans.PublicationFacts(
+        **{name: getattr(chunks, name) for name in shared},
+        present_chunks=len(chunks.copies),
+        stored_bytes=1,
+        encrypted=False,
+    )
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pulsar_backlog.repair.planning.values import Entry, Exported, Publication, StallRow, Subscription, TopicFacts
+from pulsar_backlog.repair.planning.values import (
+    Entry,
+    Exported,
+    PublicationFacts,
+    StallFacts,
+    Subscription,
+    TopicFacts,
+)
 
 TOPIC = "persistent://t/n/one"
 
 
-def publication(uuid: str = "p-0", time_ms: int = 1000, **other: Any) -> Publication:
+def publication(uuid: str = "p-0", time_ms: int = 1000, **other: Any) -> PublicationFacts:
     """An orphan prefix that is certainly lost."""
-    usual = Publication(
+    usual = PublicationFacts(
         chunk_uuid=uuid,
         publish_time_ms=time_ms,
         state="orphan_prefix",
@@ -22,11 +29,12 @@ def publication(uuid: str = "p-0", time_ms: int = 1000, **other: Any) -> Publica
         num_chunks=4,
         present_chunks=2,
         stored_bytes=20,
+        encrypted=False,
     )
     return replace(usual, **other)
 
 
-def whole(uuid: str = "p-0", time_ms: int = 1000, **other: Any) -> Publication:
+def whole(uuid: str = "p-0", time_ms: int = 1000, **other: Any) -> PublicationFacts:
     """A whole message that was not exported."""
     return publication(uuid, time_ms, **{"state": "whole", "rebuildable": True, "present_chunks": 4, **other})
 
@@ -38,9 +46,9 @@ def exported(position: tuple[int, int] = (1, 9), **other: Any) -> Exported:
 
 def stall(
     *positions: tuple[int, int], uuid: str = "p-0", time_ms: int = 1000, role: str = "orphan", **other: Any
-) -> StallRow:
+) -> StallFacts:
     """A stall of subscription `sub` with these entries unacknowledged, all of them its own."""
-    usual = StallRow(
+    usual = StallFacts(
         subscription="sub",
         chunk_uuid=uuid,
         publish_time_ms=time_ms,
@@ -61,12 +69,12 @@ def stall(
     return replace(usual, **other)
 
 
-def topic(*rows: Publication | StallRow | Subscription, name: str = TOPIC, **other: Any) -> TopicFacts:
+def topic(*rows: PublicationFacts | StallFacts | Subscription, name: str = TOPIC, **other: Any) -> TopicFacts:
     """A topic with these rows."""
     return TopicFacts(
         topic=name,
-        publications=tuple(row for row in rows if isinstance(row, Publication)),
-        stalls=tuple(row for row in rows if isinstance(row, StallRow)),
+        publications=tuple(row for row in rows if isinstance(row, PublicationFacts)),
+        stalls=tuple(row for row in rows if isinstance(row, StallFacts)),
         subscriptions=tuple(row for row in rows if isinstance(row, Subscription)),
         **other,
     )

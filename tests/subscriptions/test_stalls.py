@@ -10,9 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.chunks.clients.reopened import Stop
+from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.subscriptions.stall_kinds import KINDS
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stall_words import advice_of
-from pulsar_backlog.subscriptions.stalls import CODES, judge
+from pulsar_backlog.subscriptions.stalls import judge
+from pulsar_backlog.tables import TABLES
 from tests.subscriptions.stall_cases import chunk_set, stall, view
 
 SHARED, KEY_SHARED = view("Shared", last=50), view("Key_Shared", last=50)
@@ -94,7 +97,7 @@ def test_kind_and_action(
 ) -> None:
     verdict = found(chunks, acked, subscription)
     assert (verdict.kind, verdict.action) == (kind, action)
-    assert verdict.code == CODES[kind]
+    assert verdict.code == KINDS[kind].code
     told = {"blocks": verdict.blocks_dispatch, "sureness": verdict.sureness}
     assert verdict.advice == advice_of(chunks, kind, action, acked.count("."), **told)
 
@@ -351,3 +354,11 @@ def test_words_and_sureness_agree(case: tuple[ChunkSet, list[bool], Subscription
         assert {"likely": "most likely nothing", "cannot_tell": "perhaps nothing"}[verdict.sureness] in verdict.advice
     if "Export it" in verdict.advice:
         assert verdict.rebuildable
+
+
+def test_every_kind_has_a_sentence_a_finding_and_a_place_in_the_contract() -> None:
+    (column,) = (one for one in TABLES["stalls"].columns if one.name == "kind")
+    for kind in KINDS.values():
+        assert f"`{kind.name}`" in column.comment
+        assert kind.what and not kind.what.endswith(".")
+        assert kind.code is None or kind.code in CATALOGUE

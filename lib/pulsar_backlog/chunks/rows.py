@@ -195,8 +195,29 @@ class LogEdge:
     deduplicated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is known of a publication wherever it is spoken of, named as the columns of `chunked_messages`."""
+
+    chunk_uuid: str
+    publish_time_ms: int
+    state: State
+    rebuildable: bool
+    sureness: Sureness
+    reason: str
+    num_chunks: int
+    present_chunks: int
+    stored_bytes: int
+    encrypted: bool
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """Names it within its topic."""
+        return self.chunk_uuid, self.publish_time_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication(Verdict):
     """One send of one message, named as the columns of the `chunked_messages` table.
 
     Attributes:
@@ -204,30 +225,20 @@ class Publication:
         manifest: where the payload of each chunk lies, in order; empty unless rebuildable.
     """
 
-    chunk_uuid: str
-    publish_time_ms: int
     producer_name: str
     sequence_id: int
-    state: State
     flags: tuple[str, ...]
-    rebuildable: bool
-    sureness: Sureness
-    reason: str
     first_ledger_id: int
     first_entry_id: int
     last_ledger_id: int
     last_entry_id: int
-    num_chunks: int
     copies: int
-    present_chunks: int
     missing_chunk_ids: tuple[int, ...]
     missing_chunk_count: int
     missing_bytes: tuple[tuple[int, int], ...]
     total_bytes: int
-    stored_bytes: int
     uncompressed_bytes: int | None
     compression: str | None
-    encrypted: bool
     span_entries: int
     span_ms: int
     ledgers: tuple[int, ...]

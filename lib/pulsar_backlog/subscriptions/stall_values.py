@@ -104,25 +104,31 @@ class SubscriptionView:
         return max(self.mark_delete, self.last_acked or self.mark_delete)
 
 
-@dataclass(frozen=True, slots=True)
-class Stall:
-    """A row of `stalls`, without cluster, topic and what is the publication's own."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallVerdict:
+    """What is known of a stall wherever it is spoken of, named as the columns of `stalls`."""
 
     chunk_uuid: str
     publish_time_ms: int
     code: str | None
     kind: str
     also: tuple[str, ...]
-    state: str
-    unacked: tuple[Copy, ...] = field(repr=False)
     acked_entries: int
-    acked_chunk_zero: bool
     can_complete: bool
-    rebuildable: bool
-    blocks_dispatch: bool
-    action: Action
+    action: str
     first_chunk: Position | None
-    last: Position
     sureness: str
     reason: str
     advice: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall(StallVerdict):
+    """A row of `stalls`, without cluster, topic and what is the subscription's own."""
+
+    state: str
+    unacked: tuple[Copy, ...] = field(repr=False)
+    acked_chunk_zero: bool
+    rebuildable: bool
+    blocks_dispatch: bool
+    last: Position

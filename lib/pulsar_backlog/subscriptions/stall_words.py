@@ -7,23 +7,10 @@ from collections.abc import Sequence
 from pulsar_backlog.chunks.clients.reopened import DEATHS, Stop
 from pulsar_backlog.counting import counted
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
+from pulsar_backlog.subscriptions.stall_kinds import COMPACTION_TRUNCATION, KINDS
 from pulsar_backlog.subscriptions.stall_values import ChunkSet
 from pulsar_backlog.terms import INCOMPLETE, position_text
 
-_WHAT = {
-    "shared_stall": "Chunks wait without their first chunk before them: no consumer of a Shared subscription gets them",
-    "head_acked": "The first chunk is acknowledged and later chunks are not: no client gets this message any more",
-    "last_only": "Only the last chunk is acknowledged: the client knew no other chunk's id",
-    "copies_only": "The message is acknowledged, but surplus copies of its chunks are not",
-    "mark_delete_inside": "The mark-delete position lies inside the message",
-    "split": "Only a part of the message is acknowledged",
-    "orphan_hole": "No client can receive these chunks",
-    "tail_block": "The log ends on a chunk that no client will receive: readers that wait for the last message hang",
-    "key_shared_risk": "Brokers do not keep chunks together on a Key_Shared subscription",
-    "whole_hole": "The message is stored whole; the subscription reached it and has acknowledged nothing of it",
-    "pending": "The message may still be arriving",
-    "compaction_truncation": "The compacted topic keeps only the last chunk of this message",
-}
 _DO = {
     "wait": "Wait, and do not acknowledge any of its entries.",
     "acknowledge": "The rest of the message is not stored and will not come: acknowledge its entries.",
@@ -69,12 +56,12 @@ def advice_of(chunks: ChunkSet, kind: str, action: str, entries: int, *, blocks:
     left = f" ({counted(entries, 'entry')} unacknowledged)"
     lost = _lost_by(chunks) if action in ("export_then_acknowledge", "wait") else ""
     blocked = _BEHIND[sureness] if blocks else ""
-    return f"{_WHAT[kind]}{left}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
+    return f"{KINDS[kind].what}{left}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
 
 
 def compaction_advice() -> str:
     """What happened to a message of which compaction kept the last chunk."""
-    return f"{_WHAT['compaction_truncation']}. {_DO['none']}"
+    return f"{COMPACTION_TRUNCATION.what}. {_DO[COMPACTION_TRUNCATION.remedy or 'none']}"
 
 
 def _remedy(chunks: ChunkSet, action: str, *, blocks: bool) -> str:

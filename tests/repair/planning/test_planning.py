@@ -10,8 +10,9 @@ import pytest
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.topic import SETS_PER_ACTION
-from pulsar_backlog.repair.planning.values import Choices, Loss, Restored, Subscription, TopicFacts
+from pulsar_backlog.repair.planning.values import Choices, Restored, Subscription, TopicFacts
 from pulsar_backlog.repair.values import Run
+from pulsar_backlog.subscriptions.stall_values import Loss
 from tests.repair.plan_rows import TOPIC, exported, publication, stall, topic, whole
 
 

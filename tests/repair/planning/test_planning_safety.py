@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.messages.kinds import TRANSACTIONS, UNDECIDED
 from pulsar_backlog.repair.planning.plan import plan_repair
-from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Loss, Publication, StallRow, TopicFacts
+from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, PublicationFacts, StallFacts, TopicFacts
+from pulsar_backlog.subscriptions.stall_values import Loss
 from tests.examples import examples
 
 TOPIC = "persistent://t/n/one"
@@ -35,7 +36,7 @@ exports = st.none() | st.builds(
     republished=st.sampled_from(["no", "unclear", "done"]),
 )
 publications = st.builds(
-    Publication,
+    PublicationFacts,
     chunk_uuid=st.sampled_from(UUIDS),
     publish_time_ms=st.sampled_from(TIMES),
     state=st.sampled_from(STATES),
@@ -45,6 +46,7 @@ publications = st.builds(
     num_chunks=st.just(3),
     present_chunks=st.integers(1, 3),
     stored_bytes=st.just(30),
+    encrypted=st.just(False),
     exported=exports,
     losses=st.sampled_from([(), (Loss("python", "lost", ""),)]),
 )
@@ -60,12 +62,12 @@ entries = st.builds(
 
 
 @st.composite
-def stalls(draw: st.DrawFn) -> StallRow:
+def stalls(draw: st.DrawFn) -> StallFacts:
     """A row whose positions mostly, and not always, belong to its publication."""
     key = draw(st.tuples(st.sampled_from(UUIDS), st.sampled_from(TIMES)))
     drawn = draw(st.lists(entries, min_size=1, max_size=4, unique_by=lambda entry: entry.position))
     own = tuple(replace(e, owner=key) if draw(st.booleans()) else e for e in drawn)
-    return StallRow(
+    return StallFacts(
         subscription=draw(st.sampled_from(["s", "t"])),
         chunk_uuid=key[0],
         publish_time_ms=key[1],
@@ -120,7 +122,7 @@ def may_be_lost(position: tuple[int, int], subscription: str, topic: TopicFacts,
     return "a message with its uuid could still be had"
 
 
-def _gone_or_kept(one: Publication, asked: Choices) -> bool:
+def _gone_or_kept(one: PublicationFacts, asked: Choices) -> bool:
     if one.state == "in_flight":
         return False
     if one.exported and one.exported.verified and one.exported.transaction not in UNDECIDED:

@@ -12,8 +12,9 @@ import pytest
 from pulsar_backlog.repair.planning.folder import store_plan
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, stored_of
-from pulsar_backlog.repair.planning.values import Choices, Loss, Named, Publication, Stored, Subscription, TopicFacts
+from pulsar_backlog.repair.planning.values import Choices, Named, PublicationFacts, Stored, Subscription, TopicFacts
 from pulsar_backlog.repair.values import AsStored, Plan, StoredEntry, read_plan
+from pulsar_backlog.subscriptions.stall_values import Loss
 from tests.repair.plan_rows import TOPIC, exported, stall, topic, whole
 
 ENTRIES = tuple(StoredEntry((1, number), "ledger-1", 100 * number, 80, 7 + number) for number in range(4))
@@ -26,7 +27,7 @@ def stored(**other: Any) -> Stored:
     return replace(Stored(AS_STORED, 44, keys=2), **other)
 
 
-def sealed(**other: Any) -> Publication:
+def sealed(**other: Any) -> PublicationFacts:
     """A whole message that is encrypted and was not exported."""
     return whole(**{"encrypted": True, "stored": stored(), **other})
 

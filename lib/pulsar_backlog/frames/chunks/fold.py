@@ -41,6 +41,7 @@ _OUT_BATCH = 2048
 _ROLE_FIELDS = ("ledger_id", "entry_id", "chunk_id", "role", "payload_length", "checksum_state")
 _OF_MESSAGE = ("cluster", "topic", "chunk_uuid", "publish_time", "publish_time_ms")
 _NAMED = {"manifest": Picked._fields, "missing_bytes": ("start", "end")}
+_PLAIN = tuple(field.name for field in fields(Publication) if field.name not in _NAMED)
 
 
 @dataclass(frozen=True)
@@ -154,5 +155,5 @@ def _row(publication: Publication, topic: str, cluster: str) -> dict[str, Any]:
         name: [dict(zip(keys, values, strict=True)) for values in getattr(publication, name)]
         for name, keys in _NAMED.items()
     }
-    plain = {name: getattr(publication, name) for name in publication.__slots__ if name not in _NAMED}
+    plain = {name: getattr(publication, name) for name in _PLAIN}
     return plain | row | {"cluster": cluster, "topic": topic, "publish_time": as_time(publication.publish_time_ms)}

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from pulsar_backlog.messages.provenance import ORIGINAL_ID_PROPERTY
+from pulsar_backlog.subscriptions.stall_kinds import KINDS
 
 MAX_STALLS = 5000
 MAX_POSITIONS = 200_000
@@ -49,7 +50,8 @@ def actionable_stalls(
         codes: of findings; empty takes all.
         until_ms: latest publish time; None takes all.
     """
-    chosen = stalls.filter(~f.col("action").isin("none") & (f.col("kind") != "compaction_truncation"))
+    hopeless = [kind.name for kind in KINDS.values() if kind.remedy == "none"]
+    chosen = stalls.filter((f.col("action") != "none") & ~f.col("kind").isin(hopeless))
     if names is not None:
         chosen = chosen.filter(f.col("subscription").isin(*names))
     if codes:

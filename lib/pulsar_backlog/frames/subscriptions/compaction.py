@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.subscriptions.analysed import COMPACTION
+from pulsar_backlog.subscriptions.stall_kinds import COMPACTION_TRUNCATION
 from pulsar_backlog.subscriptions.stall_words import compaction_advice
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position
@@ -41,8 +42,8 @@ def compacted_stalls(
     values = {
         "cluster": f.lit(cluster),
         "subscription": f.lit(COMPACTION),
-        "code": f.lit("C28"),
-        "kind": f.lit("compaction_truncation"),
+        "code": f.lit(COMPACTION_TRUNCATION.code),
+        "kind": f.lit(COMPACTION_TRUNCATION.name),
         "also": f.array(),
         "unacked_positions": f.array(),
         "unacked_entries": f.lit(0),
@@ -51,7 +52,7 @@ def compacted_stalls(
         "acked_chunk_zero": f.lit(True),
         "can_complete": f.lit(False),
         "blocks_dispatch": f.lit(False),
-        "action": f.lit("none"),
+        "action": f.lit(COMPACTION_TRUNCATION.remedy),
         "first_chunk_ledger_id": f.col("first_ledger_id"),
         "first_chunk_entry_id": f.col("first_entry_id"),
         "sureness": f.lit("likely"),

@@ -7,7 +7,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.subscriptions.stall_join import first_place
-from pulsar_backlog.subscriptions.stalls import CODES
+from pulsar_backlog.subscriptions.stall_kinds import CODES
 
 COUNTED = {
     "C23": "Chunked messages of which a subscription has acknowledged a part",
@@ -23,16 +23,12 @@ COUNTED = {
 def places_of_stalls(stalls: DataFrame) -> DataFrame:
     """Rows as `frames.codes.CODED`; positions are where each set begins, see `first_place`."""
     kinds = f.array_append("also", f.col("kind"))
-    codes = f.array_distinct(f.array_compact(f.transform(kinds, lambda kind: code_of(kind, _codes()))))
+    codes = f.array_distinct(f.array_compact(f.transform(kinds, lambda kind: code_of(kind, CODES))))
     first = first_place()
     return stalls.select(
         "topic", first["ledger_id"].alias("ledger_id"), first["entry_id"].alias("entry_id"), "sureness", "reason",
         f.explode(codes).alias("code"),
     )  # fmt: skip
-
-
-def _codes() -> dict[str, str]:
-    return {kind: code for kind, code in CODES.items() if code} | {"compaction_truncation": "C28"}
 
 
 def places_of_batches(joined: DataFrame) -> DataFrame:

@@ -22,6 +22,7 @@ from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry
 from pulsar_backlog.chunks.clients.reopened import Reopened, Stop
 from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, in_log_order, no_garbage_collection
 from pulsar_backlog.frames.schemas import spark_schema
+from pulsar_backlog.subscriptions.stall_kinds import MARK_DELETE_INSIDE
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.terms import Position
 from pulsar_backlog.workers import quiet
@@ -56,7 +57,7 @@ Questions = Mapping[str, tuple[Question, ...]]
 def questions_of(stalls: DataFrame, states: States) -> Questions:
     """What is to be asked because of `stalls`: subscriptions on which a message that is whole is stuck."""
     first = f.struct("first_chunk_ledger_id", "first_chunk_entry_id")
-    inside = (f.col("kind") == "mark_delete_inside") | f.array_contains("also", "mark_delete_inside")
+    inside = (f.col("kind") == MARK_DELETE_INSIDE.name) | f.array_contains("also", MARK_DELETE_INSIDE.name)
     stuck = stalls.filter(f.col("state") == "whole").groupBy("topic", "subscription")
     asked = {
         (row["topic"], row["subscription"]): row["first"]

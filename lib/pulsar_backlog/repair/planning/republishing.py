@@ -17,9 +17,9 @@ from pulsar_backlog.repair.planning.values import (
     Choices,
     HeldBack,
     Named,
-    Publication,
+    PublicationFacts,
     PublicationKey,
-    StallRow,
+    StallFacts,
     Stored,
     TopicFacts,
 )
@@ -71,7 +71,7 @@ class Republishing:
         """The draft that publishes a publication."""
         return self._drafts.get(key)
 
-    def goes_as_stored(self, one: Publication) -> bool:
+    def goes_as_stored(self, one: PublicationFacts) -> bool:
         """Whether a message, if it is published, is so as it is stored."""
         return self._choices.as_stored and one.encrypted and not self._to_file
 
@@ -109,7 +109,7 @@ class Republishing:
                 to_do = words.next_step(why, encrypted=one.encrypted)
                 self.held.append(HeldBack(self._facts.topic, None, uuid, time_ms, said, to_do))
 
-    def publish(self, one: Publication, cause: str, stall: StallRow | None) -> str | None:
+    def publish(self, one: PublicationFacts, cause: str, stall: StallFacts | None) -> str | None:
         """Have a message published once; what speaks against it."""
         if one.key in self._drafts or one.republished == "done":
             return None
@@ -181,7 +181,7 @@ class Republishing:
         )
 
 
-def _has_schema(one: Publication) -> bool:
+def _has_schema(one: PublicationFacts) -> bool:
     return one.exported is not None and (one.exported.schema_version or one.exported.schema_id) is not None
 
 

@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 from pulsar_backlog.repair.planning.values import (
     Entry,
     Exported,
-    Loss,
     Named,
-    Publication,
+    PublicationFacts,
     Restored,
-    StallRow,
+    StallFacts,
     Stored,
     Subscription,
     TopicFacts,
 )
 from pulsar_backlog.repair.values import AsStored, Run, StoredEntry
+from pulsar_backlog.subscriptions.stall_values import Loss
 from pulsar_backlog.terms import Position
 
 Row = Mapping[str, Any]
@@ -62,9 +62,9 @@ def topic_facts(
         )
 
 
-def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> StallRow:
+def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> StallFacts:
     """A row of `stalls` whose positions were looked up again."""
-    return StallRow(
+    return StallFacts(
         subscription=row["subscription"],
         chunk_uuid=row["chunk_uuid"],
         publish_time_ms=row["publish_time_ms"],
@@ -85,9 +85,9 @@ def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> 
     )
 
 
-def publication_of(row: Row, exported: Exported | None, stored: Stored | None = None) -> Publication:
+def publication_of(row: Row, exported: Exported | None, stored: Stored | None = None) -> PublicationFacts:
     """A row of `chunked_messages` with `losses`."""
-    return Publication(
+    return PublicationFacts(
         chunk_uuid=row["chunk_uuid"],
         publish_time_ms=row["publish_time_ms"],
         state=row["state"],

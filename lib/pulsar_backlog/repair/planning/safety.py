@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pulsar_backlog.messages.kinds import UNDECIDED
-from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, Publication, StallRow
+from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, PublicationFacts, StallFacts
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE, Position
 
 _ROLES = frozenset({"used", "duplicate", "residue", "orphan", "conflicting"})
@@ -36,7 +36,7 @@ IN_FLIGHT = "a message with its uuid may still be arriving"
 MALFORMED = "its chunk fields are invalid, so nobody can tell what clients do with it"
 
 
-def why_not_family(family: Sequence[Publication], choices: Choices, *, given_up: bool = False) -> str | None:
+def why_not_family(family: Sequence[PublicationFacts], choices: Choices, *, given_up: bool = False) -> str | None:
     """What speaks against acknowledging entries of a uuid; None when nothing does.
 
     Args:
@@ -51,12 +51,12 @@ def why_not_family(family: Sequence[Publication], choices: Choices, *, given_up:
     return next((why for one in family if (why := _why_not(one, choices, given_up)) is not None), None)
 
 
-def is_given_up(stall: StallRow, choices: Choices) -> bool:
+def is_given_up(stall: StallFacts, choices: Choices) -> bool:
     """Whether the user names one of its entries to give it up."""
     return any(entry.position in choices.give_up for entry in stall.entries)
 
 
-def why_not_entry(entry: Entry, stall: StallRow, *, given_up: bool = False) -> str | None:
+def why_not_entry(entry: Entry, stall: StallFacts, *, given_up: bool = False) -> str | None:
     """What speaks against acknowledging one entry of a stall; None when nothing does.
 
     Of what the user gives up, the other messages of a batch are given up too.
@@ -70,7 +70,7 @@ def why_not_entry(entry: Entry, stall: StallRow, *, given_up: bool = False) -> s
     return None
 
 
-def acknowledgeable(stall: StallRow, family: Sequence[Publication], choices: Choices) -> tuple[Position, ...]:
+def acknowledgeable(stall: StallFacts, family: Sequence[PublicationFacts], choices: Choices) -> tuple[Position, ...]:
     """The entries of a stall that may be acknowledged, in order."""
     why_not = why_not_family(family, choices, given_up=is_given_up(stall, choices))
     if why_not is not None or not any(one.key == stall.key for one in family):
@@ -88,7 +88,7 @@ def is_kept(exported: Exported | None) -> bool:
     return exported is not None and exported.verified and exported.transaction not in UNDECIDED
 
 
-def _why_not(one: Publication, choices: Choices, given_up: bool) -> str | None:
+def _why_not(one: PublicationFacts, choices: Choices, given_up: bool) -> str | None:
     if is_kept(one.exported):
         return None
     if one.rebuildable or one.state in COMPLETE:

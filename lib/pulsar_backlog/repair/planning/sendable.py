@@ -7,13 +7,13 @@ from base64 import b64encode
 from pulsar_backlog.messages.kinds import CANNOT_TELL, NOT_COMMITTED, TRANSACTIONS
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.planning.safety import IN_FLIGHT, NOT_EXPORTED, UNVERIFIED
-from pulsar_backlog.repair.planning.values import Publication, Stored
+from pulsar_backlog.repair.planning.values import PublicationFacts, Stored
 from pulsar_backlog.repair.values import Message
 
 _UNCLEAR = "another plan began to republish it, and nobody knows how that ended: apply that plan again"
 
 
-def why_not_sendable(one: Publication) -> str | None:
+def why_not_sendable(one: PublicationFacts) -> str | None:
     """What speaks against republishing a message; None when nothing does."""
     exported = one.exported
     if one.state == "in_flight":
@@ -33,7 +33,7 @@ def why_not_sendable(one: Publication) -> str | None:
     return None
 
 
-def why_not_chunks_as_stored(one: Publication) -> str | None:
+def why_not_chunks_as_stored(one: PublicationFacts) -> str | None:
     """What speaks against publishing an encrypted chunked message as it is stored; None when nothing does."""
     exported = one.exported
     if one.state == "in_flight":
@@ -76,7 +76,7 @@ def message_as_stored(stored: Stored, uuid: str | None, original_topic: str | No
     )
 
 
-def message_of(one: Publication, original_topic: str | None) -> Message:
+def message_of(one: PublicationFacts, original_topic: str | None) -> Message:
     """The message as it is published.
 
     Raises:

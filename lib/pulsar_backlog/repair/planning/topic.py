@@ -20,9 +20,9 @@ from pulsar_backlog.repair.planning.safety import (
 from pulsar_backlog.repair.planning.values import (
     Choices,
     HeldBack,
-    Publication,
+    PublicationFacts,
     Restored,
-    StallRow,
+    StallFacts,
     Subscription,
     TopicFacts,
 )
@@ -62,7 +62,7 @@ class TopicPlan:
             drafts += self._settings()
         return drafts
 
-    def _is_chosen(self, stall: StallRow) -> bool:
+    def _is_chosen(self, stall: StallFacts) -> bool:
         choices = self._choices
         return (
             self._is_wanted(stall.subscription)
@@ -74,7 +74,7 @@ class TopicPlan:
         globs = self._choices.subscriptions
         return not globs or any(fnmatchcase(subscription, glob) for glob in globs)
 
-    def _resets(self, stalls: Sequence[StallRow]) -> Iterator[Draft]:
+    def _resets(self, stalls: Sequence[StallFacts]) -> Iterator[Draft]:
         """One per subscription, to the earliest message that a client could put together when started right."""
         wanted = [one for one in stalls if one.action == "reset_to_first_chunk" and one.first_chunk is not None]
         for name in dict.fromkeys(one.subscription for one in wanted):
@@ -138,9 +138,9 @@ class TopicPlan:
             undo=words.acknowledge_undo(one.runs),
         )
 
-    def _acknowledgements(self, stalls: Sequence[StallRow]) -> Iterator[Draft]:
+    def _acknowledgements(self, stalls: Sequence[StallFacts]) -> Iterator[Draft]:
         """Per subscription and cause, up to `SETS_PER_ACTION` chunk sets each."""
-        groups: dict[tuple[str, str], list[StallRow]] = {}
+        groups: dict[tuple[str, str], list[StallFacts]] = {}
         for stall in stalls:
             cause = self._cause(stall)
             if cause is not None:
@@ -149,7 +149,7 @@ class TopicPlan:
             for group in groups_of(rows, SETS_PER_ACTION):
                 yield self._acknowledge(name, cause, group)
 
-    def _cause(self, stall: StallRow) -> str | None:
+    def _cause(self, stall: StallFacts) -> str | None:
         """Why its entries are acknowledged away; None when they are not, and that is noted."""
         if stall.action in ("none", "reset_to_first_chunk"):
             return None
@@ -175,7 +175,7 @@ class TopicPlan:
             return "dead_chunks"
         return "exported" if self._delivered_anyway(stall, own) else None
 
-    def _meanwhile(self, stall: StallRow, why: str) -> tuple[str, str]:
+    def _meanwhile(self, stall: StallFacts, why: str) -> tuple[str, str]:
         """Why its entries stay, and what comes next; what is whole and encrypted is published as it is stored."""
         own = self._publications.get(stall.key)
         waits = why == NOT_EXPORTED or why.startswith(UNVERIFIED)
@@ -186,7 +186,7 @@ class TopicPlan:
             return speaks_against, words.next_step(speaks_against, encrypted=True)
         return words.STAYS_AFTER_COPY, words.EXPORT_WITH_KEY
 
-    def _delivered_anyway(self, stall: StallRow, own: Publication) -> bool:
+    def _delivered_anyway(self, stall: StallFacts, own: PublicationFacts) -> bool:
         """Whether the subscription has the message, or gets it again: then its entries are only in the way."""
         if _has_it(stall):
             return True
@@ -195,7 +195,7 @@ class TopicPlan:
             self._hold(stall, why, words.TO_FILE)
         return why is None
 
-    def _acknowledge(self, name: str, cause: str, rows: Sequence[StallRow]) -> Draft:
+    def _acknowledge(self, name: str, cause: str, rows: Sequence[StallFacts]) -> Draft:
         positions = sorted({p for s in rows for p in acknowledgeable(s, self._family(s.chunk_uuid), self._choices)})
         runs = runs_of(positions)
         subscription = self._subscription(name)
@@ -234,26 +234,26 @@ class TopicPlan:
         )
         return [Draft(("settings", self._facts.topic), action)]
 
-    def _family(self, chunk_uuid: str) -> list[Publication]:
+    def _family(self, chunk_uuid: str) -> list[PublicationFacts]:
         return [one for one in self._facts.publications if one.chunk_uuid == chunk_uuid]
 
     def _subscription(self, name: str) -> Subscription:
         return self._subscriptions.get(name, Subscription(name))
 
-    def _hold(self, stall: StallRow, why: str, next_step: str = "") -> None:
+    def _hold(self, stall: StallFacts, why: str, next_step: str = "") -> None:
         at = position_text(stall.entries[0].position) if stall.entries else None
         key = (stall.chunk_uuid, stall.publish_time_ms)
         self.held.append(HeldBack(self._facts.topic, stall.subscription, *key, why, next_step, at))
 
 
-def _has_it(stall: StallRow) -> bool:
+def _has_it(stall: StallFacts) -> bool:
     """Whether every chunk that its message needs is acknowledged."""
     return bool(stall.acked_entries) and all(entry.role in UNUSED for entry in stall.entries)
 
 
-def _cause_of(stall: StallRow) -> str:
+def _cause_of(stall: StallFacts) -> str:
     return "got_in_part" if stall.acked_entries else "lost_by_clients"
 
 
-def _first(stall: StallRow) -> tuple[int, int]:
+def _first(stall: StallFacts) -> tuple[int, int]:
     return stall.first_chunk or (stall.entries[0].position if stall.entries else (0, 0))

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pulsar_backlog.chunks.rows import Verdict
 from pulsar_backlog.repair.values import AsStored, Run
+from pulsar_backlog.subscriptions.stall_values import Loss, StallVerdict
 from pulsar_backlog.terms import Position
 
 PublicationKey = tuple[str, int]
@@ -121,44 +123,19 @@ class Named:
     stored: Stored | None = None
 
 
-@dataclass(frozen=True)
-class Loss:
-    """What a model of a client makes of a message that is whole in the log, when it does not deliver it as it is."""
-
-    model: str
-    outcome: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Publication:
-    """A row of `chunked_messages`, with its export and what clients make of it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationFacts(Verdict):
+    """The verdict on a publication, with its export and what clients make of it.
 
     Attributes:
         exported: None when there is no export of it.
         losses: by the models that were chosen.
-        encrypted: whether its chunks are.
         stored: None unless it is encrypted, whole, and to be published as it is stored.
     """
 
-    chunk_uuid: str
-    publish_time_ms: int
-    state: str
-    rebuildable: bool
-    sureness: str
-    reason: str
-    num_chunks: int
-    present_chunks: int
-    stored_bytes: int
     exported: Exported | None = None
     losses: tuple[Loss, ...] = ()
-    encrypted: bool = False
     stored: Stored | None = None
-
-    @property
-    def key(self) -> PublicationKey:
-        """Names it within its topic."""
-        return self.chunk_uuid, self.publish_time_ms
 
     @property
     def republished(self) -> Republished:
@@ -167,9 +144,9 @@ class Publication:
         return "done" if "done" in known else "unclear" if "unclear" in known else "no"
 
 
-@dataclass(frozen=True)
-class StallRow:
-    """A row of `stalls`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StallFacts(StallVerdict):
+    """A row of `stalls`, with its entries looked up again.
 
     Attributes:
         entries: its `unacked_positions`.
@@ -179,21 +156,9 @@ class StallRow:
     """
 
     subscription: str
-    chunk_uuid: str
-    publish_time_ms: int
-    code: str | None
-    kind: str
-    also: tuple[str, ...]
     entries: tuple[Entry, ...]
     unacked_entries: int
     unacked_bytes: int
-    acked_entries: int
-    action: str
-    first_chunk: Position | None
-    sureness: str
-    reason: str
-    advice: str
-    can_complete: bool
     redelivered_entries: int = 0
 
     @property
@@ -243,8 +208,8 @@ class TopicFacts:
     """
 
     topic: str
-    publications: tuple[Publication, ...] = ()
-    stalls: tuple[StallRow, ...] = ()
+    publications: tuple[PublicationFacts, ...] = ()
+    stalls: tuple[StallFacts, ...] = ()
     subscriptions: tuple[Subscription, ...] = ()
     settings: tuple[tuple[str, str, str], ...] = ()
     restored: tuple[Restored, ...] = ()

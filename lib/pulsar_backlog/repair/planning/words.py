@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.repair.planning.safety import MALFORMED, NOT_EXPORTED, UNSURE, UNVERIFIED
-from pulsar_backlog.repair.planning.values import Publication, Restored, StallRow, Stored, Subscription
+from pulsar_backlog.repair.planning.values import PublicationFacts, Restored, StallFacts, Stored, Subscription
 from pulsar_backlog.repair.runs import runs_of, runs_text
 from pulsar_backlog.repair.values import Message, Run
 from pulsar_backlog.terms import COMPLETE, Position, position_text
@@ -68,7 +68,7 @@ def with_places(step: str, places: Sequence[str]) -> str:
     return step.replace(_GIVE_UP_OPTION, options) if named else step
 
 
-def waits_because(family: Sequence[Publication]) -> str:
+def waits_because(family: Sequence[PublicationFacts]) -> str:
     """Why a message that can still be delivered is left alone."""
     if any(one.state == "in_flight" for one in family):
         return "it may still be arriving"
@@ -101,7 +101,7 @@ def acknowledge_reason(cause: str, to: str) -> str:
     return f"These chunks are in the way: their messages are exported and verified, and {then}."
 
 
-def stall_evidence(stall: StallRow, own: Publication | None) -> str:
+def stall_evidence(stall: StallFacts, own: PublicationFacts | None) -> str:
     """One chunk set: what it is, where it lies, how sure that is."""
     places = runs_text(runs_of(sorted(entry.position for entry in stall.entries)))
     more = f" of {stall.unacked_entries:,}" if stall.unacked_entries > len(stall.entries) else ""
@@ -121,13 +121,13 @@ def acknowledge_undo(runs: Sequence[Run]) -> str:
     return f"Resetting the cursor to {first} redelivers these entries while they are stored, and everything after them."
 
 
-def reset_reason(stall: StallRow) -> str:
+def reset_reason(stall: StallFacts) -> str:
     """Why a cursor is reset."""
     first = position_text(stall.first_chunk or (0, 0))
     return f"The cursor is inside a whole message; a client that starts at its first chunk, {first}, gets the message."
 
 
-def reset_affects(stall: StallRow) -> str:
+def reset_affects(stall: StallFacts) -> str:
     """What a reset does besides."""
     again = stall.redelivered_entries
     what = f"{counted(again, 'entry', 'entries')} of other messages between are" if again else "Nothing else is"
@@ -169,7 +169,7 @@ def restore_evidence(one: Restored, now: Subscription) -> tuple[str, ...]:
     return (f"mark-delete was {then}, is {here}", f"entries {runs_text(one.runs)}", f"{one.sureness}: {one.reason}")
 
 
-def republish_reason(one: Publication, cause: str, stall: StallRow | None, stored: Stored | None) -> str:
+def republish_reason(one: PublicationFacts, cause: str, stall: StallFacts | None, stored: Stored | None) -> str:
     """Why a message is republished, and how, when it is as it is stored."""
     why = _republish_reason(one, cause, stall)
     if stored is None:
@@ -184,7 +184,7 @@ def named_reason(stored: Stored) -> str:
     return f"The {what} at {position_text(stored.position)} was named. {SEALED} {UNSEEN}"
 
 
-def _republish_reason(one: Publication, cause: str, stall: StallRow | None) -> str:
+def _republish_reason(one: PublicationFacts, cause: str, stall: StallFacts | None) -> str:
     what = f"The message is stored {'whole' if one.state == 'whole' else 'whole but out of order'}"
     if one.state not in COMPLETE:
         what = "Every chunk of the message is stored"
@@ -199,7 +199,7 @@ def _republish_reason(one: Publication, cause: str, stall: StallRow | None) -> s
     return f"{what}, but clients of some subscriptions cannot receive it as it is stored."
 
 
-def republish_evidence(one: Publication, stall: StallRow | None, stored: Stored | None) -> tuple[str, ...]:
+def republish_evidence(one: PublicationFacts, stall: StallFacts | None, stored: Stored | None) -> tuple[str, ...]:
     """Export, entries, models and subscription."""
     exported = one.exported
     facts = [f"uuid {one.chunk_uuid!r}: {one.state}, {one.num_chunks} chunks; {one.sureness}: {one.reason}"]
@@ -221,7 +221,7 @@ def stored_evidence(stored: Stored) -> tuple[str, ...]:
     return (f"encrypted for {keys}: {count} at {at}, {stored.size_bytes:,} bytes; their checksums agree",)
 
 
-def _what(stall: StallRow) -> str:
+def _what(stall: StallFacts) -> str:
     """What happened, of an advice that goes on to say what to do."""
     return f"{stall.advice.partition('. ')[0].rstrip('.')}."
 
