@@ -103,3 +103,18 @@ def differing(
             if here != there:
                 found[name] = ((here - there).total(), (there - here).total())
     return found
+
+
+def make_programs(here: Path) -> None:
+    """A folder's `.venv`, as `make setup` leaves it: this Python's programs, and this repository's."""
+    programs = here / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    for program in Path(sys.executable).parent.iterdir():
+        (programs / program.name).symlink_to(program)
+    (programs / "pulsar-backlog").unlink(missing_ok=True)
+    (programs / "pulsar-backlog").write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}/lib:{ROOT}" exec "{sys.executable}" -m pulsar_backlog.cli "$@"\n'
+    )
+    (programs / "pulsar-backlog").chmod(0o755)
+    for name in ("lib", "pyvenv.cfg"):
+        (here / ".venv" / name).symlink_to(Path(sys.prefix) / name)

@@ -7,19 +7,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from pulsar_backlog import __version__
 from pulsar_backlog.config import load_pipelines
 from tests.auditing import ADMIN
 from tests.spark_cluster.cluster import EXECUTOR_MEMORY, Cluster, Work
-from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, differing
+from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, differing, make_programs
 
-AIRFLOW = ROOT / ".venv-airflow" / "bin" / "python"
+AIRFLOW = ROOT / ".venv-airflow" / "bin"
+PAGE = (ROOT / "docs" / "cluster.md").read_text()
+(BLOCK,) = (one for one in re.findall(r"^```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL) if "airflow dags" in one)
 PREFIX = "airflow"
 MOST = Work(jobs=40, tasks=90)
 """What a job may ask of Spark for these few ledgers: the report asks for 30 jobs, analyze_subscriptions for 65 tasks.
@@ -32,6 +35,10 @@ def home(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("airflow") / "house"
     for name in ("jobs", "conf"):
         shutil.copytree(ROOT / name, made / name)
+    (made / "lib").symlink_to(ROOT / "lib")
+    make_programs(made)
+    (made / "dist").mkdir()
+    shutil.copy(cluster.folder / "pulsar_backlog.zip", made / "dist" / f"pulsar_backlog-{__version__}.zip")
     text = (ROOT / "pipelines.yaml").read_text().replace("  cluster: default ", "  cluster: eu-1 ", 1)
     memory = {"spark.executor.memory": EXECUTOR_MEMORY, "spark.driver.memory": EXECUTOR_MEMORY}
     options = {f"spark.{who}.extraJavaOptions": cluster.java_options for who in ("driver", "executor")}
@@ -41,39 +48,37 @@ def home(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def airflow(home: Path, cluster: Cluster, source: str, *argv: str) -> subprocess.CompletedProcess[str]:
-    """Airflow with connections and variables as docs/cluster.md says; no credentials in its environment."""
+def environment(home: Path, cluster: Cluster) -> dict[str, str]:
+    """Airflow's own environment first, as where it is activated: it has a `pyspark` without Spark.
+
+    Credentials are those of a connection, and nowhere else.
+    """
     store = cluster.bucket.store
     extra = {"endpoint_url": store.endpoint, "region_name": "us-east-1"}
     login = {"login": store.environment["AWS_ACCESS_KEY_ID"], "password": store.environment["AWS_SECRET_ACCESS_KEY"]}
-    variables = {
-        "source": source, "out": f"s3a://{BUCKET}/{PREFIX}", "admin": str(ADMIN), "jars": cluster.jars,
-        "py_files": str(cluster.folder / "pulsar_backlog.zip"), "python": sys.executable,
-        "driver_python": sys.executable,
-    }  # fmt: skip
-    environment = {
-        # Airflow's own environment first, as where it is activated: it has a `pyspark` without Spark.
-        "PATH": f"{AIRFLOW.parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(home), "AIRFLOW_HOME": str(home / "airflow"), "PULSAR_BACKLOG_HOME": str(home),
-        "PYTHONPATH": str(ROOT / "lib"), "SPARK_LOCAL_IP": "127.0.0.1", "AWS_EC2_METADATA_DISABLED": "true",
+    return {
+        "PATH": f"{AIRFLOW}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "AWS_EC2_METADATA_DISABLED": "true",
         "PULSAR_BACKLOG_JARS": os.environ.get("PULSAR_BACKLOG_JARS", ""),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__DAGS_FOLDER": str(home / "conf" / "airflow"),
-        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps({"conn_type": "spark", "host": cluster.master}),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
         "AIRFLOW_CONN_PULSAR_BACKLOG_STORE": json.dumps({"conn_type": "aws", "extra": extra, **login}),
-        **{f"AIRFLOW_VAR_PULSAR_BACKLOG_{name.upper()}": value for name, value in variables.items()},
     }  # fmt: skip
-    return subprocess.run(
-        [str(AIRFLOW), "-m", "airflow", *argv],
-        env=environment, cwd=home, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
-    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def said(home: Path, cluster: Cluster, source_bucket: str) -> str:
-    """What Airflow says of a run of the audit's DAG."""
-    made = airflow(home, cluster, source_bucket, "db", "migrate")
-    assert made.returncode == 0, made.stderr[-2000:]
-    done = airflow(home, cluster, source_bucket, "dags", "test", "pulsar_backlog_audit")
+    """What Airflow says of a run of the audit's DAG, after the commands of docs/cluster.md as they stand there."""
+    text = BLOCK
+    for name, value in {
+        "spark://master:7077": cluster.master, "s3://pulsar-offload": source_bucket,
+        "s3a://audits/eu-1": f"s3a://{BUCKET}/{PREFIX}", "/saved/admin": str(ADMIN),
+    }.items():  # fmt: skip
+        assert name in text
+        text = text.replace(name, value)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text],
+        cwd=home, env=environment(home, cluster), capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return done.stdout + done.stderr
 

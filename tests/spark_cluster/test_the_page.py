@@ -14,7 +14,7 @@ import pytest
 
 from pulsar_backlog import __version__
 from tests.spark_cluster.cluster import Cluster
-from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, filled
+from tests.spark_cluster.running import BUCKET, LIMIT_SECONDS, ROOT, Bucket, filled, make_programs
 
 BLOCKS = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs" / "cluster.md").read_text(), re.MULTILINE | re.DOTALL)
 SUBMITS = [block for block in BLOCKS if "spark-submit" in block]
@@ -28,17 +28,7 @@ def checkout(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path
     here = tmp_path_factory.mktemp("checkout")
     for name in ("conf", "jobs", "lib", "pipelines.yaml"):
         (here / name).symlink_to(ROOT / name)
-    programs = here / ".venv" / "bin"
-    programs.mkdir(parents=True)
-    for program in Path(sys.executable).parent.iterdir():
-        (programs / program.name).symlink_to(program)
-    (programs / "pulsar-backlog").unlink(missing_ok=True)
-    (programs / "pulsar-backlog").write_text(
-        f'#!/bin/sh\nPYTHONPATH="{ROOT}/lib:{ROOT}" exec "{sys.executable}" -m pulsar_backlog.cli "$@"\n'
-    )
-    (programs / "pulsar-backlog").chmod(0o755)
-    for name in ("lib", "pyvenv.cfg"):
-        (here / ".venv" / name).symlink_to(Path(sys.prefix) / name)
+    make_programs(here)
     (here / "dist").mkdir()
     shutil.copy(cluster.folder / "pulsar_backlog.zip", here / "dist" / f"pulsar_backlog-{__version__}.zip")
     return here
