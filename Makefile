@@ -17,7 +17,7 @@ ARGS ?=
 export Q
 
 BACKLOG := tests/data/backlog
-LOCK := uv pip compile --quiet --generate-hashes --python-version 3.11 --no-header --no-emit-index-url
+LOCK := uv pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-header --no-emit-index-url
 
 .PHONY: help
 help: ## Print this list

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,11 +25,13 @@ JARS_VARIABLE = "PULSAR_BACKLOG_JARS"
 """Environment variable that names the folder of the jars; by default a folder in the user's cache."""
 
 _DELTA = "4.4.0"
-_DELTA_ARTIFACTS = {
-    f"io.delta:delta-spark_4.1_2.13:{_DELTA}": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
-    f"io.delta:delta-storage:{_DELTA}": "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
+_DELTA_SPARK = {
+    "4.0": "49e899667168b9412f83cbe894ce264107d7b896d6c5e12edca4e216845c1104",
+    "4.1": "75a9400986853c061f5109f012547de2545a5759e5e752e5ef633dabe16a4f10",
+    "4.2": "27d4fd8b1f879535c573ed1c718177d6a27f24d3e626ba02e216369725721ead",
 }
-"""sha256 by Maven coordinates. The Delta jar names a tree of 33 jars (174 MB); tables need only these two."""
+"""sha256 of the Delta jar for each release of Spark: these are the releases on which the program runs."""
+_DELTA_STORAGE = "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc"
 _S3A_LIST = Path(__file__).with_name("s3a_jars.txt")
 # Ivy's default settings look into ~/.m2 first and fail on a POM without its jar; Maven Central alone does not.
 _IVY_SETTINGS = """<ivysettings><settings defaultResolver="central"/><caches defaultCacheDir="{cache}"/>
@@ -49,15 +50,39 @@ def jars_folder() -> Path:
     return Path(named) if named else Path.home() / ".cache" / "pulsar-backlog" / "jars"
 
 
-def delta_jars() -> list[Path]:
-    """Paths of the Delta jars, fetched if need be.
+def delta_artifacts(spark_version: str) -> dict[str, str]:
+    """Delta's jars for a Spark: sha256 by Maven coordinates.
+
+    The Delta jar names a tree of 33 jars (174 MB); tables need only these two.
 
     Raises:
-        UsageError: they cannot be had, or do not fit this Spark.
+        UsageError: there is no Delta jar for this Spark.
     """
-    for artifact in _DELTA_ARTIFACTS:
-        check_suffix(_file_name(artifact), pyspark.__version__)
-    return _sound("the Delta jars", _DELTA_ARTIFACTS)
+    release = release_of(spark_version)
+    if release not in _DELTA_SPARK:
+        *others, last = _DELTA_SPARK
+        raise UsageError(
+            f"pyspark is {spark_version}, for which there is no Delta {_DELTA} jar: "
+            f"install one of Spark {', '.join(others)} or {last}"
+        )
+    return {
+        f"io.delta:delta-spark_{release}_2.13:{_DELTA}": _DELTA_SPARK[release],
+        f"io.delta:delta-storage:{_DELTA}": _DELTA_STORAGE,
+    }
+
+
+def release_of(version: str) -> str:
+    """The release of Spark that a version belongs to: versions of one release fit each other, as 4.1.0 and 4.1.4."""
+    return ".".join(version.split(".")[:2])
+
+
+def delta_jars() -> list[Path]:
+    """Paths of the Delta jars for this Spark, fetched if need be.
+
+    Raises:
+        UsageError: they cannot be had, or there is none for this Spark.
+    """
+    return _sound("the Delta jars", delta_artifacts(pyspark.__version__))
 
 
 def s3a_jars() -> list[Path]:
@@ -86,22 +111,13 @@ def s3a_artifacts() -> Mapping[str, str]:
 
 
 def unsound_jars() -> list[str]:
-    """Names of the jars that would have to be fetched."""
-    sound = {artifact for artifact, sha256 in _DELTA_ARTIFACTS.items() if _is_sound(jars_folder(), artifact, sha256)}
-    return [_file_name(artifact) for artifact in _DELTA_ARTIFACTS if artifact not in sound]
-
-
-def check_suffix(jar: str, spark_version: str) -> None:
-    """Refuse a Delta jar that was built for another Spark.
+    """Names of the jars that would have to be fetched.
 
     Raises:
-        UsageError: the jar's Spark suffix and the version disagree.
+        UsageError: there is no Delta jar for this Spark.
     """
-    suffix = re.search(r"delta-spark_(\d+\.\d+)_", jar)
-    if suffix and suffix.group(1) != ".".join(spark_version.split(".")[:2]):
-        raise UsageError(
-            f"{jar} is built for Spark {suffix.group(1)}, but pyspark is {spark_version}: install the locked versions"
-        )
+    artifacts = delta_artifacts(pyspark.__version__)
+    return [_file_name(one) for one in artifacts if not _is_sound(jars_folder(), one, artifacts[one])]
 
 
 def _file_name(artifact: str) -> str:
