@@ -7,7 +7,7 @@ SELECT
   min_by(first_entry_id, (first_ledger_id, first_entry_id)) AS entry_id,
   count(*) AS count,
   'certain' AS sureness,
-  'read from the broker''s timestamps' AS reason,
+  'read from the broker' || chr(39) || 's timestamps' AS reason,
   concat(
     'Chunked messages that took longer than 60 seconds to store: ', CAST(count(*) AS string), ', the longest ',
     CAST(max(span_ms) AS string), ' milliseconds.'

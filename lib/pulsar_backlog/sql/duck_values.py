@@ -31,6 +31,8 @@ _TIMES = {
     "timestamp_ms": _UTC_FORMAT.removesuffix("Z"),
     "timestamp_ns": _UTC_FORMAT.removesuffix("Z"),
 }
+_UNLIKE = ("'", "\\")
+"""Characters of a text that engines read differently."""
 _NESTED = frozenset({"list", "array", "struct", "map", "union", "json"})
 
 
@@ -42,6 +44,19 @@ def quoted(name: str) -> str:
 def literal(text: str) -> str:
     """A text as SQL writes it, whatever is in it."""
     return "'" + text.replace("'", "''") + "'"
+
+
+def portable_literal(text: str) -> str:
+    """A text as SQL that DuckDB and every release of Spark read alike.
+
+    Spark 4.0 takes the two quotes in `'a''b'` for the end of one text and the beginning of the next, and every Spark a
+    backslash for an escape.
+
+    >>> portable_literal("a subscription's backlog")
+    "('a subscription' || chr(39) || 's backlog')"
+    """
+    parts = [f"chr({ord(part)})" if part in _UNLIKE else f"'{part}'" for part in re.split(r"(['\\])", text)]
+    return parts[0] if len(parts) == 1 else f"({' || '.join(parts)})"
 
 
 def duck_type(spark_type: str) -> str:

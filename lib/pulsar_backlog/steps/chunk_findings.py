@@ -10,7 +10,7 @@ import pyarrow as pa
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
 from pulsar_backlog.sql.asking import Asking, sql
-from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
 from pulsar_backlog.steps.topic_stats import LIMIT
 from pulsar_backlog.terms import INCOMPLETE
@@ -51,9 +51,9 @@ _VALUES: dict[str, dict[str, int | str]] = {
     "own_codes": {
         "flag_code": case_of("flag", FLAG_CODES),
         "state_code": case_of("state", STATE_CODES),
-        "no_loss": literal(NO_LOSS),
+        "no_loss": portable_literal(NO_LOSS),
     },
-    "lost_to_deduplication": {"no_loss": literal(NO_LOSS)},
+    "lost_to_deduplication": {"no_loss": portable_literal(NO_LOSS)},
     "sequence_inversions": {},
     "blocked_tails": {"incomplete": listed(INCOMPLETE)},
     "hidden_by_transactions": {"commit": TXN_COMMIT, "abort": TXN_ABORT},

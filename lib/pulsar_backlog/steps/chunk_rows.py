@@ -6,7 +6,7 @@ from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
 from pulsar_backlog.frames.chunks.rows import IS_CHUNK
 from pulsar_backlog.frames.clients.rows import CODECS, PACKED_COLUMNS, UNKNOWN_CODEC, packed_facts
 from pulsar_backlog.sql.asking import Asking, sql
-from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.handing import Handed
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.terms import COMPLETE
@@ -29,7 +29,7 @@ def payload_bytes() -> str:
     """SQL: how many bytes of payloads the fold may read, to see whether they decompress."""
     return (
         "SELECT CAST(coalesce(sum(payload_length), 0) AS bigint) AS bytes FROM chunk_entries "  # noqa: S608 - own words
-        f"WHERE compression IS NOT NULL AND compression <> {literal(COMPRESSIONS[0])} AND NOT is_encrypted"
+        f"WHERE compression IS NOT NULL AND compression <> {portable_literal(COMPRESSIONS[0])} AND NOT is_encrypted"
     )
 
 
@@ -38,8 +38,8 @@ def model_rows() -> str:
     values: dict[str, int | str] = {
         "tag": ENCRYPTION_TAG_BYTES,
         "codecs": listed(CODECS),
-        "plain": literal(COMPRESSIONS[0]),
-        "unknown": literal(UNKNOWN_CODEC),
+        "plain": portable_literal(COMPRESSIONS[0]),
+        "unknown": portable_literal(UNKNOWN_CODEC),
         "complete": listed(COMPLETE),
     }
     return sql("clients", "model_rows", values)

@@ -13,7 +13,7 @@ from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.asking import Asking, asking, sql
-from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, listed
 from pulsar_backlog.tableio.delta import replace_rows, replace_slice
 from pulsar_backlog.tables import TABLES
@@ -43,7 +43,7 @@ def compare(context: JobContext, covers: Sequence[Acknowledgement]) -> dict[str,
         put_together(asked, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
         given = {"cluster": context.cluster}
         problems = asked.table("SELECT * FROM compared", TABLES["problems"], given)
-        query = _CHANGED.format(literal(context.run_id), listed(CHANGES))
+        query = _CHANGED.format(portable_literal(context.run_id), listed(CHANGES))
         changes = asked.table(query, TABLES["changes"], given)
         if isinstance(problems, DataFrame):  # it is read from the table that it replaces
             problems, changes = context.keep(problems), context.keep(changes)
@@ -73,16 +73,20 @@ def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, 
         "state_code": case_of("state", codes),
         "complete": listed(sorted(COMPLETE)),
         "incomplete": listed(sorted(INCOMPLETE)),
-        "no_loss": literal(NO_LOSS),
+        "no_loss": portable_literal(NO_LOSS),
     }
     asked.keep("present", sql("changes", "present", present))
-    values: dict[str, int | str] = {"unfinished": literal(unfinished), "run_id": literal(run_id), "at_ms": at_ms}
+    values: dict[str, int | str] = {
+        "unfinished": portable_literal(unfinished),
+        "run_id": portable_literal(run_id),
+        "at_ms": at_ms,
+    }
     asked.keep("compared", sql("changes", "compared", values))
 
 
 def _unfinished(context: JobContext, asked: Asking) -> str:
     """The run of the last comparison where it is not recorded, because it was killed; else nothing."""
-    found = asked.rows({"last": _LAST_RUN, "finished": _FINISHED.format(literal(context.job))})
+    found = asked.rows({"last": _LAST_RUN, "finished": _FINISHED.format(portable_literal(context.job))})
     last = {str(row["run_id"]) for row in found["last"]} - {str(row["run_id"]) for row in found["finished"]}
     return next(iter(last), "")
 

@@ -11,24 +11,24 @@ from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE
 from pulsar_backlog.frames.codes import CODED
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.asking import Asking, spark_asking, sql
-from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import DOUBT
 
-_WEIGHTS = " ".join(f"WHEN {literal(word)} THEN {weight}" for word, weight in DOUBT.items())
+_WEIGHTS = " ".join(f"WHEN {portable_literal(word)} THEN {weight}" for word, weight in DOUBT.items())
 DOUBT_OF_ROW = f"CASE sureness {_WEIGHTS} ELSE {max(DOUBT.values())} END"
 """SQL: how doubtful a row is; of a group, the most doubtful one counts."""
 
 
 def case_of(value: str, words: Mapping[Any, str]) -> str:
     """SQL: what `words` says of a value; null where it says nothing. All words are this program's own."""
-    whens = " ".join(f"WHEN {literal(name)} THEN {literal(word)}" for name, word in words.items())
+    whens = " ".join(f"WHEN {portable_literal(name)} THEN {portable_literal(word)}" for name, word in words.items())
     return f"CASE {value} {whens} END"
 
 
 def listed(words: Iterable[str]) -> str:
     """SQL: words of this program, between commas."""
-    return ", ".join(map(literal, words))
+    return ", ".join(map(portable_literal, words))
 
 
 def noticed_findings(context: JobContext, asked: Asking, *queries: str) -> Rows:

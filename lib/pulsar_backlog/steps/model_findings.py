@@ -6,7 +6,7 @@ from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.asking import Asking, sql
-from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of, listed, noticed_findings
 from pulsar_backlog.terms import COMPLETE
 
@@ -44,6 +44,11 @@ def findings_of_models(context: JobContext, asked: Asking) -> Rows:
     evidence = asked.in_order("m.place", "m.number", f"m.number <= {MAX_EVIDENCE}")
     for name, (code, message) in _OF_MESSAGES.items():
         asked.keep(name, sql("clients", name, {"complete": listed(COMPLETE)}))
-        told = {"code": literal(code), "message": literal(message), "messages": name, "evidence": evidence}
+        told = {
+            "code": portable_literal(code),
+            "message": portable_literal(message),
+            "messages": name,
+            "evidence": evidence,
+        }
         queries.append(sql("clients", "messages_of_models", told | {"doubt": DOUBT_OF_ROW}))
     return noticed_findings(context, asked, *queries)

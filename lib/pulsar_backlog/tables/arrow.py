@@ -26,6 +26,23 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema([pa.field(c.name, arrow_type(c.type), nullable=c.nullable) for c in table.columns])
 
 
+def ddl_schema(ddl: str) -> pa.Schema:
+    """Columns in Spark's DDL, as `name type` or `name type not null`, as an Arrow schema.
+
+    >>> ddl_schema("topic string not null, indexes array<int>")
+    topic: string not null
+    indexes: list<element: int32>
+      child 0, element: int32
+    """
+    columns = (column.split(maxsplit=1) for column in parts(ddl))
+    return pa.schema(
+        [
+            pa.field(name, arrow_type(kind.removesuffix("not null")), nullable=not kind.endswith("not null"))
+            for name, kind in columns
+        ]
+    )
+
+
 def arrow_type(ddl: str) -> pa.DataType:
     """A type of Spark's DDL as Arrow's.
 

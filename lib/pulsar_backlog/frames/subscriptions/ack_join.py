@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.facts.spans import entry_ids_of
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.states import OpenedState, States
+from pulsar_backlog.tables.arrow import ddl_schema
 from pulsar_backlog.workers import quiet
 
 SUM = "sum"
@@ -69,7 +69,7 @@ def join_acks(spans: DataFrame, cut: DataFrame, states: States, partitions: int)
     """
     shared = spans.sparkSession.sparkContext.broadcast(dict(states))
     schema = spark_schema(_SCHEMA)
-    arrow = to_arrow_schema(schema)
+    arrow = ddl_schema(_SCHEMA)
 
     def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = ((batch, row) for batch in batches for row in range(batch.num_rows))

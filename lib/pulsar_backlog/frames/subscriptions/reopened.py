@@ -16,7 +16,6 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry
 from pulsar_backlog.chunks.clients.reopened import Reopened, Stop
@@ -24,6 +23,7 @@ from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, in_log_o
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.subscriptions.stall_kinds import MARK_DELETE_INSIDE
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
+from pulsar_backlog.tables.arrow import ddl_schema
 from pulsar_backlog.terms import Position
 from pulsar_backlog.workers import quiet
 
@@ -91,7 +91,7 @@ def ask_models(rows: DataFrame, questions: Questions, models: Sequence[str], par
     """
     shared = rows.sparkSession.sparkContext.broadcast((dict(questions), tuple(models)))
     schema = spark_schema(_ANSWER_DDL)
-    arrow = to_arrow_schema(schema)
+    arrow = ddl_schema(_ANSWER_DDL)
 
     def ask_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known, names = shared.value

@@ -12,7 +12,6 @@ import pyarrow as pa
 from pyroaring import BitMap
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.frames.subscriptions.reopened import LOSS_TYPE, Stops
@@ -20,6 +19,7 @@ from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reop
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.stalls import MAX_POSITIONS
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.rows import as_time
@@ -76,7 +76,7 @@ def join_stalls(
     stops = dict(answers.stops) if answers else None
     shared = chunks.sparkSession.sparkContext.broadcast((dict(states), dict(log_ends), stops))
     schema = spark_schema(TABLES["stalls"].ddl())
-    arrow = to_arrow_schema(schema)
+    arrow = arrow_schema(TABLES["stalls"])
 
     def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known, ends, stopped = shared.value
