@@ -57,3 +57,16 @@ def test_a_registry_out_of_reach_is_one_sentence(folder: Path, monkeypatch: pyte
     fetching(monkeypatch, None)
     with pytest.raises(UsageError, match=r"the jars could not be fetched .*\(no part-1.0.jar\).* Ivy said: no way$"):
         jars._sound("the jars", GOOD)
+
+
+@pytest.mark.parametrize(("version", "jar"), [("4.0.1", "4.0"), ("4.1.4", "4.1"), ("4.2.0", "4.2")])
+def test_each_spark_has_the_delta_jar_made_for_it(version: str, jar: str) -> None:
+    delta, storage = jars.delta_artifacts(version)
+    assert delta == f"io.delta:delta-spark_{jar}_2.13:4.4.0"
+    assert storage == "io.delta:delta-storage:4.4.0"
+
+
+@pytest.mark.parametrize("version", ["3.5.9", "4.3.0", "5.0.0.dev1"])
+def test_a_spark_without_a_delta_jar_is_one_sentence(version: str) -> None:
+    with pytest.raises(UsageError, match=rf"^pyspark is {version}, for which .* install one of Spark 4.0, 4.1 or 4.2$"):
+        jars.delta_artifacts(version)

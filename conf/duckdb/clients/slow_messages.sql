@@ -1,4 +1,4 @@
--- Made of conf/clients/slow_messages.sql (4e57981905a93e0b) by `make docs`; do not edit.
+-- Made of conf/clients/slow_messages.sql (c46dc11abee8a0df) by `make docs`; do not edit.
 SELECT
   'C20' AS code,
   topic AS subject,
@@ -7,7 +7,7 @@ SELECT
   ARG_MIN(first_entry_id, (first_ledger_id, first_entry_id)) AS entry_id,
   COUNT(*) AS count,
   'certain' AS sureness,
-  'read from the broker' || 's timestamps' AS reason,
+  'read from the broker' || CHR(39) || 's timestamps' AS reason,
   'Chunked messages that took longer than 60 seconds to store: ' || CAST(COUNT(*) AS TEXT) || ', the longest ' || CAST(MAX(span_ms) AS TEXT) || ' milliseconds.' AS message,
   REPEAT([ARG_MIN(
     CONCAT_WS(':', CAST(first_ledger_id AS TEXT), CAST(first_entry_id AS TEXT)),
