@@ -7,9 +7,8 @@ SELECT
   bool_or(is_complete) AS complete,
   max(
     CASE
-      WHEN is_complete OR state = 'malformed' OR sureness = 'certain' THEN 0
-      WHEN sureness = 'likely' THEN 1
-      ELSE 2
+      WHEN is_complete OR state = 'malformed' THEN 0
+      ELSE $doubt
     END
   ) AS doubt
 FROM (

@@ -27,9 +27,9 @@ sums AS (
     max(
       CASE
         WHEN c.damage IS NULL THEN NULL
-        ELSE CASE c.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END
+        ELSE $doubt
       END
-    ) AS sureness_rank
+    ) AS doubt
   FROM client_forecasts AS c
   GROUP BY c.model
 )
@@ -48,7 +48,7 @@ SELECT
   s.blocked,
   s.breaks_client,
   s.stopped,
-  CASE s.sureness_rank WHEN 1 THEN 'certain' WHEN 2 THEN 'likely' WHEN 3 THEN 'cannot_tell' END AS sureness,
+  $sureness AS sureness,
   f.topic AS first_topic,
   f.damage_ledger_id AS first_ledger_id,
   f.damage_entry_id AS first_entry_id,

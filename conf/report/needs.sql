@@ -7,7 +7,7 @@ SELECT
   coalesce(f.arrives, s.state = 'in_flight') AS arrives,
   coalesce(f.unverifiable, s.state = 'malformed') AS unverifiable,
   coalesce(f.complete, s.rebuildable) AS complete,
-  coalesce(f.doubt, 2) AS doubt,
+  coalesce(f.doubt, $most_doubt) AS doubt,
   count(*) AS sets,
   bool_or(s.blocks_dispatch) AS blocks
 FROM stalls AS s

@@ -25,7 +25,7 @@ FROM (
     coalesce(f.arrives, s.state = 'in_flight') AS arrives,
     coalesce(f.unverifiable, s.state = 'malformed') AS unverifiable,
     coalesce(f.complete, s.rebuildable) AS complete,
-    coalesce(f.doubt, 2) AS doubt,
+    coalesce(f.doubt, $most_doubt) AS doubt,
     row_number() OVER (
       PARTITION BY s.topic, s.subscription
       ORDER BY

@@ -22,13 +22,13 @@ SELECT
   b.entry_id AS blocked_entry_id,
   b.sureness AS blocked_sureness,
   b.action AS blocked_action,
-  CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END AS blocked_rank,
+  $doubt AS blocked_rank,
   CASE
     WHEN b.nth IS NOT NULL THEN
       row_number() OVER (
         ORDER BY
           b.nth IS NULL,
-          CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END,
+          $doubt,
           coalesce(s.backlog_entries, 0) DESC,
           s.topic,
           s.subscription

@@ -1,4 +1,4 @@
--- Made of conf/report/families.sql (c4905703dd65251b) by `make docs`; do not edit.
+-- Made of conf/report/families.sql (a51d326fb9fcbcf2) by `make docs`; do not edit.
 SELECT
   topic,
   chunk_uuid,
@@ -8,13 +8,7 @@ SELECT
   ) AS BOOLEAN)) AS unverifiable,
   BOOL_OR(CAST(is_complete AS BOOLEAN)) AS complete,
   MAX(
-    CASE
-      WHEN is_complete OR state = 'malformed' OR sureness = 'certain'
-      THEN 0
-      WHEN sureness = 'likely'
-      THEN 1
-      ELSE 2
-    END
+    CASE WHEN is_complete OR state = 'malformed' THEN 0 ELSE $doubt END
   ) AS doubt
 FROM (
   SELECT

@@ -1,4 +1,4 @@
--- Made of conf/report/models.sql (541a015f5a3e6473) by `make docs`; do not edit.
+-- Made of conf/report/models.sql (e5904a813107ab25) by `make docs`; do not edit.
 WITH stops AS (
   SELECT
     *,
@@ -24,13 +24,7 @@ WITH stops AS (
     CAST(SUM(c.blocked) AS BIGINT) AS blocked,
     CAST(SUM(c.breaks_client) AS BIGINT) AS breaks_client,
     COUNT(c.damage) AS stopped,
-    MAX(
-      CASE
-        WHEN c.damage IS NULL
-        THEN NULL
-        ELSE CASE c.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END
-      END
-    ) AS sureness_rank
+    MAX(CASE WHEN c.damage IS NULL THEN NULL ELSE $doubt END) AS doubt
   FROM client_forecasts AS c
   GROUP BY
     c.model
@@ -49,14 +43,7 @@ SELECT
   s.blocked,
   s.breaks_client,
   s.stopped,
-  CASE s.sureness_rank
-    WHEN 1
-    THEN 'certain'
-    WHEN 2
-    THEN 'likely'
-    WHEN 3
-    THEN 'cannot_tell'
-  END AS sureness,
+  $sureness AS sureness,
   f.topic AS first_topic,
   f.damage_ledger_id AS first_ledger_id,
   f.damage_entry_id AS first_entry_id,

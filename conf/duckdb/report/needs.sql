@@ -1,4 +1,4 @@
--- Made of conf/report/needs.sql (af6d9c6d049020b9) by `make docs`; do not edit.
+-- Made of conf/report/needs.sql (2bdfc3be718110ab) by `make docs`; do not edit.
 SELECT
   s.topic,
   s.subscription,
@@ -7,7 +7,7 @@ SELECT
   COALESCE(f.arrives, s.state = 'in_flight') AS arrives,
   COALESCE(f.unverifiable, s.state = 'malformed') AS unverifiable,
   COALESCE(f.complete, s.rebuildable) AS complete,
-  COALESCE(f.doubt, 2) AS doubt,
+  COALESCE(f.doubt, $most_doubt) AS doubt,
   COUNT(*) AS sets,
   BOOL_OR(CAST(s.blocks_dispatch AS BOOLEAN)) AS blocks
 FROM stalls AS s

@@ -1,4 +1,4 @@
--- Made of conf/report/stalls.sql (ffd23c6673eae8a8) by `make docs`; do not edit.
+-- Made of conf/report/stalls.sql (a63ddcd416aad2a6) by `make docs`; do not edit.
 SELECT
   topic,
   subscription,
@@ -27,7 +27,7 @@ FROM (
     COALESCE(f.arrives, s.state = 'in_flight') AS arrives,
     COALESCE(f.unverifiable, s.state = 'malformed') AS unverifiable,
     COALESCE(f.complete, s.rebuildable) AS complete,
-    COALESCE(f.doubt, 2) AS doubt,
+    COALESCE(f.doubt, $most_doubt) AS doubt,
     ROW_NUMBER() OVER (
       PARTITION BY s.topic, s.subscription
       ORDER BY CASE

@@ -1,4 +1,4 @@
--- Made of conf/report/standing.sql (d1323b728d406263) by `make docs`; do not edit.
+-- Made of conf/report/standing.sql (d59f1feb5c051212) by `make docs`; do not edit.
 WITH blocking AS (
   SELECT
     *,
@@ -24,11 +24,11 @@ SELECT
   b.entry_id AS blocked_entry_id,
   b.sureness AS blocked_sureness,
   b.action AS blocked_action,
-  CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END AS blocked_rank,
+  $doubt AS blocked_rank,
   CASE
     WHEN NOT b.nth IS NULL
     THEN ROW_NUMBER() OVER (
-      ORDER BY b.nth IS NULL, CASE b.sureness WHEN 'certain' THEN 1 WHEN 'likely' THEN 2 ELSE 3 END, COALESCE(s.backlog_entries, 0) DESC, s.topic, s.subscription
+      ORDER BY b.nth IS NULL, $doubt, COALESCE(s.backlog_entries, 0) DESC, s.topic, s.subscription
     )
   END AS blocked_place
 FROM subscriptions AS s

@@ -12,11 +12,10 @@ from pulsar_backlog.frames.codes import CODED
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.asking import Asking, spark_asking, sql
 from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.sureness import doubt_of
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.terms import DOUBT
 
-_WEIGHTS = " ".join(f"WHEN {portable_literal(word)} THEN {weight}" for word, weight in DOUBT.items())
-DOUBT_OF_ROW = f"CASE sureness {_WEIGHTS} ELSE {max(DOUBT.values())} END"
+DOUBT_OF_ROW = doubt_of("sureness")
 """SQL: how doubtful a row is; of a group, the most doubtful one counts."""
 
 

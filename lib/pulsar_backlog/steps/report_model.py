@@ -29,6 +29,7 @@ from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql.asking import ASKED, Asking, sql
 from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.sureness import MOST_DOUBT, doubt_of, sureness_of
 from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
@@ -77,10 +78,12 @@ LIMITS: Mapping[str, Mapping[str, int | str]] = {
     "buckets": {"time_cells": CELLS},
     "drawn": {"subscriptions": acks.MAX_SUBSCRIPTIONS, "strips": acks.MAX_STRIPS},
     "spans": {"cells": acks.CELLS, "ledger_entries": MAX_LEDGER_ENTRIES},
-    "stalls": {"stalls": acks.MAX_STALLS},
-    "families": {"unverifiable": _any_of("m.flags", UNVERIFIABLE)},
+    "standing": {"doubt": doubt_of("b.sureness")},
+    "stalls": {"stalls": acks.MAX_STALLS, "most_doubt": MOST_DOUBT},
+    "needs": {"most_doubt": MOST_DOUBT},
+    "families": {"unverifiable": _any_of("m.flags", UNVERIFIABLE), "doubt": doubt_of("sureness")},
     "forecasts": {"models": clients.MAX_MODELS},
-    "models": {"models": clients.MAX_MODELS},
+    "models": {"models": clients.MAX_MODELS, "doubt": doubt_of("c.sureness"), "sureness": sureness_of("s.doubt")},
     "blocked": {"blocked": acks.MAX_BLOCKED},
     "subscriptions": {"listed": acks.MAX_LISTED},
     "changes": {"changes": MAX_CHANGES},

@@ -17,14 +17,9 @@ from collections.abc import Sequence
 
 from pulsar_backlog.messages.kinds import UNDECIDED
 from pulsar_backlog.repair.planning.values import Choices, Entry, Exported, PublicationFacts, StallFacts
-from pulsar_backlog.terms import COMPLETE, INCOMPLETE, Position
+from pulsar_backlog.terms import COMPLETE, DOUBT, INCOMPLETE, Position
 
 _ROLES = frozenset({"used", "duplicate", "residue", "orphan", "conflicting"})
-_ACCEPTED: dict[str | None, frozenset[str]] = {
-    None: frozenset({"certain"}),
-    "likely": frozenset({"certain", "likely"}),
-    "cannot_tell": frozenset({"certain", "likely", "cannot_tell"}),
-}
 
 _HOPELESS = frozenset({"exported", "wrong_size", "undecodable", "corrupt", "undecryptable"})
 """Outcomes of exports that no other key, limit or store would better; `exported` with a doubt that stays."""
@@ -100,6 +95,7 @@ def _why_not(one: PublicationFacts, choices: Choices, given_up: bool) -> str | N
         return NOT_EXPORTED
     if one.state not in INCOMPLETE:
         return None if given_up else MALFORMED
-    if one.sureness not in _ACCEPTED[choices.accept_unsure]:
+    # A word of a newer version is never sure enough.
+    if DOUBT.get(one.sureness, len(DOUBT)) > DOUBT[choices.accept_unsure or "certain"]:
         return f"{UNSURE}({one.sureness}): {one.reason}"
     return None
