@@ -15,11 +15,15 @@ CONTEXT_BYTES = 32
 """How many of the offending bytes an error carries at most."""
 
 
-class UsageError(Exception):
+class BacklogError(Exception):
+    """What any of our errors is; the Python API raises no other of its own."""
+
+
+class UsageError(BacklogError):
     """A mistake in options, configuration or environment that the user can mend."""
 
 
-class SourceError(Exception):
+class SourceError(BacklogError):
     """An object of the source could not be listed or read.
 
     Its words may quote a server's: they are on one line, and without secrets.
@@ -37,7 +41,7 @@ class SourceError(Exception):
         self.detail = detail
 
 
-class DecodeError(Exception):
+class DecodeError(BacklogError):
     """Bytes that are not what their place says they are.
 
     Attributes:
@@ -68,5 +72,17 @@ class DecodeError(Exception):
         self.context = bytes(context[:CONTEXT_BYTES])
 
 
-class CommitConflictError(Exception):
+class CommitConflictError(BacklogError):
     """Another writer changed a table since its log was read."""
+
+
+class RunError(BacklogError):
+    """A run of the program ended without a result.
+
+    Attributes:
+        exit_code: of its process.
+    """
+
+    def __init__(self, exit_code: int, words: str) -> None:
+        super().__init__(words)
+        self.exit_code = exit_code

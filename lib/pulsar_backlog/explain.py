@@ -9,7 +9,6 @@ from dataclasses import fields
 
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
-from pulsar_backlog.chunks.shared_fields import shared_values
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.ledgers.entry_batch import EntryBatch, Place
 from pulsar_backlog.ledgers.first_look import look_at
@@ -22,6 +21,7 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+from pulsar_backlog.messages.chunk_entries import chunk_row
 from pulsar_backlog.report.terminal.explain import SECRET_FIELDS, ExplainModel, NamedValue, Span
 from pulsar_backlog.wire.entry import Entry, Layout, decode_entry, is_chunk, read_layout
 from pulsar_backlog.wire.fields import FieldSpan, walk_fields
@@ -237,7 +237,7 @@ def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRo
                 continue
             if (entry.metadata.uuid or "") == uuid and is_chunk(entry.metadata):
                 place = batch.place(copy.data_uri or "", at).after(layout.payload_offset)
-                yield _chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place)
+                yield chunk_row(entry, copy.ledger_id, int(batch.entry_id[at]), place)
 
 
 def _last_of(source: Source, copy: LedgerCopy, producer: str) -> tuple[int, int] | None:
@@ -258,13 +258,3 @@ def _producer_of(data: bytes) -> str | None:
     except DecodeError:
         return None
     return None if is_marker(metadata.marker_type) else metadata.producer_name
-
-
-def _chunk_row(entry: Entry, ledger_id: int, entry_id: int, payload: Place) -> ChunkRow:
-    m = entry.metadata
-    return ChunkRow(
-        ledger_id, entry_id, m.uuid or "", m.publish_time, m.chunk_id, m.num_chunks_from_msg, m.total_chunk_msg_size,
-        payload.path, payload.offset, entry.layout.payload_length, entry.payload_crc32c, entry.checksum_state,
-        m.producer_name, m.sequence_id, m.compression, m.uncompressed_size, m.encryption_keys is not None,
-        m.num_messages_in_batch, hash(shared_values(m)), entry.broker.broker_timestamp if entry.broker else None,
-    )  # fmt: skip

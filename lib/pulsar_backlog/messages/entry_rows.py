@@ -106,7 +106,7 @@ def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) 
         inside = stretch.end - base <= len(buffer)
         if not inside.all():
             cut_off = stretch.part(~inside)
-            yield from _unread(cut_off, context, schema, "unreadable", "its object ends before it")
+            yield from unread_rows(cut_off, context, schema, "unreadable", "its object ends before it")
             stretch = stretch.part(inside)
         if not len(stretch.offset):
             return
@@ -116,7 +116,7 @@ def export_stretch(stretch: Stretch, context: ExportContext, schema: pa.Schema) 
         yield from _decompress(stretch, buffer, base, context, schema)
     except SourceError as error:
         fault = unexportable(error)
-        yield from _unread(stretch, context, schema, fault.outcome, fault.reason)
+        yield from unread_rows(stretch, context, schema, fault.outcome, fault.reason)
 
 
 def _decompress(
@@ -128,7 +128,7 @@ def _decompress(
         part, there = stretch.part(chosen), at >= 0
         if not there.all():
             damaged = part.part(~there)
-            yield from _unread(
+            yield from unread_rows(
                 damaged, context, schema, "unreadable", "its block does not decompress that far any more"
             )
         if there.any():
@@ -142,36 +142,40 @@ def _decode(
     decoded = decode_entries(buffer, at, stretch.length)
     if len(decoded.plain):
         columns = pa.RecordBatch.from_pydict(decoded.columns)
-        yield from _messages(columns, stretch.part(decoded.plain), buffer, at[decoded.plain], context, schema)
+        yield from messages_of(columns, stretch.part(decoded.plain), buffer, at[decoded.plain], context, schema)
     if decoded.rows:
         chosen = np.array([place for place, _ in decoded.rows], dtype=np.int64)
-        columns = pa.RecordBatch.from_pylist([_arrow_row(row) for _, row in decoded.rows], schema=_row_schema(schema))
-        yield from _messages(columns, stretch.part(chosen), buffer, at[chosen], context, schema)
+        columns = pa.RecordBatch.from_pylist([wire_values(row) for _, row in decoded.rows], schema=_row_schema(schema))
+        yield from messages_of(columns, stretch.part(chosen), buffer, at[chosen], context, schema)
     for place, error in decoded.errors:
         fault = unexportable(error)
-        yield from _unread(stretch.part([place]), context, schema, fault.outcome, fault.reason)
+        yield from unread_rows(stretch.part([place]), context, schema, fault.outcome, fault.reason)
 
 
-_NEEDED = {
+WIRE_TYPES = {
     "payload_offset": pa.int32(),
     "checksum_state": pa.string(),
     "num_messages_in_batch": pa.int32(),
     "encryption_param": pa.binary(),
     "encryption_keys": pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())])),
 }
+"""Columns of an entry that its messages are opened by and that `messages` does not have."""
 
 
 def _row_schema(schema: pa.Schema) -> pa.Schema:
     """What is needed of an entry that the protobuf path decoded."""
-    return pa.schema([*(field.with_nullable(True) for field in schema if field.name not in _NEEDED), *_NEEDED.items()])
+    return pa.schema(
+        [*(field.with_nullable(True) for field in schema if field.name not in WIRE_TYPES), *WIRE_TYPES.items()]
+    )
 
 
-def _arrow_row(row: dict[str, Any]) -> dict[str, Any]:
+def wire_values(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the protobuf path as Arrow takes it."""
     keys = row["encryption_keys"]
     return row | {"encryption_keys": keys and [{"key": key["key"], "value": key["value"]} for key in keys]}
 
 
-def _messages(
+def messages_of(
     columns: pa.RecordBatch,
     stretch: Stretch,
     buffer: Bytes,
@@ -219,7 +223,7 @@ def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.S
     }
 
 
-def _unread(
+def unread_rows(
     stretch: Stretch, context: ExportContext, schema: pa.Schema, outcome: Outcome, reason: str
 ) -> Iterator[pa.RecordBatch]:
     """Rows of entries of which nothing but the place is known."""

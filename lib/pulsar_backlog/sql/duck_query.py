@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
@@ -59,6 +60,12 @@ class DuckAnswer:
         copied = self._connection.execute(f"COPY ({self._selecting(values)}) TO {literal(str(path))} ({form})")
         (rows,) = copied.fetchone() or (0,)
         return int(rows)
+
+    def record_batches(self) -> pa.RecordBatchReader:
+        """All rows, computed as they are read."""
+        pairs = zip(self.columns, self._values, strict=True)
+        values = ", ".join(f"{bigint_value(*value)} AS {quoted(column)}" for column, value in pairs)
+        return self._connection.execute(self._selecting(values)).to_arrow_reader(_ROWS_AT_ONCE)
 
     def _rows(self, query: str) -> Iterator[Any]:
         found = self._connection.execute(query)
@@ -121,6 +128,23 @@ def _is_foreign(error: duckdb.Error) -> bool:
         or (isinstance(error, duckdb.CatalogException) and parts.get("type") != "Table")
         or str(parts["exception_message"]).startswith("No function matches")
     )
+
+
+def record_batches(out: str, query: str, endpoint: str | None) -> pa.RecordBatchReader:
+    """All rows of a query; the tables stay open until the last one was read.
+
+    Raises:
+        UsageError: as `asked` does.
+    """
+    with ExitStack() as stack:
+        batches = stack.enter_context(asked(out, query, endpoint)).record_batches()
+        open_until_read = stack.pop_all()
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        with open_until_read:
+            yield from batches
+
+    return pa.RecordBatchReader.from_batches(batches.schema, rows())
 
 
 def _one_query(text: str) -> str:

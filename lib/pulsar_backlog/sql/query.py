@@ -24,6 +24,7 @@ from pulsar_backlog.sql.row_formats import (
 from pulsar_backlog.whole_files import replacing
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.console import Console
 
 Engine = Literal["duckdb", "spark"]
@@ -115,6 +116,18 @@ def write_query(
                 return counted.rows
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
+
+
+def query_batches(out: str, query: str, endpoint: str | None = None) -> pa.RecordBatchReader:
+    """Run a query on DuckDB and give its rows as they are asked for; numbers of any width are as Arrow has them.
+
+    Raises:
+        UsageError: no tables there, or SQL that is not accepted.
+    """
+    from pulsar_backlog.sql import duck_query  # noqa: PLC0415 - help does without DuckDB
+    from pulsar_backlog.sql.information_schema import as_query  # noqa: PLC0415 - likewise
+
+    return duck_query.record_batches(out, as_query(query), endpoint)
 
 
 def _asked(

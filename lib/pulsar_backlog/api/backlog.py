@@ -1,0 +1,279 @@
+"""`open`: the history of topics as Arrow rows, read from where the ledgers lie. No Spark, no audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+
+import pyarrow as pa
+
+from pulsar_backlog.api.entry_reader import entry_batches
+from pulsar_backlog.api.malformed import dropped, refused
+from pulsar_backlog.api.message_reader import SCHEMA, MessageReader
+from pulsar_backlog.api.source_options import SourceKeywords, checked_options
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.arguments import live_of, source_of
+from pulsar_backlog.cluster.required_state import required_state
+from pulsar_backlog.cluster.values import broker_copies
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.explain import explain_entry
+from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.messages.entry_rows import ExportContext
+from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.payloads import PayloadStore
+from pulsar_backlog.options import Options, parse_instant
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.terms import position_of
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.values import LedgerCopy
+    from pulsar_backlog.report.terminal.explain import ExplainModel
+
+Names: TypeAlias = str | Sequence[str]
+"""One, or several of which any may match."""
+Time: TypeAlias = datetime | str
+"""A datetime with its time zone, or ISO 8601 text, which is UTC where it names no zone."""
+Mode: TypeAlias = Literal["permissive", "dropmalformed", "failfast"]
+"""What becomes of what is broken: a row with its reason where there can be one, no row, or an error."""
+
+MAX_MESSAGE_BYTES = 256 * 1024 * 1024
+"""Largest payload that is put into a row unless another bound is given."""
+
+
+def open(source: str, **options: Unpack[SourceKeywords]) -> Backlog:
+    """Open a folder, a bucket, folders of bookies, or live topics; nothing but their existence is looked at yet.
+
+    Args:
+        source: as the command line takes it: a folder, `s3://`, `gs://`, `az://`, `bookies:`, `pulsar://`.
+        options: by the names of the command line's options, with `_` for `-`.
+
+    Raises:
+        UsageError: there is no such source, or an option is wrong.
+    """
+    return Backlog(checked_options(source, options))
+
+
+class Backlog:
+    """Topics in a source. Make it with `pulsar_backlog.open`.
+
+    The ledgers are listed when first asked for, once; open the source again to see newer ones.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._source = source_of(options, live_of(options))
+        self._keys = KeySource(options.private_keys, options.private_keys_command)
+
+    def topics(self) -> list[str]:
+        """Full names of the topics, sorted. Ledgers whose topic nothing names are left out."""
+        return sorted({copy.topic for copy in self._copies if copy.topic is not None})
+
+    def ledgers(self, topic: Names = ()) -> pa.RecordBatchReader:
+        """Stored copies of ledgers, as rows of the table `ledgers`."""
+        schema = arrow_schema(TABLES["ledgers"])
+        wanted = Wanted(topics=_several(topic))
+        rows = [copy.row(self._cluster) for copy in self._all_copies if wanted.holds(copy)]
+        return pa.RecordBatchReader.from_batches(schema, iter([pa.RecordBatch.from_pylist(rows, schema=schema)]))
+
+    def entries(
+        self,
+        topic: Names = (),
+        *,
+        ledgers: Iterable[int] = (),
+        start: str | None = None,
+        end: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        producer: Names = (),
+        key: Names = (),
+        columns: Sequence[str] | None = None,
+        mode: Mode = "permissive",
+    ) -> pa.RecordBatchReader:
+        """Stored entries, as rows of the table `entries`: metadata and places, no payload.
+
+        Args:
+            topic: full names or globs, as `--topic` takes them; none is all topics.
+            ledgers: ledger ids; none is all.
+            start: first position wanted, `LEDGER:ENTRY`.
+            end: first position not wanted any more.
+            since: first publish time wanted.
+            until: first publish time not wanted any more.
+            producer: producer names.
+            key: keys of entries; a batch has the key of its entry, see `messages` for those of its members.
+            columns: names of columns in the order wanted; None is all.
+            mode: an entry that cannot be decoded has no row (`dropmalformed` and `permissive`), or is a `DecodeError`.
+
+        Returns:
+            A reader of rows that are decoded as they are asked for, in the order stored, topic after topic.
+
+        Raises:
+            UsageError: no topic matches, or an argument is wrong.
+            SourceError, DecodeError: from the reader.
+        """
+        wanted = _wanted(topic, ledgers, start, end, since, until, producer, key)
+        schema = _projected(arrow_schema(TABLES["entries"]), columns)
+        copies = self._wanted_copies(wanted)
+        rows = entry_batches(self._source, copies, self._cluster, wanted, failfast=_checked(mode) == "failfast")
+        return _reader(schema, rows)
+
+    def messages(
+        self,
+        topic: Names = (),
+        *,
+        ledgers: Iterable[int] = (),
+        since: Time | None = None,
+        until: Time | None = None,
+        producer: Names = (),
+        key: Names = (),
+        transactions: Literal["committed", "all"] = "committed",
+        columns: Sequence[str] | None = None,
+        mode: Mode = "permissive",
+        max_message_bytes: int = MAX_MESSAGE_BYTES,
+    ) -> pa.RecordBatchReader:
+        """Messages as applications sent them, as rows of the table `messages`, with their payload.
+
+        Batches are opened, chunked messages are put together, payloads decrypted and decompressed.
+
+        Args:
+            topic: full names or globs, as `--topic` takes them; none is all topics.
+            ledgers: ledger ids; none is all. A chunked message must lie in them wholly.
+            since: first publish time wanted.
+            until: first publish time not wanted any more.
+            producer: producer names.
+            key: message keys.
+            transactions: `all` has messages of aborted and open transactions too.
+            columns: names of columns in the order wanted; None is all.
+            mode: a message that cannot be opened is a row whose `outcome` and `reason` say why (`permissive`), is
+                left out (`dropmalformed`), or an error (`failfast`).
+            max_message_bytes: a larger payload is not put into a row, whose `outcome` is then `too_large`.
+
+        Returns:
+            A reader of rows that are made as they are asked for. They come about in the order stored, topic after
+            topic: a chunked message follows its last chunk.
+
+        Raises:
+            UsageError: no topic matches, or an argument is wrong.
+            SourceError, DecodeError: from the reader.
+        """
+        wanted = _wanted(topic, ledgers, None, None, since, until, producer, key)
+        copies = self._wanted_copies(wanted)
+        reader = MessageReader(self._context(max_message_bytes), wanted, transactions == "all")
+        return _reader(_projected(SCHEMA, columns), _by_mode(self._messages(reader, copies), _checked(mode)))
+
+    def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
+        """One stored entry, taken apart field by field.
+
+        Args:
+            position: `LEDGER:ENTRY`.
+            show_values: whether payload, keys and property values are in it.
+
+        Raises:
+            UsageError: no such ledger or entry is stored.
+            SourceError: it cannot be read.
+        """
+        options = self._options
+        return explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))
+
+    @cached_property
+    def _all_copies(self) -> list[LedgerCopy]:
+        surveyed = survey(self._source, take_listing(self._source))
+        return settle(surveyed, self._known(surveyed.topics())).copies
+
+    @cached_property
+    def _copies(self) -> list[LedgerCopy]:
+        """The copies that are read, in the order of topic and ledger."""
+        read = [copy for copy in self._all_copies if copy.selected and copy.data_uri is not None]
+        return sorted(read, key=lambda copy: (copy.topic or "", copy.ledger_id))
+
+    def _known(self, topics: dict[int, str]) -> Known:
+        if self._options.admin is None:
+            return Known({}, {})
+        records = broker_copies(required_state(Path(self._options.admin), topics))
+        return Known({ledger_id: record.topic for ledger_id, record in records.items()}, records)
+
+    def _wanted_copies(self, wanted: Wanted) -> list[LedgerCopy]:
+        if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):
+            raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
+        return [copy for copy in self._copies if wanted.holds(copy)]
+
+    def _messages(self, reader: MessageReader, copies: list[LedgerCopy]) -> Iterator[pa.RecordBatch]:
+        for topic, own in groupby(copies, key=lambda copy: copy.topic):
+            yield from reader.of_topic(topic, list(own), [copy for copy in self._copies if copy.topic == topic])
+
+    def _context(self, max_message_bytes: int) -> ExportContext:
+        store = PayloadStore("", max_message_bytes, max_message_bytes)
+        topics = {copy.ledger_id: copy.topic for copy in self._copies}
+        return ExportContext(self._cluster, topics, self._source, self._keys, store)
+
+    @property
+    def _cluster(self) -> str:
+        return self._options.cluster or "default"
+
+
+def _reader(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
+    rows = (batch.select(schema.names) for batch in batches if batch.num_rows)
+    return pa.RecordBatchReader.from_batches(schema, rows)
+
+
+def _projected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
+    if columns is None:
+        return schema
+    unknown = [name for name in columns if name not in schema.names]
+    if unknown:
+        raise UsageError(f"there is no column {', '.join(unknown)}; there are {', '.join(schema.names)}")
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def _by_mode(batches: Iterator[pa.RecordBatch], mode: Mode) -> Iterator[pa.RecordBatch]:
+    return batches if mode == "permissive" else dropped(batches) if mode == "dropmalformed" else refused(batches)
+
+
+def _checked(mode: Mode) -> Mode:
+    if mode not in ("permissive", "dropmalformed", "failfast"):
+        raise UsageError(f"mode {mode!r} is none of permissive, dropmalformed, failfast")
+    return mode
+
+
+def _wanted(
+    topic: Names, ledgers: Iterable[int], start: str | None, end: str | None, since: Time | None, until: Time | None,
+    producer: Names, key: Names,
+) -> Wanted:  # fmt: skip
+    positions = [_position(one) for one in (start, end)]
+    times = [_instant(one) for one in (since, until)]
+    return Wanted(
+        _several(topic), tuple((one, one) for one in ledgers), positions[0], positions[1], times[0], times[1],
+        producers=_several(producer), keys=_several(key),
+    )  # fmt: skip
+
+
+def _several(names: Names) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _position(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        return position_of(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a position: write LEDGER:ENTRY, such as 22:3") from None
+
+
+def _instant(time: Time | None) -> datetime | None:
+    if time is None:
+        return None
+    if isinstance(time, str):
+        try:
+            return parse_instant(time)
+        except ValueError as error:
+            raise UsageError(f"{time!r}: {error}") from None
+    if time.tzinfo is None:
+        raise UsageError(f"{time!r} names no time zone: say datetime(..., tzinfo=timezone.utc)")
+    return time.astimezone(UTC)

@@ -1,0 +1,147 @@
+"""Messages of one topic in one pass over its ledgers: singles, batch members, chunked messages put together. No Spark.
+
+The rows are those of an export (`messages`), and the same code opens them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pulsar_backlog.api.chunk_sets import ChunkSets
+from pulsar_backlog.api.decoded import Broken, Run, decoded
+from pulsar_backlog.api.transactions import Transactions
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.ledgers.kinds import walk_unit
+from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.messages.chunked_rows import Planned, export_planned
+from pulsar_backlog.messages.entry_rows import ExportContext, messages_of, unread_rows
+from pulsar_backlog.messages.kinds import ABORTED, OPEN
+from pulsar_backlog.messages.outcomes import OPENED, unexportable
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
+
+SCHEMA = arrow_schema(TABLES["messages"])
+_CHUNK_FIELDS = ("uuid", "chunk_id", "num_chunks_from_msg")
+
+
+@dataclass(frozen=True)
+class MessageReader:
+    """Reads the messages of topics.
+
+    Attributes:
+        context: where bytes, keys and payloads are.
+        wanted: which messages.
+        all_transactions: also those of aborted and open transactions.
+        plain: whether messages that are not chunked are wanted.
+        chunked: whether chunked ones are.
+    """
+
+    context: ExportContext
+    wanted: Wanted
+    all_transactions: bool = False
+    plain: bool = True
+    chunked: bool = True
+
+    def of_topic(
+        self, topic: str | None, copies: Sequence[LedgerCopy], log: Sequence[LedgerCopy]
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of `messages`, about in the order stored: a chunked message follows its last chunk.
+
+        Args:
+            topic: full name of the topic, None for ledgers of which nothing names it.
+            copies: its ledgers that may hold what is wanted, in order.
+            log: all its ledgers, for the markers that end transactions.
+
+        Raises:
+            SourceError: a ledger cannot be read to its end; what was read before has been given out.
+        """
+        transactions = Transactions(topic, lambda: _runs(self, log))
+        sets = ChunkSets()
+        for copy in copies:
+            for unit in self.wanted.units(copy):
+                for batch in walk_unit(self.context.source, unit):
+                    for part in decoded(unit, batch):
+                        yield from self._part(part, transactions, sets)
+        yield from self._joined(sets.rest())
+
+    def _part(self, part: Run | Broken, transactions: Transactions, sets: ChunkSets) -> Iterator[pa.RecordBatch]:
+        if isinstance(part, Broken):
+            if self.plain:
+                yield from self._broken(part)
+            return
+        columns = part.columns
+        chunks = pc.or_kleene(*(pc.is_valid(columns.column(name)) for name in _CHUNK_FIELDS[:2]))
+        chunks = pc.or_(chunks, pc.is_valid(columns.column(_CHUNK_FIELDS[2])))
+        messages = pc.is_null(columns.column("marker_type"))
+        wanted = pc.and_(messages, self.wanted.entries(columns))
+        mismatch = pc.and_(messages, pc.equal(columns.column("checksum_state"), "mismatch"))
+        if self.plain:
+            asked = pc.and_(pc.or_(wanted, mismatch), pc.invert(chunks))
+            yield from self._plain(part.part(asked), transactions)
+        if self.chunked and self.context.topics[part.stretch.ledger_id] is not None:
+            yield from self._chunks(part.part(pc.and_(chunks, messages)), transactions, sets)
+
+    def _plain(self, run: Run, transactions: Transactions) -> Iterator[pa.RecordBatch]:
+        columns = run.columns
+        batched = pc.is_valid(columns.column("num_messages_in_batch"))
+        mismatch = pc.equal(columns.column("checksum_state"), "mismatch")
+        run = run.part(pc.or_(pc.or_(self.wanted.with_key(columns), batched), mismatch))
+        run = self._visible(run, transactions)
+        if not len(run.at):
+            return
+        found = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, SCHEMA))
+        yield from map(self._of_keys, _in_order(found))
+
+    def _visible(self, run: Run, transactions: Transactions) -> Run:
+        run = run.with_transactions(transactions.states(run))
+        if self.all_transactions:
+            return run
+        states = run.stretch.txn_state
+        return run.part(pa.array((states != ABORTED) & (states != OPEN)))
+
+    def _of_keys(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without batch members of other keys; what was not opened stays: nobody knows its keys."""
+        if not self.wanted.keys:
+            return batch
+        opened = pc.is_in(batch.column("outcome"), pa.array(OPENED))
+        member = pc.and_(pc.greater_equal(batch.column("batch_index"), 0), opened)
+        return batch.filter(pc.or_(pc.invert(member), self.wanted.with_key(batch)))
+
+    def _chunks(self, run: Run, transactions: Transactions, sets: ChunkSets) -> Iterator[pa.RecordBatch]:
+        times = [self.wanted.wants_time(time) for time in run.columns.column("publish_time_ms").to_pylist()]
+        run = run.part(pa.array(times, pa.bool_()))
+        if not len(run.at):
+            return
+        run = run.with_transactions(transactions.states(run))
+        asked = pc.and_(self.wanted.entries(run.columns), self.wanted.with_key(run.columns))
+        yield from self._joined(sets.add(run, asked.to_pylist()))
+
+    def _joined(self, planned: Iterator[Planned]) -> Iterator[pa.RecordBatch]:
+        shown = (one for one in planned if self.all_transactions or one.txn_state not in (ABORTED, OPEN))
+        yield from export_planned(shown, self.context, SCHEMA)
+
+    def _broken(self, broken: Broken) -> Iterator[pa.RecordBatch]:
+        for at, error in enumerate(broken.errors):
+            fault = unexportable(error)
+            yield from unread_rows(broken.stretch.part([at]), self.context, SCHEMA, fault.outcome, fault.reason)
+
+
+def _runs(reader: MessageReader, log: Sequence[LedgerCopy]) -> Iterator[Run]:
+    every = Wanted()
+    for unit in (unit for copy in log for unit in every.units(copy)):
+        for batch in walk_unit(reader.context.source, unit):
+            yield from (part for part in decoded(unit, batch) if isinstance(part, Run))
+
+
+def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Bare messages and batch members, which are opened apart, by position."""
+    if len(batches) < 2:
+        yield from batches
+        return
+    rows = pa.concat_batches(batches)
+    order = pc.sort_indices(rows, sort_keys=[("entry_id", "ascending"), ("batch_index", "ascending")])
+    yield rows.take(order)

@@ -1,0 +1,129 @@
+"""Which rows a reader wants, as a value that travels to any worker; what it rules out is not read."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.units import units_of
+from pulsar_backlog.ledgers.values import SPREAD_KINDS, LedgerCopy, ScanUnit
+from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.rows import as_time
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A choice of entries; empty tuples and None choose everything.
+
+    Attributes:
+        topics: globs on full topic names, as `Scope` takes them.
+        ledgers: inclusive ranges of ledger ids; any may match.
+        start: first position wanted.
+        end: first position not wanted any more.
+        since: first publish time wanted, inclusive.
+        until: first publish time not wanted any more.
+        broker_since: the same of broker timestamps; entries without one are then left out.
+        broker_until: likewise.
+        producers: producer names; any may match.
+        keys: message keys as text; any may match.
+    """
+
+    topics: tuple[str, ...] = ()
+    ledgers: tuple[tuple[int, int], ...] = ()
+    start: Position | None = None
+    end: Position | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    broker_since: datetime | None = None
+    broker_until: datetime | None = None
+    producers: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+
+    @property
+    def scope(self) -> Scope:
+        """The ledgers that may hold what is wanted."""
+        return Scope(self.topics, self.ledgers, self.since, self.until)
+
+    def holds(self, copy: LedgerCopy) -> bool:
+        """Whether a ledger may hold a wanted entry."""
+        before = self.start is not None and copy.ledger_id < self.start[0]
+        after = self.end is not None and (copy.ledger_id, 0) >= self.end
+        created, closed = copy.created_time, copy.closed_time
+        late = self.broker_until is not None and created is not None and created >= self.broker_until
+        early = self.broker_since is not None and closed is not None and closed < self.broker_since
+        return self.scope.holds(copy) and not (before or after or late or early)
+
+    def units(self, copy: LedgerCopy) -> Iterator[ScanUnit]:
+        """The scan units of a ledger without the blocks that cannot hold a wanted entry."""
+        for unit in units_of(copy):
+            if copy.kind in SPREAD_KINDS or not unit.blocks:
+                yield unit  # its blocks overlap
+                continue
+            chosen = tuple(block for block in unit.blocks if self._holds_block(copy, block.first_entry_id))
+            if chosen:
+                yield unit if chosen == unit.blocks else replace(unit, blocks=chosen)
+
+    def _holds_block(self, copy: LedgerCopy, first: int) -> bool:
+        if self.end is not None and (copy.ledger_id, first) >= self.end:
+            return False
+        if self.start is None or copy.ledger_id > self.start[0]:
+            return True
+        following = [block.first_entry_id for block in copy.blocks if block.first_entry_id > first]
+        return not following or (copy.ledger_id, min(following)) > self.start
+
+    def entries(self, batch: pa.RecordBatch) -> pa.Array:
+        """Mask: which rows with columns of `entries` are wanted by place, time and producer."""
+        masks = list(self._of_places(batch))
+        for name, since, until in (
+            ("publish_time", self.since, self.until),
+            ("broker_timestamp", self.broker_since, self.broker_until),
+        ):
+            column = batch.column(name)
+            if since is not None:
+                masks.append(pc.greater_equal(column, pa.scalar(since, column.type)))
+            if until is not None:
+                masks.append(pc.less(column, pa.scalar(until, column.type)))
+        if self.producers:
+            masks.append(pc.is_in(batch.column("producer_name"), pa.array(self.producers)))
+        return _all_of(masks, batch.num_rows)
+
+    def _of_places(self, batch: pa.RecordBatch) -> Iterator[pa.Array]:
+        ledger, entry = batch.column("ledger_id"), batch.column("entry_id")
+        if self.start is not None:
+            here = pc.and_(pc.equal(ledger, self.start[0]), pc.greater_equal(entry, self.start[1]))
+            yield pc.or_(pc.greater(ledger, self.start[0]), here)
+        if self.end is not None:
+            here = pc.and_(pc.equal(ledger, self.end[0]), pc.less(entry, self.end[1]))
+            yield pc.or_(pc.less(ledger, self.end[0]), here)
+
+    def with_key(self, batch: pa.RecordBatch) -> pa.Array:
+        """Mask: which rows have a wanted key, as text or as the bytes of the text; all where no key was named."""
+        if not self.keys:
+            return _all_of([], batch.num_rows)
+        coded = pc.fill_null(batch.column("partition_key_b64_encoded"), False)
+        key = batch.column("partition_key")
+        encoded = [base64.b64encode(one.encode()).decode() for one in self.keys]
+        plain = pc.and_(pc.invert(coded), pc.is_in(key, pa.array(self.keys)))
+        return pc.or_(plain, pc.and_(coded, pc.is_in(key, pa.array(encoded))))
+
+    def wants_time(self, publish_time_ms: int) -> bool:
+        """Whether a publish time is wanted."""
+        if self.since is None and self.until is None:
+            return True
+        time = as_time(publish_time_ms)
+        if time is None:
+            return False
+        return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
+
+
+def _all_of(masks: list[pa.Array], rows: int) -> pa.Array:
+    found = pa.repeat(True, rows)
+    for mask in masks:
+        found = pc.and_(found, pc.fill_null(mask, False))
+    return found
