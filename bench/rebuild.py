@@ -46,7 +46,7 @@ from pulsar_backlog.spark.session import start_session
 from pulsar_backlog.sql.asking import spark_asking, sql
 from pulsar_backlog.sql.handing import shuffled
 from pulsar_backlog.steps.chunk_rows import fold_rows, name_chunk_entries
-from pulsar_backlog.tableio.delta import read_table
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.wire.entry import decode_entry
 
@@ -75,7 +75,10 @@ def audited(backlog: Backlog, out: Path) -> None:
 
 def rebuilt(spark: SparkSession, backlog: Backlog, out: Path, store: PayloadStore) -> DataFrame:
     """Our way, not run yet but for the sums of its bins."""
-    tables = {name: read_table(spark, str(out), TABLES[name]) for name in ("entries", "chunked_messages", "ledgers")}
+    tables = {
+        name: TableStore(str(out), lambda: spark).frame(TABLES[name])
+        for name in ("entries", "chunked_messages", "ledgers")
+    }
     topics = {row["ledger_id"]: row["topic"] for row in tables["ledgers"].toLocalIterator()}
     context = ExportContext(CLUSTER, topics, backlog.source, KeySource(), store)
     filters = Filters()
@@ -215,7 +218,9 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     """The fold alone, from chunk rows in memory to publications nobody keeps; and all the way from `noted_entries`."""
     out = backlog.folder / "out"
     audited(backlog, out)
-    noted, producers = (read_table(spark, str(out), TABLES[name]) for name in ("noted_entries", "producer_facts"))
+    noted, producers = (
+        TableStore(str(out), lambda: spark).frame(TABLES[name]) for name in ("noted_entries", "producer_facts")
+    )
     edge = LogEdge(None, 0, {}, frozenset(), None, True, (), False, True, True)
     topics = [row["topic"] for row in noted.select("topic").distinct().collect()]
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), backlog.source)

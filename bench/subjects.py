@@ -18,8 +18,8 @@ from pulsar_backlog.progress import Progress
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.steps.scan_group import store_entries
-from pulsar_backlog.tableio.delta import make_table, read_table
 from pulsar_backlog.tableio.places import table_path
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables.entries import TABLE
 
 CLUSTER = "bench"
@@ -91,13 +91,13 @@ def write_plain(spark: SparkSession, backlog: Backlog, out: str) -> None:
 
 def empty_table(spark: SparkSession, out: str) -> str:
     """Make an empty `entries` below `out`, so that no timing includes the making."""
-    make_table(spark, out, TABLE)
+    TableStore(out, lambda: spark).create(TABLE)
     return out
 
 
 def digest(spark: SparkSession, out: str) -> tuple[int, str]:
     """Rows of `entries`, and the sum of 64-bit hashes over all columns of all rows."""
-    rows = read_table(spark, out, TABLE).select(f.xxhash64(_canonical()).cast("decimal(38,0)").alias("h"))
+    rows = TableStore(out, lambda: spark).frame(TABLE).select(f.xxhash64(_canonical()).cast("decimal(38,0)").alias("h"))
     first = rows.agg(f.count("h"), f.sum("h")).first()
     return (0, "") if first is None else (int(first[0]), str(first[1]))
 
@@ -106,7 +106,7 @@ def differing_rows(spark: SparkSession, ours: str, plain: str) -> int:
     """Entries that only one table holds or of which any column differs: a full join over the whole key."""
     frames = []
     for name, out in (("ours", ours), ("plain", plain)):
-        frames.append(read_table(spark, out, TABLE).select(*TABLE.key, _canonical().alias(name)))
+        frames.append(TableStore(out, lambda: spark).frame(TABLE).select(*TABLE.key, _canonical().alias(name)))
     joined = frames[0].join(frames[1], on=list(TABLE.key), how="full")
     return joined.filter(~f.col("ours").eqNullSafe(f.col("plain"))).count()
 

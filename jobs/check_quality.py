@@ -30,8 +30,6 @@ from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_j
 from pulsar_backlog.sql.asking import asking, sql
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.tableio.beside import beside
-from pulsar_backlog.tableio.delta import replace_rows
-from pulsar_backlog.tables import TABLES
 
 JOB = "check_quality"
 DATA_DOCS, FRONT_PAGE = "data_docs", "index.html"
@@ -60,7 +58,7 @@ def run_rules(context: JobContext) -> JobResult:
     with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
         results = check(rules, summaries(context), pages)
     rows = [{"cluster": context.cluster} | result for result in results]
-    replace_rows(context.spark, rows, out, TABLES["quality_results"], context.mine)
+    context.replace("quality_results", rows)
     return JobResult(digest, rows={"quality_results": len(rows)})
 
 

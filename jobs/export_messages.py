@@ -68,7 +68,7 @@ def export(context: JobContext) -> JobResult:
     publications = of_topics(context.table("chunked_messages"), topics)
     messages = with_transactions(entries, Decided(context.table("transactions"), context.table("segments")))
     write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
-    written = read_messages(context).filter(slice_of(context, topics))
+    written = read_messages(context).filter(slice_of(context, topics).column())
     hidden = None if filters.all_transactions else wanted_entries(messages, filters)
     places = places_of_export(written, wanted_entries(publications, filters), hidden)
     replace_findings(context, counted_findings(context, places, COUNTED, INCOMPLETE), topics=topics)

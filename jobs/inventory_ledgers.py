@@ -20,7 +20,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
-from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser, scope_of, source_of
 from pulsar_backlog.cluster.required_state import look_at_admin
@@ -39,8 +38,6 @@ from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
-from pulsar_backlog.tableio.delta import check_files, replace_rows
-from pulsar_backlog.tableio.table_logs import own_log
 from pulsar_backlog.tables import TABLES
 
 JOB = "inventory_ledgers"
@@ -66,7 +63,7 @@ def look_first(options: Options) -> None:
 
 def take(context: JobContext) -> JobResult:
     """List, examine, write."""
-    check_files(context.out)
+    context.store.check_files()
     source = source_of(context.options)
     with TemporaryDirectory(prefix="pulsar-backlog-listing-") as spill:
         listing = take_listing(source, Path(spill))
@@ -79,8 +76,8 @@ def take(context: JobContext) -> JobResult:
         digest = fingerprint(context.options, inputs)
         if is_unchanged(context, digest):
             return JobResult(digest, changed=False)
-        entries = own_log(context.out, TABLES["entries"])
-        if entries is not None and entries.size_bytes + listing.stored_bytes <= BRIEF_WORK_BYTES:
+        stored_bytes = context.store.size_bytes(TABLES["entries"])
+        if stored_bytes is not None and stored_bytes + listing.stored_bytes <= BRIEF_WORK_BYTES:
             expect_brief_work()
         listed = Listed(source, listing, Path(spill), uploads, unlisted)
         rows = take_many(context, listed) if listing.spilled else take_few(context, listed)
@@ -97,12 +94,10 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
     rows = [copy.row(context.cluster) for copy in copies]
-    mine = context.mine  # which starts the session: without one there are no columns
-    ids = f.col("ledger_id")
-    part = mine & ~ids.isin(missing.unseen)
+    part = context.slice.without(ledger_id=missing.unseen)
     if not scope.is_everything:
-        part &= ids.isin([copy.ledger_id for copy in copies] + missing.gone)
-    replace_rows(context.spark, rows, context.out, TABLES["ledgers"], part)
+        part = part.where(ledger_id=[copy.ledger_id for copy in copies] + missing.gone)
+    context.store.replace(TABLES["ledgers"], rows, part)
     store_inventory(context, held, scope, missing)
     kept = [one for one in (*findings, *listed.findings, *missing.findings) if one.ledger_id not in left_out]
     if inventory.copies and not copies:
@@ -113,12 +108,12 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
 
 def store_inventory(context: JobContext, held: list[Row], scope: Scope, missing: Missing) -> None:
     """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
-    part = context.mine & ~f.col("ledger_id").isin(missing.unseen)
+    part = context.slice.without(ledger_id=missing.unseen)
     rows = held
     if not scope.is_everything:
         rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
-        part &= f.col("ledger_id").isin([row.ledger_id for row in rows] + missing.gone)
-    replace_rows(context.spark, [row.row(context.cluster) for row in rows], context.out, TABLES["inventory"], part)
+        part = part.where(ledger_id=[row.ledger_id for row in rows] + missing.gone)
+    context.store.replace(TABLES["inventory"], [row.row(context.cluster) for row in rows], part)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pyspark.sql import SparkSession
-
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.interrupts import run_process
@@ -36,6 +34,7 @@ from pulsar_backlog.runs.runs import JobResult, audit_of, fingerprint, run_job
 from pulsar_backlog.steps.plan_rows import PLANS, held_back_rows, row_of, with_commands
 from pulsar_backlog.steps.plan_tables import PlanTables
 from pulsar_backlog.tableio.beside import beside
+from pulsar_backlog.tableio.store import TableStore
 
 JOB = "plan_repair"
 INPUTS = ("stalls", "chunks", "chunked_messages", "entries", "subscriptions", "consumer_outcomes", "topic_stats")
@@ -71,17 +70,17 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
         rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
     shown = PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off, run)
     use(replace(shown, basis=planned.plan.basis))
-    known = plan_row(context.spark, context.out, context.cluster, planned.plan.plan_id)
+    known = plan_row(context.store, context.cluster, planned.plan.plan_id)
     if is_new or known is None:
-        write_trail(context.spark, context.out, row_of(context, planned, rows, held, inputs), rows)
-        write_page(context.spark, context.out, context.cluster)
+        write_trail(context.store, row_of(context, planned, rows, held, inputs), rows)
+        write_page(context.store, context.cluster)
         return JobResult(digest, rows={"repair_plans": 1, "repair_actions": len(rows)})
     return JobResult(digest, changed=False)
 
 
-def write_page(spark: SparkSession, out: str, cluster: str) -> None:
+def write_page(store: TableStore, cluster: str) -> None:
     """The page that shows all plans and what was done about them."""
-    beside(out).write(PAGE_NAME, render_repairs(cluster, *history(spark, out, cluster)))
+    beside(store.out).write(PAGE_NAME, render_repairs(cluster, *history(store, cluster)))
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
                 write_metrics(context, asked, int(saved["exit_code"]))
         again(saved)
         return JobResult(digest, changed=False)
-    repairs = render_repairs(context.cluster, *history(context.spark, context.out, context.cluster))
+    repairs = render_repairs(context.cluster, *history(context.store, context.cluster))
     files.write(PAGE_NAME, repairs)
     written = []
     with asking(context) as asked:

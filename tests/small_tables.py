@@ -9,15 +9,22 @@ from typing import Any
 
 import duckdb
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 
 from pulsar_backlog.sql.duck_values import duck_type, quoted
 from pulsar_backlog.tableio.delta_log import statistics_settings
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Table
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 _EMPTY: dict[str, Any] = {
     "string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "binary": b"", "timestamp": NOON,
 }  # fmt: skip
+
+
+def store_of(spark: SparkSession, out: str) -> TableStore:
+    """The tables in `out`, with a session that runs."""
+    return TableStore(out, lambda: spark)
 
 
 def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:

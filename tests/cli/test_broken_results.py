@@ -22,7 +22,7 @@ from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, run_job
-from pulsar_backlog.tableio import held
+from pulsar_backlog.tableio import table_cache
 from tests.auditing import Audited, copy_ledgers, run_audit, run_job_of
 from tests.report.test_schemas import RESULT
 
@@ -40,7 +40,7 @@ def audited(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Au
 @pytest.fixture
 def copied(audited: Audited, tmp_path: Path) -> Path:
     """A folder with its source and its results."""
-    held._held.clear()
+    table_cache.clear()
     shutil.copytree(audited.out.parent, tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -148,7 +148,7 @@ def test_a_killed_audit_is_not_taken_for_the_one_before(copied: Path) -> None:
     result = json.loads((copied / "out" / "result.json").read_text())
     assert [error.message for error in RESULT.iter_errors(result)] == []
     assert (result["state"], result["exit_code"], result["last"]) == ("unfinished", None, before)
-    held._held.clear()
+    table_cache.clear()
     done = audit(copied)
     assert done.exit_code in (0, 1)
     assert done.result["state"] == "finished"

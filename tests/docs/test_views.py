@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.sql.duck import opened
 from pulsar_backlog.sql.views import named_in
 from pulsar_backlog.tableio.living import BY_LEDGER
-from pulsar_backlog.tableio.work_size import HELD_WORK_SETTINGS, SMALL_WORK_SETTINGS
+from pulsar_backlog.tableio.work_size import DRIVER_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.small_tables import NOON, complete_row, write_tables
@@ -49,7 +49,7 @@ def ask_duckdb(out: Path, view: str, columns: list[str], **given: list[dict[str,
 def small_work(spark: SparkSession) -> SparkSession:
     """A session with temporary views of its own, set as jobs set theirs for tables of a few rows."""
     session = spark.newSession()
-    for name, value in (SMALL_WORK_SETTINGS | HELD_WORK_SETTINGS).items():
+    for name, value in (SMALL_WORK_SETTINGS | DRIVER_WORK_SETTINGS).items():
         session.conf.set(name, value)
     return session
 

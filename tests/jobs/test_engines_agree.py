@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.sql import asking, handing
-from pulsar_backlog.tableio import held
+from pulsar_backlog.tableio import table_cache
 from tests.auditing import ADMIN, Audited, rows_of, run_one
 
 SCANNED = (
@@ -23,7 +23,7 @@ def made(bundled: Audited, out: Path) -> dict[str, list[dict[str, Any]]]:
     """What both jobs make of the bundled scan, by table."""
     for name in SCANNED:
         shutil.copytree(bundled.out / "tables" / name, out / "tables" / name)
-    held._held.clear()
+    table_cache.clear()
     for job in ("assemble_chunks", "model_consumers"):
         assert run_one(job, bundled.source, out, admin=ADMIN, cluster="demo", fail_on="never").exit_code == 0
     return {name: rows_of(out, name) for name in MADE}
@@ -53,6 +53,6 @@ def test_several_tasks(
 def test_spark_shuffles_where_tables_are_large(
     bundled: Audited, by_files: dict[str, list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "MAX_ROWS", -1)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
     monkeypatch.setattr(asking, "MAX_BYTES", -1)
     assert made(bundled, tmp_path) == by_files

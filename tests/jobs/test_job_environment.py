@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
 from pulsar_backlog.runs import claims
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, run_job
-from pulsar_backlog.tableio.delta import replace_slice, schema_of
-from pulsar_backlog.tableio.direct import direct_write
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import schema_of
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers, run_audit, run_one, run_scan
 from tests.places import held_elsewhere, mounted
+from tests.small_tables import store_of
 
 
 def fill(folder: Path, leave: int) -> Path:
@@ -69,9 +69,9 @@ def test_who_comes_second_where_there_is_no_lock_is_told_so(
     none: Any = spark.createDataFrame([], schema_of(table))
 
     def body(context: JobContext) -> JobResult:
-        with direct_write(context.spark, context.out, table, f.lit(True)) as late:
+        with store_of(context.spark, context.out).stage(table, Slice()) as late:
             assert late is not None
-            replace_slice(none, context.out, table, f.lit(True))  # the other run
+            store_of(spark, context.out).replace(table, none, Slice())  # the other run
             late.commit([])
         return JobResult("digest")
 

@@ -20,8 +20,8 @@ from pulsar_backlog.spark import s3a
 from pulsar_backlog.spark import session as sessions
 from pulsar_backlog.spark.session import start_session
 from pulsar_backlog.tableio import table_logs, work_size
-from pulsar_backlog.tableio.commits import TableLog
 from pulsar_backlog.tableio.places import table_path
+from pulsar_backlog.tableio.spark_log import SparkLog
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import entry, table_frame
 
@@ -57,7 +57,7 @@ def test_deltas_log_tells_it_of_a_bucket(spark: SparkSession, tmp_path: Path, en
         if first.exists()
         else []
     )
-    assert TableLog(spark, table_path(str(tmp_path), table)).size_bytes == sum(added)
+    assert SparkLog(spark, table_path(str(tmp_path), table)).size_bytes == sum(added)
     assert any(added) is bool(entries)
 
 
@@ -143,11 +143,11 @@ def test_the_first_entries_that_spark_writes_are_compiled(
 def test_results_are_held_where_entries_are_few(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(work_size, "HELD_WORK_BYTES", 10)
+    monkeypatch.setattr(work_size, "DRIVER_WORK_BYTES", 10)
     few, more = tables_of(tmp_path / "few", 10), tables_of(tmp_path / "more", 11)
     for out, held in ((few, True), (more, False), (None, False), (few, True)):
         start_session("any", out)
-        assert work_size.holds_results(spark) is held
+        assert work_size.collects_to_driver(spark) is held
         assert (spark.conf.get("spark.sql.adaptive.enabled") == "false") is held
 
 
@@ -158,5 +158,5 @@ def test_who_reads_entries_works_on_all_of_them(spark: SparkSession, tmp_path: P
     start_session("any", noted, reads_entries=False)
     for table, held, compiled in (("noted_entries", True, "false"), ("entries", False, "true")):
         context.table(table)
-        assert work_size.holds_results(spark) is held
+        assert work_size.collects_to_driver(spark) is held
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled

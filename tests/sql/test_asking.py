@@ -20,7 +20,7 @@ from pulsar_backlog.sql import asking
 from pulsar_backlog.sql.asking import DuckAsking, SparkAsking
 from pulsar_backlog.steps.log_edges import _unproven_seams, edge_rows
 from pulsar_backlog.steps.report_model import Gathering
-from pulsar_backlog.tableio import held, table_logs
+from pulsar_backlog.tableio import table_cache, table_logs
 from tests.auditing import Audited
 from tests.small_tables import write_tables
 
@@ -36,11 +36,11 @@ def test_both_engines_tell_the_same_of_the_bundled_audit(
 ) -> None:
     told, checked, ends = [], [], []
     for engine, rows, most in (
-        (DuckAsking, held.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1),
+        (DuckAsking, table_cache.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1),
     ):  # fmt: skip
-        monkeypatch.setattr(held, "MAX_ROWS", rows)
+        monkeypatch.setattr(table_cache, "MAX_ROWS", rows)
         monkeypatch.setattr(asking, "MAX_BYTES", most)
-        held._held.clear()
+        table_cache.clear()
         context = context_of(spark, bundled.out)
         with context.kept, asking.asking(context) as asked:
             assert isinstance(asked, engine)
@@ -104,7 +104,7 @@ def test_a_table_that_cannot_be_read_is_one_sentence(
     spark: SparkSession, bundled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(bundled.out, tmp_path / "out")
-    monkeypatch.setattr(held, "MAX_ROWS", -1)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
     (file, *_) = (tmp_path / "out" / "tables" / "chunked_messages").glob("*.parquet")
     file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
     with (

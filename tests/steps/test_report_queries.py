@@ -23,7 +23,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql import asking
 from pulsar_backlog.steps.report_model import LIMITS
-from pulsar_backlog.tableio import held
+from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.terms import SURENESSES
 from tests.small_tables import write_tables
 
@@ -90,7 +90,7 @@ def ask(
 ) -> Iterator[Ask]:
     """DuckDB over rows that are held, and over files, and Spark."""
     if request.param != "held":
-        monkeypatch.setattr(held, "MAX_ROWS", -1)
+        monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
     monkeypatch.setattr(asking, "MAX_BYTES", asking.MAX_BYTES if request.param == "files" else -1)
     with ExitStack() as stack:
 

@@ -11,22 +11,22 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.ledgers.buckets.addresses import forget_output_buckets, output_bucket
 from pulsar_backlog.output.data_files import BucketPlace, write_data_file
-from pulsar_backlog.tableio import held
+from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.bucket_log import BucketLog
-from pulsar_backlog.tableio.commits import open_direct
-from pulsar_backlog.tableio.delta import read_table, replace_rows, table_version
 from pulsar_backlog.tableio.delta_log import CHECKPOINT_COMMITS
-from pulsar_backlog.tableio.held import held_rows
 from pulsar_backlog.tableio.log_copy import copy_of
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.staged_files import stage
+from pulsar_backlog.tableio.table_cache import small_rows
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.ledgers.conftest import S3Server, aws, s3_server
-from tests.tableio.test_held import finding, mine, replace_three_times
+from tests.small_tables import store_of
+from tests.tableio.test_table_cache import finding, replace_three_times
 
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
@@ -47,7 +47,7 @@ def forget() -> None:
     """As another process begins."""
     forget_output_buckets()
     copy_of.cache_clear()
-    held._held.clear()
+    table_cache.clear()
 
 
 def keys(s3_server: S3Server, out: str, table: str = "findings") -> list[str]:
@@ -62,21 +62,21 @@ def log_of(out: str) -> BucketLog:
 
 
 def codes(out: str) -> list[str]:
-    rows = held_rows(out, FINDINGS)
+    rows = small_rows(out, FINDINGS)
     assert rows is not None
     return sorted(rows["code"].to_pylist())
 
 
 def test_slices_are_replaced_as_in_a_folder(spark: SparkSession, s3_server: S3Server, out: str, tmp_path: Path) -> None:
     here = replace_three_times(spark, tmp_path)
-    replace_rows(spark, [finding("C01", 1), finding("C02")], out, FINDINGS, mine())
-    replace_rows(spark, [finding("C03", 2, cluster="other")], out, FINDINGS, mine("other"))
-    part = mine() & (f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(1))
+    store_of(spark, out).replace(FINDINGS, [finding("C01", 1), finding("C02")], Slice.of(cluster="demo"))
+    store_of(spark, out).replace(FINDINGS, [finding("C03", 2, cluster="other")], Slice.of(cluster="other"))
+    part = Slice.of(cluster="demo").without(ledger_id=[1])
     forget()
-    replace_rows(spark, [finding("C04", 5), finding("C05")], out, FINDINGS, part)
+    store_of(spark, out).replace(FINDINGS, [finding("C04", 5), finding("C05")], part)
     forget()
-    assert read_table(spark, out, FINDINGS).orderBy("code").collect() == here
-    assert (table_version(spark, out, FINDINGS), sum(rows for *_, rows in log_of(out).files())) == (2, 4)
+    assert store_of(spark, out).frame(FINDINGS).orderBy("code").collect() == here
+    assert (store_of(spark, out).version(FINDINGS), sum(rows for *_, rows in log_of(out).files())) == (2, 4)
     options = {"AWS_ENDPOINT_URL": s3_server.endpoint, "AWS_ALLOW_HTTP": "true", "AWS_REGION": "us-east-1"}
     table = DeltaTable(f"{out}/tables/findings".replace("s3a", "s3"), storage_options=options)
     assert sorted(table.to_pyarrow_table()["code"].to_pylist()) == ["C01", "C03", "C04", "C05"]
@@ -125,14 +125,14 @@ def test_what_was_written_in_vain_is_removed_and_the_others_commit_stays(
 ) -> None:
     schema = arrow_schema(FINDINGS)
     late = log_of(out)
-    replace_rows(spark, [finding("C01")], out, FINDINGS, mine())
-    with pytest.raises(CommitConflictError), open_direct(late, FINDINGS) as direct:
+    store_of(spark, out).replace(FINDINGS, [finding("C01")], Slice.of(cluster="demo"))
+    with pytest.raises(CommitConflictError), stage(late, FINDINGS) as staged:
         batches = pa.Table.from_pylist([finding("C02")], schema=schema).to_batches()
         files = [
-            file for batch in write_data_file(batches, direct.place, schema, FINDINGS) for file in batch.to_pylist()
+            file for batch in write_data_file(batches, staged.place, schema, FINDINGS) for file in batch.to_pylist()
         ]
         assert len(keys(s3_server, out)) == 3
-        direct.commit(files)
+        staged.commit(files)
     assert len(keys(s3_server, out)) == 2
     assert codes(out) == ["C01"]
 
@@ -140,11 +140,11 @@ def test_what_was_written_in_vain_is_removed_and_the_others_commit_stays(
 def test_files_that_no_row_names_go_after_the_commit(s3_server: S3Server, out: str) -> None:
     schema = arrow_schema(FINDINGS)
     batches = pa.Table.from_pylist([finding("C02")], schema=schema).to_batches()
-    with open_direct(log_of(out), FINDINGS) as direct:
-        assert isinstance(direct.place, BucketPlace)
-        list(write_data_file(batches, direct.place, schema, FINDINGS))  # of a task that was lost
-        (file,) = write_data_file(batches, direct.place, schema, FINDINGS)
-        direct.commit(file.to_pylist())
+    with stage(log_of(out), FINDINGS) as staged:
+        assert isinstance(staged.place, BucketPlace)
+        list(write_data_file(batches, staged.place, schema, FINDINGS))  # of a task that was lost
+        (file,) = write_data_file(batches, staged.place, schema, FINDINGS)
+        staged.commit(file.to_pylist())
         assert len(keys(s3_server, out)) == 3
     assert keys(s3_server, out) == [f"_delta_log/{0:020}.json", file["name"][0].as_py()]
     assert codes(out) == ["C02"]
@@ -152,7 +152,7 @@ def test_files_that_no_row_names_go_after_the_commit(s3_server: S3Server, out: s
 
 def test_the_log_is_summed_up_and_read_on_by_others(spark: SparkSession, s3_server: S3Server, out: str) -> None:
     for number in range(CHECKPOINT_COMMITS + 3):
-        replace_rows(spark, [finding(f"C{number:02}")], out, FINDINGS, f.col("code") == f"C{number:02}")
+        store_of(spark, out).replace(FINDINGS, [finding(f"C{number:02}")], Slice.of(code=f"C{number:02}"))
     assert f"_delta_log/{CHECKPOINT_COMMITS:020}.checkpoint.parquet" in keys(s3_server, out)
     forget()
     assert len(codes(out)) == CHECKPOINT_COMMITS + 3
@@ -162,7 +162,7 @@ def test_the_log_is_summed_up_and_read_on_by_others(spark: SparkSession, s3_serv
 
 def test_a_table_made_anew_at_the_same_place_is_another(spark: SparkSession, s3_server: S3Server, out: str) -> None:
     for code in ("C01", "C02"):
-        replace_rows(spark, [finding(code)], out, FINDINGS, mine())
+        store_of(spark, out).replace(FINDINGS, [finding(code)], Slice.of(cluster="demo"))
         assert codes(out) == [code]
         bucket: Any = output_bucket(f"{out}/tables/findings")
         for key in keys(s3_server, out):

@@ -7,7 +7,7 @@ import json
 import pytest
 from deltalake import DeltaTable
 
-from pulsar_backlog.tableio.delta import schema_of
+from pulsar_backlog.tableio.spark_rows import schema_of
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 from tests.delta_extension import delta_connection

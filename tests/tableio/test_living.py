@@ -12,7 +12,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql import asking
 from pulsar_backlog.sql.asking import Asking, DuckAsking, SparkAsking
-from pulsar_backlog.tableio import held
+from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.living import BY_LEDGER
 from tests.small_tables import write_tables
 
@@ -26,7 +26,7 @@ def context(spark: SparkSession, tmp_path: Path) -> JobContext:
     placed = [{**row, "first": {**place, "index": 0}, "last_entry": place} for row in rows]
     given = {name: placed if name == "producer_facts" else rows for name in names}
     write_tables(tmp_path, runs=[], gone_ledgers=rows[:1], **given)
-    held._held.clear()
+    table_cache.clear()
     return JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
 
 
@@ -51,12 +51,12 @@ def test_what_is_replaced_as_a_whole_is_read_as_it_is(context: JobContext) -> No
 
 @pytest.mark.parametrize(
     ("engine", "rows", "most"),
-    [(DuckAsking, held.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1)],
+    [(DuckAsking, table_cache.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1)],
 )
 def test_who_answers(
     context: JobContext, engine: type[Asking], rows: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "MAX_ROWS", rows)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", rows)
     monkeypatch.setattr(asking, "MAX_BYTES", most)
     names = [name for name in sorted(BY_LEDGER) if name != "entries"]
     with context.kept, asking.asking(context, [*names, "ledgers"]) as asked:

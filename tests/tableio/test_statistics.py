@@ -22,11 +22,11 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, write_data_file
+from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS
 from pulsar_backlog.sql.duck import opened
 from pulsar_backlog.sql.duck_values import quoted
-from pulsar_backlog.tableio.commits import open_direct
 from pulsar_backlog.tableio.local_log import LocalLog
+from pulsar_backlog.tableio.staged_files import stage
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.delta_extension import delta_connection
@@ -70,9 +70,8 @@ def files_of(table: Table) -> list[pa.Table]:
 def write(out: Path, table: Table) -> None:
     for rows_of_file in files_of(table):
         log = LocalLog(out / "tables" / table.name)
-        with open_direct(log, table) as direct:
-            files = write_data_file(rows_of_file.to_batches(), direct.place, arrow_schema(table), table)
-            direct.commit([file for batch in files for file in batch.to_pylist()])
+        with stage(log, table) as staged:
+            staged.commit(staged.write(rows_of_file))
 
 
 def filtered(table: Table) -> Iterator[tuple[str, Any, int]]:

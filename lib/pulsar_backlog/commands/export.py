@@ -110,8 +110,9 @@ def source_of(out: str, cluster: str) -> str:
     # Spark starts only when it is needed.
     from pulsar_backlog.runs.runs import scanned_source
     from pulsar_backlog.spark.session import start_session
+    from pulsar_backlog.tableio.store import TableStore
 
-    source = scanned_source(start_session("pulsar-backlog export", out), out, cluster)
+    source = scanned_source(TableStore(out, lambda: start_session("pulsar-backlog export", out)), cluster)
     if source is None:
         raise UsageError(f"{out} holds no scan of cluster {cluster!r}: audit it first")
     return source

@@ -151,15 +151,16 @@ def record(plan: Path) -> None:
     from pulsar_backlog.repair.values import read_plan
     from pulsar_backlog.runs.repairs import plan_row, write_trail
     from pulsar_backlog.spark.session import start_session
+    from pulsar_backlog.tableio.store import TableStore
 
     planned = read_plan(plan)
     rows = action_rows(planned, open_journal(plan, planned), read_verdicts(plan))
-    spark = start_session("pulsar-backlog repair", out)
-    row = plan_row(spark, out, planned.cluster, planned.plan_id)
+    store = TableStore(out, lambda: start_session("pulsar-backlog repair", out))
+    row = plan_row(store, planned.cluster, planned.plan_id)
     if row is None:
         return
-    write_trail(spark, out, {**row, "state": plan_state(rows)}, rows)
-    load_job(JOB).write_page(spark, out, planned.cluster)
+    write_trail(store, {**row, "state": plan_state(rows)}, rows)
+    load_job(JOB).write_page(store, planned.cluster)
 
 
 def _chosen(rows: Sequence[Row], number: int) -> Row:

@@ -1,7 +1,7 @@
 """Parquet files of a Delta table, written where the rows are made: no row passes through the JVM.
 
 Tasks write the file of their rows themselves, to where the table lies, and the driver commits all files at once
-(`tableio/commits.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
+(`tableio/staged_files.py`). File statistics are those of the Delta protocol (PROTOCOL.md of delta-io/delta, "Per-file
 Statistics"): what a query filters by decides which files it opens.
 """
 

@@ -10,29 +10,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.run_folder import run_folder
-from pulsar_backlog.tableio.delta import (
-    frame_of,
-    gathered,
-    logged_version,
-    read_table,
-    replace_rows,
-    replace_slice,
-    small_rows,
-    table_version,
-)
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE, living_rows
-from pulsar_backlog.tableio.table_logs import own_log, tasks_share_disk
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import collect_small, frame_of
+from pulsar_backlog.tableio.store import Rows, TableStore
+from pulsar_backlog.tableio.table_logs import tasks_share_disk
 from pulsar_backlog.tableio.work_size import PARTITIONS, fit_work
 from pulsar_backlog.tables import TABLES
 
@@ -40,9 +32,7 @@ if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.service import Live
     from pulsar_backlog.ledgers.store import Source
 
-
-Rows: TypeAlias = DataFrame | pa.Table
-"""Rows of a table: those that Spark has, and those that this process holds."""
+__all__ = ["JobContext", "Rows"]
 
 
 @dataclass(frozen=True)
@@ -69,11 +59,15 @@ class JobContext:
         """The session, started by who asks first: a job that finds nothing new starts no JVM."""
         return self.begin()
 
+    @cached_property
+    def store(self) -> TableStore:
+        """The tables; it starts the session where only Spark reads or writes them."""
+        return TableStore(self.out, lambda: self.spark)
+
     @property
-    def mine(self) -> Column:
-        """Of any table, the rows of the cluster; an expression needs the session, which this starts."""
-        _ = self.spark
-        return f.col("cluster") == self.cluster
+    def slice(self) -> Slice:
+        """Of any table, the rows of the cluster."""
+        return Slice.of(cluster=self.cluster)
 
     def source(self) -> Source:
         """The source that the command line names, as each of the tasks that read it at once may ask it."""
@@ -101,12 +95,11 @@ class JobContext:
         """
         if name == "entries":
             fit_work(self.spark, self.out, reads_entries=True)
-        return living_rows(self.spark, self.out, TABLES[name]).filter(self.mine)
+        return living_rows(self.store, TABLES[name]).filter(self.slice.column())
 
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
-        known = logged_version(self.out, TABLES[name])
-        return table_version(self.spark, self.out, TABLES[name]) if known is None else known
+        return self.store.version(TABLES[name])
 
     def has(self, name: str) -> bool:
         """Whether a table has been made."""
@@ -114,7 +107,7 @@ class JobContext:
 
     def held(self, name: str) -> pa.Table | None:
         """The same of a small table, without a session; None where it is large or left to Spark."""
-        rows = small_rows(self.out, TABLES[name])
+        rows = self.store.small_rows(TABLES[name])
         if rows is None:
             return None
         mine = rows.filter(pc.equal(rows["cluster"], self.cluster))
@@ -127,8 +120,7 @@ class JobContext:
         """How many such rows a table has; None where only a query tells."""
         if name in BY_LEDGER and ((gone := self.held(GONE.name)) is None or gone.num_rows):
             return None
-        log = own_log(self.out, TABLES[name])
-        known = None if log is None else log.rows_of(self.cluster)
+        known = self.store.row_count(TABLES[name], self.cluster)
         if known is not None:
             return known
         held = self.held(name)
@@ -141,17 +133,14 @@ class JobContext:
 
     def is_only_cluster(self) -> bool:
         """Whether the tables are of no other cluster."""
-        held = small_rows(self.out, TABLES["runs"])
+        held = self.store.small_rows(TABLES["runs"])
         if held is not None:
             return set(held["cluster"].unique().to_pylist()) <= {self.cluster}
-        return read_table(self.spark, self.out, TABLES["runs"]).filter(~self.mine).isEmpty()
+        return self.store.frame(TABLES["runs"]).filter(~self.slice.column()).isEmpty()
 
     def replace(self, name: str, rows: Rows) -> int:
         """Replace the cluster's rows of a table; how many there are now."""
-        if isinstance(rows, DataFrame):
-            return replace_slice(rows, self.out, TABLES[name], self.mine)
-        replace_rows(self.spark, rows, self.out, TABLES[name], self.mine)
-        return int(rows.num_rows)
+        return self.store.replace(TABLES[name], rows, self.slice)
 
     def replace_all(self, tables: Mapping[str, Rows], beside: Callable[[], None]) -> dict[str, int]:
         """Replace the cluster's rows of several tables, and do something else: planning one leaves a core for the next.
@@ -170,7 +159,7 @@ class JobContext:
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
         """
-        few = gathered(frame)
+        few = collect_small(frame)
         if few is not None:
             return frame_of(self.spark, few, frame.schema)
         self.kept.callback(frame.unpersist)

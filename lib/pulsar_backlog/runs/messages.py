@@ -5,27 +5,29 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from pulsar_backlog.json_text import SPARK_OPTIONS
 from pulsar_backlog.private_files import private_folder
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tableio.beside import beside
-from pulsar_backlog.tableio.delta import conform, exists, read_table, replace_slice, schema_of
 from pulsar_backlog.tableio.places import local_out, table_path
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import conform, schema_of
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 
 TABLE = TABLES["messages"]
 _FOLDERS = {"parquet": "messages.parquet", "files": "messages.jsonl"}
 
 
-def write_messages(context: JobContext, messages: DataFrame, part: Column) -> None:
+def write_messages(context: JobContext, messages: DataFrame, part: Slice) -> None:
     """Write an export as its options ask, for its owner to read; `part` is the slice of the table that it replaces."""
     form = context.options.format or "delta"
     if form == "delta":
         if (table := local_out(table_path(_to(context), TABLE))) is not None:
             private_folder(table)
-        replace_slice(messages, _to(context), TABLE, part)
+        _store(context).replace(TABLE, messages, part)
         return
     rows, folder = conform(messages, TABLE), _folder(context)
     if (there := local_out(folder)) is not None:
@@ -50,7 +52,7 @@ def read_messages(context: JobContext) -> DataFrame:
     """What the last export wrote, without payloads."""
     form = context.options.format or "delta"
     if form == "delta":
-        return read_table(context.spark, _to(context), TABLE).drop("payload")
+        return _store(context).frame(TABLE).drop("payload")
     schema = schema_of(TABLE)
     # The folder is a name, not a pattern: characters of patterns and colons are taken as they are.
     read, folder = context.spark.read.schema(schema).option("__globPaths__", "false"), _folder(context)
@@ -61,8 +63,12 @@ def is_there(context: JobContext) -> bool:
     """Whether an export in this form is there already."""
     form = context.options.format or "delta"
     if form == "delta":
-        return exists(context.spark, _to(context), TABLE)
+        return _store(context).exists(TABLE)
     return beside(_to(context)).exists(f"{_FOLDERS[form]}/_SUCCESS")
+
+
+def _store(context: JobContext) -> TableStore:
+    return TableStore(_to(context), context.store.begin)
 
 
 def _to(context: JobContext) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as f
 
-from pulsar_backlog.tableio.delta import exists, read_table, replace_slice, schema_of
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 
 Row = Mapping[str, Any]
@@ -18,34 +18,33 @@ MAX_ACTIONS = 2000
 """Of the newest plans, in a history."""
 
 
-def plan_row(spark: SparkSession, out: str, cluster: str, plan_id: str) -> dict[str, Any] | None:
+def plan_row(store: TableStore, cluster: str, plan_id: str) -> dict[str, Any] | None:
     """A plan's row of `repair_plans`; None when it was not made from these tables."""
-    found = read_table(spark, out, TABLES["repair_plans"]).filter(_of(cluster, plan_id)).first()
-    return None if found is None else dict(found.asDict(recursive=True))
+    plans = store.frame(TABLES["repair_plans"]).filter(_of(cluster, plan_id).column())
+    return next(iter(plans.limit(1).toArrow().to_pylist()), None)  # by Arrow, whose times name their zone
 
 
-def write_trail(spark: SparkSession, out: str, plan: Row, actions: Sequence[Row]) -> None:
+def write_trail(store: TableStore, plan: Row, actions: Sequence[Row]) -> None:
     """Replace what is known of a plan; the plan's row comes last, so that it stands for all of its actions."""
     part = _of(plan["cluster"], plan["plan_id"])
     for name, rows in (("repair_actions", actions), ("repair_plans", [plan])):
-        table = TABLES[name]
-        replace_slice(spark.createDataFrame([dict(row) for row in rows], schema_of(table)), out, table, part)
+        store.replace(TABLES[name], rows, part)
 
 
-def history(spark: SparkSession, out: str, cluster: str) -> tuple[list[Row], list[Row]]:
+def history(store: TableStore, cluster: str) -> tuple[list[Row], list[Row]]:
     """The newest plans, newest first, and their actions in order, as many as fit."""
-    if not exists(spark, out, TABLES["repair_plans"]):
+    if not store.exists(TABLES["repair_plans"]):
         return [], []
     mine = f.col("cluster") == cluster
     newest = (f.col("made").desc(), "plan_id")
-    plans = read_table(spark, out, TABLES["repair_plans"]).filter(mine).orderBy(*newest).limit(MAX_PLANS)
+    plans = store.frame(TABLES["repair_plans"]).filter(mine).orderBy(*newest).limit(MAX_PLANS)
     ids = f.broadcast(plans.select("plan_id", "made"))
-    all_actions = read_table(spark, out, TABLES["repair_actions"]).filter(mine)
+    all_actions = store.frame(TABLES["repair_actions"]).filter(mine)
     actions = all_actions.join(ids, on="plan_id", how="inner").orderBy(*newest, "action").drop("made")
     return [row.asDict(recursive=True) for row in plans.collect()], [
         row.asDict(recursive=True) for row in actions.limit(MAX_ACTIONS).collect()
     ]
 
 
-def _of(cluster: str, plan_id: str) -> Column:
-    return (f.col("cluster") == cluster) & (f.col("plan_id") == plan_id)
+def _of(cluster: str, plan_id: str) -> Slice:
+    return Slice.of(cluster=cluster, plan_id=plan_id)

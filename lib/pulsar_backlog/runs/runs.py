@@ -40,7 +40,8 @@ from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.result_file import Attempt, attempt
 from pulsar_backlog.runs.run_folder import one_run, run_folder
 from pulsar_backlog.spark.session import start_session
-from pulsar_backlog.tableio.delta import read_table, replace_rows
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tableio.table_versions import check_versions, record_versions
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
@@ -175,23 +176,22 @@ def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
     """The last recorded run of the job, with `fingerprint` and `exit_code`."""
     held = context.held("runs")
     if held is None:
-        return _last_runs(context.spark, context.out, context.cluster, version).get(context.job)
+        return _last_runs(context.store, context.cluster, version).get(context.job)
     runs = held.filter(pc.equal(held["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
     return max(runs, key=lambda run: run["started"], default=None)
 
 
 @lru_cache(maxsize=1)
-def _last_runs(spark: SparkSession, out: str, cluster: str, version: int) -> dict[str, dict[str, Any]]:
+def _last_runs(store: TableStore, cluster: str, version: int) -> dict[str, dict[str, Any]]:
     """The last recorded run of each job; asked once while nothing is recorded, as in an audit without news.
 
     Args:
-        spark: the session.
-        out: folder of the tables.
+        store: of the tables.
         cluster: whose runs.
         version: of the table `runs`.
     """
     last = f.max_by(f.struct("fingerprint", "exit_code"), "started").alias("last")
-    runs = read_table(spark, out, TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
+    runs = store.frame(TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
     return {row["job"]: row["last"].asDict() for row in runs.collect()}
 
 
@@ -208,9 +208,9 @@ def audit_of(context: JobContext) -> Run:
     return Run(source, context.out, options, context.is_only_cluster())
 
 
-def scanned_source(spark: SparkSession, out: str, cluster: str) -> str | None:
+def scanned_source(store: TableStore, cluster: str) -> str | None:
     """Where the last recorded scan of a cluster read its ledgers; None where there is none."""
-    runs = read_table(spark, out, TABLES["runs"])
+    runs = store.frame(TABLES["runs"])
     scans = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
     last = scans.orderBy(f.col("started").desc()).select("source").first()
     return None if last is None else str(last["source"])
@@ -241,4 +241,4 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "versions": versions(context.spark),
         "exit_code": code,
     }
-    replace_rows(context.spark, [row], context.out, TABLES["runs"], f.col("run_id") == context.run_id)
+    context.store.replace(TABLES["runs"], [row], Slice.of(run_id=context.run_id))

@@ -25,10 +25,10 @@ from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.handing import Handed, filed, shuffled
-from pulsar_backlog.tableio.delta import in_one_piece
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE
 from pulsar_backlog.tableio.places import local_out
-from pulsar_backlog.tableio.table_logs import own_log, tasks_share_disk
+from pulsar_backlog.tableio.spark_rows import in_one_chunk
+from pulsar_backlog.tableio.table_logs import log_without_spark, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import OverBatches
@@ -130,7 +130,7 @@ def _mine(name: str, cluster: str) -> str:
 def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool:
     if local_out(out) is None:
         return False
-    logs = [own_log(out, TABLES[name]) for name in names]
+    logs = [log_without_spark(out, TABLES[name]) for name in names]
     known = [log for log in logs if log is not None and log.is_plain]
     return len(known) == len(logs) and sum(log.size_bytes for log in known) <= max_bytes
 
@@ -176,7 +176,7 @@ class DuckAsking:
         if tasks_share_disk():
             folder = Path(tempfile.mkdtemp(dir=self._folder))
             return filed(self._connection, handed, folder, spark, door, schema)
-        few = spark.createDataFrame(in_one_piece(self._connection.execute(handed.query).to_arrow_table()))
+        few = spark.createDataFrame(in_one_chunk(self._connection.execute(handed.query).to_arrow_table()))
         return shuffled(few, handed, self._context.partitions, door, schema)
 
     def in_order(self, value: str, order: str, only: str) -> str:
@@ -219,7 +219,7 @@ class SparkAsking:
 
     def hold(self, name: str, rows: pa.Table) -> None:
         """See `Asking`."""
-        self.view(name, self._context.spark.createDataFrame(in_one_piece(rows)).coalesce(1))
+        self.view(name, self._context.spark.createDataFrame(in_one_chunk(rows)).coalesce(1))
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
         """See `Asking`."""

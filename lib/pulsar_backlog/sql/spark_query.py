@@ -27,8 +27,8 @@ from pulsar_backlog.sql.sql_mistakes import (
     unknown_table,
 )
 from pulsar_backlog.sql.views import named_in, views
-from pulsar_backlog.tableio.delta import exists, read_table
 from pulsar_backlog.tableio.places import local_out
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 
 _KEEP_NULLS = {"ignoreNullFields": "false"}
@@ -76,9 +76,10 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     spark = shut_off(start_session("pulsar-backlog sql", out))
     tables, queries = named_in(query)
-    if not any(exists(spark, out, TABLES[name]) for name in ("runs", *tables)):
+    store = TableStore(out, lambda: spark)
+    if not any(store.exists(TABLES[name]) for name in ("runs", *tables)):
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
-    frames = {name: read_table(spark, out, TABLES[name]) for name in tables}
+    frames = {name: store.frame(TABLES[name]) for name in tables}
     frames |= {name: spark.createDataFrame(one.rows, list(one.columns)) for name, one in relations(query).items()}
     for name, frame in frames.items():
         frame.createOrReplaceTempView(name)

@@ -11,7 +11,6 @@ from pulsar_backlog.output.data_files import FILES_DDL, rows_in_file, write_data
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.handing import Handed
-from pulsar_backlog.tableio.direct import direct_writes
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 
@@ -24,16 +23,16 @@ def replace_by_tasks(
 ) -> dict[str, int]:
     """Replace the cluster's rows of tables by what tasks make of the rows handed to them; how many each has now."""
     tables = {name: TABLES[name] for name in names}
-    with direct_writes(context.spark, context.out, tables.values(), context.mine) as direct:
-        if direct is None:
+    with context.store.stage_all(tables.values(), context.slice) as staged:
+        if staged is None:
             return _replaced(context, asked, handed, making, tables)
-        goals = {name: (one.place, arrow_schema(tables[name]), tables[name]) for name, one in direct.items()}
+        goals = {name: (one.place, arrow_schema(tables[name]), tables[name]) for name, one in staged.items()}
 
         def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from write_data_files(making(batches), goals)
 
         files = asked.mapped(handed, write, FILES_DDL).collect()
-        for one in direct.values():
+        for one in staged.values():
             one.commit(files)
     return {name: sum(rows_in_file(file) for file in files if file["table"] == name) for name in names}
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.verdict_findings import NO_LOSS, STATE_CODES
 from pulsar_backlog.findings import CATALOGUE
@@ -15,7 +14,6 @@ from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.asking import Asking, asking, sql
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, listed
-from pulsar_backlog.tableio.delta import replace_rows, replace_slice
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE
 
@@ -92,8 +90,5 @@ def _unfinished(context: JobContext, asked: Asking) -> str:
 
 
 def _replace_changes(context: JobContext, rows: Rows, unfinished: str) -> int:
-    part = context.mine & f.col("run_id").isin(context.run_id, unfinished)
-    if isinstance(rows, DataFrame):
-        return replace_slice(rows, context.out, TABLES["changes"], part)
-    replace_rows(context.spark, rows, context.out, TABLES["changes"], part)
-    return int(rows.num_rows)
+    part = context.slice.where(run_id=[context.run_id, unfinished])
+    return context.store.replace(TABLES["changes"], rows, part)

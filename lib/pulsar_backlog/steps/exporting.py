@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import UsageError
@@ -24,6 +24,7 @@ from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tableio.places import local_out
+from pulsar_backlog.tableio.slices import Slice
 
 
 def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None) -> ExportSummary:
@@ -118,7 +119,6 @@ def of_topics(frame: DataFrame, topics: list[str] | None) -> DataFrame:
     return frame if topics is None else frame.filter(f.col("topic").isin(*topics))
 
 
-def slice_of(context: JobContext, topics: list[str] | None) -> Column:
+def slice_of(context: JobContext, topics: list[str] | None) -> Slice:
     """The part of `messages` that this export replaces."""
-    mine = context.mine
-    return mine if topics is None else mine & f.col("topic").isin(*topics)
+    return context.slice if topics is None else context.slice.where(topic=topics)

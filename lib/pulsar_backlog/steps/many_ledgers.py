@@ -45,7 +45,6 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import findings_frame
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.known_state import state_of
-from pulsar_backlog.tableio.delta import read_table, replace_slice
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
 from pulsar_backlog.tableio.work_size import prepare_for_many
 from pulsar_backlog.tables import TABLES
@@ -126,7 +125,7 @@ def _write(
 
 def _replace(context: JobContext, name: str, rows: DataFrame, inside: DataFrame | None, missing: Missing) -> int:
     """Replace the cluster's rows of a table, or where not all was asked for, of the ledgers in `inside`; how many."""
-    old = read_table(context.spark, context.out, TABLES[name]).filter(context.mine)
+    old = context.store.frame(TABLES[name]).filter(context.slice.column())
     if inside is not None:
         others = old.join(inside, on="ledger_id", how="left_anti")
         rows = rows.unionByName(others.join(_ids(context, missing.gone), on="ledger_id", how="left_anti"))
@@ -143,19 +142,19 @@ def _replace_findings(
     context: JobContext, found: DataFrame, told: list[Finding], stored: LedgerIds, inside: DataFrame | None
 ) -> None:
     """Replace what this job found; what it found of ledgers that were not asked for now stays."""
-    mine = context.mine & (f.col("job") == context.job)
+    part = context.slice.where(job=context.job)
     if inside is None:
-        replace_slice(found.unionByName(findings_frame(context, told)), context.out, TABLES["findings"], mine)
+        context.store.replace(TABLES["findings"], found.unionByName(findings_frame(context, told)), part)
         return
     asked = LedgerIds(inside.toArrow()["ledger_id"])
     told = [one for one in told if one.ledger_id is None or one.ledger_id in asked or one.ledger_id not in stored]
     if not len(asked.ids):
         told.append(nothing_in_scope())
     left_out = context.spark.createDataFrame(pa.table({"ledger_id": np.setdiff1d(stored.ids, asked.ids)}))
-    old = read_table(context.spark, context.out, TABLES["findings"]).filter(mine)
+    old = context.store.frame(TABLES["findings"]).filter(part.column())
     kept = old.join(left_out, on="ledger_id", how="left_semi")
     rows = found.unionByName(findings_frame(context, told)).unionByName(kept)
-    replace_slice(rows, context.out, TABLES["findings"], mine)
+    context.store.replace(TABLES["findings"], rows, part)
 
 
 def nothing_in_scope() -> Finding:

@@ -27,8 +27,8 @@ from pulsar_backlog.runs.runs import scanned_source
 from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.tableio.beside import beside
-from pulsar_backlog.tableio.delta import exists
 from pulsar_backlog.tableio.living import living_rows
+from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import position_of
 
@@ -105,7 +105,7 @@ class PlanTables:
         earlier = self.context.options.earlier
         if earlier is None:
             return []
-        if not exists(self.context.spark, earlier, TABLES["subscriptions"]):
+        if not self._store(earlier).exists(TABLES["subscriptions"]):
             raise UsageError(f"--earlier {earlier} holds no audit with subscriptions")
         then = {name: self._mine(name, earlier) for name in ("subscriptions", "ack_ranges", "entries")}
         now = {name: self._mine(name) for name in ("subscriptions", "ack_ranges")}
@@ -142,7 +142,7 @@ class PlanTables:
         Raises:
             UsageError: it does not say.
         """
-        source = scanned_source(self.context.spark, self.context.out, self.context.cluster)
+        source = scanned_source(self.context.store, self.context.cluster)
         if source is None:
             raise UsageError(f"{self.context.out} does not say where its entries were read: audit again")
         return source
@@ -161,7 +161,10 @@ class PlanTables:
         return repair_rows.of_places(self._whole(name, out), self.context.cluster, self._topics)
 
     def _whole(self, name: str, out: str | None = None) -> DataFrame:
-        return living_rows(self.context.spark, out or self.context.out, TABLES[name])
+        return living_rows(self._store(out or self.context.out), TABLES[name])
+
+    def _store(self, out: str) -> TableStore:
+        return TableStore(out, self.context.store.begin)
 
 
 def _matching(subscriptions: Sequence[dict[str, Any]], globs: Sequence[str]) -> list[str] | None:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pyspark.accumulators import Accumulator
-from pyspark.sql import Column, Row
+from pyspark.sql import Row
 from pyspark.sql import functions as f
 
 from pulsar_backlog.facts.ledger import Facts, ledger_row
@@ -27,8 +27,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
-from pulsar_backlog.tableio.delta import replace_rows, replace_slice
-from pulsar_backlog.tableio.direct import direct_writes
+from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
 
 GROUP_BYTES = 64 * 1024**3
@@ -45,17 +44,16 @@ def scan_groups(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
 def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], show: Progress) -> dict[str, int]:
     """Write entries and facts, then `rejects`, then `scans` of a group of copies; rows written."""
     units = [unit for copy in group for unit in units_of(copy)]
-    ids = f.col("ledger_id").isin([copy.ledger_id for copy in group])
-    part = context.mine & ids
+    part = context.slice.where(ledger_id=[copy.ledger_id for copy in group])
     accounts, runs = store_entries(context, source, units, part, show)
     facts = joined_runs(runs, lambda ledger_id, run: _publish_times(context, ledger_id, run))
     rows = [ledger_row(facts.get(one.ledger_id), context.cluster, one.topic, one.ledger_id) for one in group]
-    replace_rows(context.spark, rows, context.out, TABLES["ledger_facts"], part)
+    context.store.replace(TABLES["ledger_facts"], rows, part)
     damaged: list[ScanUnit] = damaged_units(units, accounts)
     rejects = rejects_frame(context.spark, source, damaged, context.cluster)
-    replace_slice(rejects, context.out, TABLES["rejects"], part)
+    context.store.replace(TABLES["rejects"], rejects, part)
     books = scan_rows(group, copy_accounts(units, accounts), context.cluster)
-    replace_rows(context.spark, books, context.out, TABLES["scans"], part)
+    context.store.replace(TABLES["scans"], books, part)
     totals = accounts.values()
     return {
         "entries": sum(account.decoded for account in totals),
@@ -64,35 +62,35 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
 
 
 def store_entries(
-    context: JobContext, source: Source, units: list[ScanUnit], part: Column, show: Progress
+    context: JobContext, source: Source, units: list[ScanUnit], part: Slice, show: Progress
 ) -> tuple[Accounts, Runs]:
     """Write the entries of `units`, which are the slice `part`, with rows of facts; what was scanned, and facts.
 
     The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
     """
-    spark, out, cluster = context.spark, context.out, context.cluster
-    with direct_writes(spark, out, [TABLES[name] for name in SCAN_TABLES], part) as direct:
-        if direct is None:
+    spark, cluster = context.spark, context.cluster
+    with context.store.stage_all([TABLES[name] for name in SCAN_TABLES], part) as staged:
+        if staged is None:
             frame, accounts = entries_frame(spark, source, units, cluster)
             with _watched(context, show, accounts):
-                replace_slice(frame, out, TABLES["entries"], part)
+                context.store.replace(TABLES["entries"], frame, part)
             return accounts.value, _facts_of_stored(context, part)
-        places = {name: one.place for name, one in direct.items()}
+        places = {name: one.place for name, one in staged.items()}
         frame, accounts, runs = scan_files(spark, source, units, cluster, places)
         with _watched(context, show, accounts):
             files = frame.collect()
         _check_rows(files, accounts.value)
-        for one in direct.values():
+        for one in staged.values():
             one.commit(files)
     return accounts.value, runs.value
 
 
-def _facts_of_stored(context: JobContext, part: Column) -> Runs:
+def _facts_of_stored(context: JobContext, part: Slice) -> Runs:
     """Write the rows of facts of entries that are written, from those; their other facts."""
-    packed, runs = packed_facts(context.table("entries").filter(part), context.cluster)
+    packed, runs = packed_facts(context.table("entries").filter(part.column()), context.cluster)
     packed = context.keep(packed)
     for name in ROW_TABLES:
-        replace_slice(unpacked(packed, name), context.out, TABLES[name], part)
+        context.store.replace(TABLES[name], unpacked(packed, name), part)
     return runs.value
 
 

@@ -73,7 +73,7 @@ class BucketLog(DeltaLog):
         if not self._bucket.put_new(f"{LOG_FOLDER}/{name}", text.encode()):
             raise CommitConflictError(f"{self._bucket.uri(f'{LOG_FOLDER}/{name}')} is there already")
 
-    def _sum_up(self) -> None:
+    def _checkpoint(self) -> None:
         self._copy.bring_up_to_date()
         made = open_folder(self._copy.folder)
         if made is None:

@@ -29,7 +29,7 @@ Action = Mapping[str, Any]
 READER_VERSION, WRITER_VERSION = 1, 2
 """Of the protocol: what later ones ask of writers is left to Spark."""
 CHECKPOINT_COMMITS = 20
-"""Commits after which the log is summed up, so that opening a table stays quick however often it is written."""
+"""Commits after which the log gets a checkpoint, so that opening a table stays quick however often it is written."""
 
 
 class DeltaLog(ABC):
@@ -62,8 +62,8 @@ class DeltaLog(ABC):
         )
 
     @property
-    def leads_elsewhere(self) -> bool:
-        """Whether files of the table lie below it or in another one's folder, as its own never do."""
+    def has_files_outside_root(self) -> bool:
+        """Whether a file of the table lies in a folder below it or in another place, as its own never do."""
         return any("/" in path for path, *_ in self.files())
 
     def has_columns_of(self, table: Table) -> bool:
@@ -83,8 +83,8 @@ class DeltaLog(ABC):
 
     def files(self) -> list[tuple[str, int, int | None]]:
         """Path within the table, bytes and rows of each file; rows are None where the log does not tell."""
-        told = self._of_files("path", "size_bytes", "num_records")
-        return [(unquote(path), size, rows) for path, size, rows in told]
+        adds = self._of_files("path", "size_bytes", "num_records")
+        return [(unquote(path), size, rows) for path, size, rows in adds]
 
     def rows_of(self, cluster: str) -> int | None:
         """How many rows a cluster has, as the statistics of the files tell; None where they do not."""
@@ -124,7 +124,7 @@ class DeltaLog(ABC):
         text = "".join(json.dumps(one) + "\n" for one in self._actions(table, adds, removed))
         self._append(f"{version:020}.json", text)
         if version and version % CHECKPOINT_COMMITS == 0:
-            self._sum_up()
+            self._checkpoint()
         return version
 
     def _actions(self, table: Table, adds: Sequence[Action], removed: Sequence[str]) -> Iterator[Action]:
@@ -173,7 +173,7 @@ class DeltaLog(ABC):
         """
 
     @abstractmethod
-    def _sum_up(self) -> None:
+    def _checkpoint(self) -> None:
         """Write a checkpoint of the newest version."""
 
 

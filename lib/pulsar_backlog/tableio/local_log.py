@@ -68,7 +68,7 @@ class LocalLog(DeltaLog):
             part.unlink(missing_ok=True)
         sync(log)
 
-    def _sum_up(self) -> None:
+    def _checkpoint(self) -> None:
         made = open_folder(self.folder)
         if made is not None:
             made.create_checkpoint()

@@ -68,7 +68,7 @@ class LogCopy:
         self._listed, self._fetched = listed, wanted
 
     def _first(self, listed: Mapping[str, StoredObject]) -> str:
-        """What the names begin with of the newest checkpoint that is told of; what is older is of no use."""
+        """What the names begin with of the checkpoint in `_last_checkpoint`; older objects are of no use."""
         if HINT not in listed:
             return ""
         with suppress(ValueError, KeyError, TypeError):

@@ -14,7 +14,7 @@ from pulsar_backlog.tableio.places import local_out, table_path
 from pulsar_backlog.tables import Table
 
 
-def own_log(out: str, table: Table) -> DeltaLog | None:
+def log_without_spark(out: str, table: Table) -> DeltaLog | None:
     """The table's log as it is now; None where it is left to Spark.
 
     That is where the table lies in a local folder and tasks run on other machines, where it lies in a file system of
@@ -26,14 +26,14 @@ def own_log(out: str, table: Table) -> DeltaLog | None:
         UsageError: the table is there and its log is damaged.
     """
     path = table_path(out, table)
-    if not has_own_log(path):
+    if not has_log_without_spark(path):
         return None
     folder = local_out(path)
     return BucketLog(path) if folder is None else LocalLog(folder)
 
 
-def has_own_log(out: str) -> bool:
-    """Whether `own_log` has one for tables there; nothing is asked of any store."""
+def has_log_without_spark(out: str) -> bool:
+    """Whether `log_without_spark` has one for tables there; nothing is asked of any store."""
     folder = local_out(out)
     if folder is None:
         return is_output_bucket(out) and "%" not in out

@@ -9,9 +9,9 @@ from functools import lru_cache, partial
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.tableio.commits import TableLog
 from pulsar_backlog.tableio.places import local_out, table_path
-from pulsar_backlog.tableio.table_logs import has_own_log, own_log
+from pulsar_backlog.tableio.spark_log import SparkLog
+from pulsar_backlog.tableio.table_logs import has_log_without_spark, log_without_spark
 from pulsar_backlog.tables import TABLES
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -25,7 +25,7 @@ WORK_SETTINGS: dict[str, str] = {
 """Settings that fit the work, wherever it is done: every job sets those that nobody chose (a properties file, `--conf`,
 `spark:` of pipelines.yaml). The one place for them."""
 
-LOOKED_AT = ("noted_entries", "ledgers", "ledger_facts", "producer_facts", "rejects")
+WORKLOAD_TABLES = ("noted_entries", "ledgers", "ledger_facts", "producer_facts", "rejects")
 """Tables whose rows jobs after the scan look at one by one: their bytes are the size of the work."""
 ENTRIES_SHARE = 8
 """Of the bytes of `entries`, where a job reads them too, the part that counts: a row there has more columns."""
@@ -42,17 +42,17 @@ SMALL_WORK_SETTINGS: dict[str, str] = {
 SMALL_WORK_BYTES = 1024 * 1024
 """Size of the work (about 100,000 chunk entries) up to which queries are interpreted."""
 
-HELD_WORK_SETTINGS: dict[str, str] = {
-    # Small tables lie in one partition (`tableio.delta.frame_of`): nothing has to be moved for a join or a sum, and a
+DRIVER_WORK_SETTINGS: dict[str, str] = {
+    # Small tables lie in one partition (`tableio.spark_rows.frame_of`): nothing is moved for a join or a sum, and a
     # query is one job of one task. A plan that adapts, and a table that is broadcast, are jobs of their own.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.optimizer.disableHints": "true",
 }
-"""Settings while work is so small that the driver holds what queries give, see `holds_results`."""
-HELD_WORK_BYTES = 384 * 1024
+"""Settings while work is so small that results are collected to the driver, see `collects_to_driver`."""
+DRIVER_WORK_BYTES = 384 * 1024
 """Size of the work (about 30,000 chunk entries) up to which that is so."""
-_HOLDS = "spark.pulsar_backlog.holdsResults"
+_COLLECTS = "spark.pulsar_backlog.collectsToDriver"
 
 
 def fit_work(session: SparkSession, out: str | None, reads_entries: bool) -> None:
@@ -68,30 +68,30 @@ def fit_work(session: SparkSession, out: str | None, reads_entries: bool) -> Non
     for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(size))}).items():
         if key not in given:
             session.conf.set(key, value)
-    known = out is not None and has_own_log(out)
-    few = known and size <= HELD_WORK_BYTES
-    session.conf.set(_HOLDS, str(few).lower())
-    _set(session, HELD_WORK_SETTINGS, few)
+    known = out is not None and has_log_without_spark(out)
+    few = known and size <= DRIVER_WORK_BYTES
+    session.conf.set(_COLLECTS, str(few).lower())
+    _set(session, DRIVER_WORK_SETTINGS, few)
     # Where tables are left to Spark its writer writes the first entries, however many they are.
     _set(session, SMALL_WORK_SETTINGS, size <= SMALL_WORK_BYTES and (known or size > 0))
 
 
 def prepare_for_many(session: SparkSession, partitions: int) -> None:
     """Set what fits work that is not small though tables are, until a job starts the session again."""
-    session.conf.set(_HOLDS, "false")
-    _set(session, HELD_WORK_SETTINGS | SMALL_WORK_SETTINGS, False)
+    session.conf.set(_COLLECTS, "false")
+    _set(session, DRIVER_WORK_SETTINGS | SMALL_WORK_SETTINGS, False)
     if PARTITIONS not in _given(session.sparkContext):
         session.conf.set(PARTITIONS, str(partitions))
 
 
-def holds_results(session: SparkSession) -> bool:
-    """Whether the driver gathers what is kept and written: one partition, no caches, no tasks that write files."""
-    return session.conf.get(_HOLDS, "false") == "true"
+def collects_to_driver(session: SparkSession) -> bool:
+    """Whether results are collected to the driver: one partition, no caches, no tasks that write files."""
+    return session.conf.get(_COLLECTS, "false") == "true"
 
 
 def work_bytes(session: SparkSession, out: str, reads_entries: bool) -> int:
     """The size of the work that the tables in `out` make, 0 where there are none yet."""
-    names = (*LOOKED_AT, "entries") if reads_entries else LOOKED_AT
+    names = (*WORKLOAD_TABLES, "entries") if reads_entries else WORKLOAD_TABLES
     with ThreadPoolExecutor(len(names)) as pool:  # a bucket takes its time for each
         sizes = dict(zip(names, pool.map(partial(_bytes_of, session, out), names), strict=True))
     return sum(sizes.values()) - sizes.get("entries", 0) + sizes.get("entries", 0) // ENTRIES_SHARE
@@ -107,8 +107,8 @@ def _bytes_of(session: SparkSession, out: str, name: str) -> int:
     folder, table = local_out(out), TABLES[name]
     if folder is not None:
         return sum(path.stat().st_size for path in (folder / "tables" / name).rglob("*.parquet"))
-    log = own_log(out, table)
-    return TableLog(session, table_path(out, table)).size_bytes if log is None else log.size_bytes
+    log = log_without_spark(out, table)
+    return SparkLog(session, table_path(out, table)).size_bytes if log is None else log.size_bytes
 
 
 def _set(session: SparkSession, settings: Mapping[str, str], on: bool) -> None:

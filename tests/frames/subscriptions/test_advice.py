@@ -19,7 +19,7 @@ from pulsar_backlog.sql.asking import spark_asking
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import by_topic, state_of
-from pulsar_backlog.tableio.delta import conform
+from pulsar_backlog.tableio.spark_rows import conform
 from pulsar_backlog.tables import TABLES
 from tests.chunks.build import edge, row
 from tests.engines import job_context

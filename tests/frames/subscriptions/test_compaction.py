@@ -9,7 +9,7 @@ from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_stalls
 from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.subscriptions.analysed import COMPACTION
-from pulsar_backlog.tableio.delta import conform
+from pulsar_backlog.tableio.spark_rows import conform
 from pulsar_backlog.tables import TABLES
 from tests.engines import job_context, listed
 from tests.frames.rows import table_frame

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import CommitConflictError, UsageError
@@ -22,18 +21,13 @@ from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import ScanUnit
 from pulsar_backlog.output.data_files import FolderPlace
-from pulsar_backlog.tableio.commits import DirectWrite
-from pulsar_backlog.tableio.delta import (
-    make_table,
-    read_table,
-    replace_slice,
-    schema_of,
-    table_version,
-)
-from pulsar_backlog.tableio.direct import direct_write
 from pulsar_backlog.tableio.local_log import LocalLog
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import schema_of
+from pulsar_backlog.tableio.staged_files import StagedFiles
 from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
+from tests.small_tables import store_of
 
 ENTRIES, RUNS = TABLES["entries"], TABLES["runs"]
 LEDGERS = (22, 27, 79, 258)  # chunks, a uuid in two messages, an entry without checksum, a part of a topic
@@ -49,22 +43,17 @@ def units(source: Source) -> list[ScanUnit]:
     return [unit for copy in take_inventory(source).copies for unit in units_of(copy)]
 
 
-def everything() -> Column:
-    """The slice of a table that holds nothing else."""
-    return f.lit(True)
-
-
-def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], direct: DirectWrite, out: Path) -> list[Row]:
+def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], staged: StagedFiles, out: Path) -> list[Row]:
     """The files of a scan; those of other tables than `entries` belong to none."""
-    places = {name: FolderPlace(out / name, "part-") for name in SCAN_TABLES} | {"entries": direct.place}
+    places = {name: FolderPlace(out / name, "part-") for name in SCAN_TABLES} | {"entries": staged.place}
     files, _accounts, _runs = scan_files(spark, source, units, "demo", places)
     return files.collect()
 
 
 def write_directly(spark: SparkSession, source: Source, units: list[ScanUnit], out: Path) -> None:
-    with direct_write(spark, str(out), ENTRIES, everything()) as direct:
-        assert direct is not None
-        direct.commit(scanned(spark, source, units, direct, out))
+    with store_of(spark, str(out)).stage(ENTRIES, Slice()) as staged:
+        assert staged is not None
+        staged.commit(scanned(spark, source, units, staged, out))
 
 
 def added(out: Path) -> list[dict[str, Any]]:
@@ -82,8 +71,8 @@ def test_rows_are_those_of_sparks_writer(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
 ) -> None:
     write_directly(spark, source, units, tmp_path / "direct")
-    replace_slice(entries_frame(spark, source, units, "demo")[0], str(tmp_path / "spark"), ENTRIES, everything())
-    ours, theirs = (read_table(spark, str(tmp_path / way), ENTRIES) for way in ("direct", "spark"))
+    store_of(spark, str(tmp_path / "spark")).replace(ENTRIES, entries_frame(spark, source, units, "demo")[0], Slice())
+    ours, theirs = (store_of(spark, str(tmp_path / way)).frame(ENTRIES) for way in ("direct", "spark"))
     assert ours.schema == theirs.schema
     assert ours.count() > len(LEDGERS)
     assert sorted_rows(ours) == sorted_rows(theirs)
@@ -94,7 +83,7 @@ def test_statistics_are_those_of_sparks_writer(
 ) -> None:
     write_directly(spark, source, units, tmp_path / "direct")
     frame = entries_frame(spark, source, units, "demo")[0].coalesce(1)
-    replace_slice(frame, str(tmp_path / "spark"), ENTRIES, everything())
+    store_of(spark, str(tmp_path / "spark")).replace(ENTRIES, frame, Slice())
     (ours,), (theirs,) = added(tmp_path / "direct"), added(tmp_path / "spark")
     for stats in (ours, theirs):
         for bound in ("minValues", "maxValues"):
@@ -107,19 +96,19 @@ def test_a_slice_that_holds_rows_is_replaced_in_the_same_commit(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
 ) -> None:
     write_directly(spark, source, units, tmp_path)
-    before = sorted_rows(read_table(spark, str(tmp_path), ENTRIES))
+    before = sorted_rows(store_of(spark, str(tmp_path)).frame(ENTRIES))
     again = [unit for unit in units if unit.ledger_id == LEDGERS[0]]
-    with direct_write(spark, str(tmp_path), ENTRIES, f.col("ledger_id") == LEDGERS[0]) as direct:
-        assert direct is not None
-        direct.commit(scanned(spark, source, again, direct, tmp_path / "facts"))
-    assert table_version(spark, str(tmp_path), ENTRIES) == 1
-    assert sorted_rows(read_table(spark, str(tmp_path), ENTRIES)) == before
-    with direct_write(spark, str(tmp_path), ENTRIES, f.col("ledger_id").isin(*LEDGERS[:2])) as direct:
-        assert direct is not None
-        direct.commit([])
+    with store_of(spark, str(tmp_path)).stage(ENTRIES, Slice.of(ledger_id=LEDGERS[0])) as staged:
+        assert staged is not None
+        staged.commit(scanned(spark, source, again, staged, tmp_path / "facts"))
+    assert store_of(spark, str(tmp_path)).version(ENTRIES) == 1
+    assert sorted_rows(store_of(spark, str(tmp_path)).frame(ENTRIES)) == before
+    with store_of(spark, str(tmp_path)).stage(ENTRIES, Slice.of(ledger_id=LEDGERS[:2])) as staged:
+        assert staged is not None
+        staged.commit([])
     left = [row for row in before if row["ledger_id"] not in LEDGERS[:2]]
     assert left
-    assert sorted_rows(read_table(spark, str(tmp_path), ENTRIES)) == left
+    assert sorted_rows(store_of(spark, str(tmp_path)).frame(ENTRIES)) == left
 
 
 def test_files_that_no_row_names_count_for_nothing_and_go(
@@ -127,12 +116,12 @@ def test_files_that_no_row_names_count_for_nothing_and_go(
 ) -> None:
     """As tasks leave them that are lost on the way, or overtaken by another attempt."""
     write_directly(spark, source, units, tmp_path / "once")
-    with direct_write(spark, str(tmp_path / "twice"), ENTRIES, everything()) as direct:
-        assert direct is not None
-        scanned(spark, source, units, direct, tmp_path)
-        direct.commit(scanned(spark, source, units, direct, tmp_path))
+    with store_of(spark, str(tmp_path / "twice")).stage(ENTRIES, Slice()) as staged:
+        assert staged is not None
+        scanned(spark, source, units, staged, tmp_path)
+        staged.commit(scanned(spark, source, units, staged, tmp_path))
         written = len(list((tmp_path / "twice/tables/entries").glob("*.parquet")))
-    once, twice = (read_table(spark, str(tmp_path / way), ENTRIES) for way in ("once", "twice"))
+    once, twice = (store_of(spark, str(tmp_path / way)).frame(ENTRIES) for way in ("once", "twice"))
     assert sorted_rows(once) == sorted_rows(twice)
     assert len(list((tmp_path / "twice/tables/entries").glob("*.parquet"))) == written // 2
 
@@ -141,16 +130,16 @@ def test_a_failure_leaves_neither_rows_nor_files(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
 ) -> None:
     def write_and_fail() -> None:
-        with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
-            assert direct is not None
-            scanned(spark, source, units, direct, tmp_path)
-            assert list(direct.place.folder.glob("*.parquet"))
+        with store_of(spark, str(tmp_path)).stage(ENTRIES, Slice()) as staged:
+            assert staged is not None
+            scanned(spark, source, units, staged, tmp_path)
+            assert list(staged.place.folder.glob("*.parquet"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_and_fail()
     assert not list((tmp_path / "tables" / "entries").glob("*.parquet"))
-    assert read_table(spark, str(tmp_path), ENTRIES).isEmpty()
+    assert store_of(spark, str(tmp_path)).frame(ENTRIES).isEmpty()
 
 
 @pytest.mark.parametrize("made_before", [True, False])
@@ -158,15 +147,15 @@ def test_two_writers_at_once_cannot_both_commit(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, made_before: bool
 ) -> None:
     if made_before:
-        make_table(spark, str(tmp_path), ENTRIES)
+        store_of(spark, str(tmp_path)).create(ENTRIES)
     with (
         pytest.raises(CommitConflictError),
-        direct_write(spark, str(tmp_path), ENTRIES, everything()) as late,
+        store_of(spark, str(tmp_path)).stage(ENTRIES, Slice()) as late,
     ):
         assert late is not None
         write_directly(spark, source, units, tmp_path)
         late.commit(scanned(spark, source, units, late, tmp_path))
-    rows = read_table(spark, str(tmp_path), ENTRIES)
+    rows = store_of(spark, str(tmp_path)).frame(ENTRIES)
     assert rows.count() == rows.select("ledger_id", "entry_id").distinct().count()
 
 
@@ -174,14 +163,14 @@ def test_a_failure_after_the_commit_leaves_the_rows(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path
 ) -> None:
     def write_then_fail() -> None:
-        with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
-            assert direct is not None
-            direct.commit(scanned(spark, source, units, direct, tmp_path))
+        with store_of(spark, str(tmp_path)).stage(ENTRIES, Slice()) as staged:
+            assert staged is not None
+            staged.commit(scanned(spark, source, units, staged, tmp_path))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_then_fail()
-    assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+    assert len(sorted_rows(store_of(spark, str(tmp_path)).frame(ENTRIES))) > len(LEDGERS)
 
 
 def test_a_fault_of_spark_after_the_commit_leaves_the_rows(
@@ -194,7 +183,7 @@ def test_a_fault_of_spark_after_the_commit_leaves_the_rows(
         patch.setattr(Catalog, "refreshByPath", refuse)
         with pytest.raises(AnalysisException, match="cannot be made new"):
             write_directly(spark, source, units, tmp_path)
-    assert len(sorted_rows(read_table(spark, str(tmp_path), ENTRIES))) > len(LEDGERS)
+    assert len(sorted_rows(store_of(spark, str(tmp_path)).frame(ENTRIES))) > len(LEDGERS)
 
 
 def test_a_commit_that_fails_leaves_no_files(
@@ -203,12 +192,12 @@ def test_a_commit_that_fails_leaves_no_files(
     folder = tmp_path / "tables" / "entries"
 
     def write_without_a_log() -> None:
-        with direct_write(spark, str(tmp_path), ENTRIES, everything()) as direct:
-            assert direct is not None
-            files = scanned(spark, source, units, direct, tmp_path)
+        with store_of(spark, str(tmp_path)).stage(ENTRIES, Slice()) as staged:
+            assert staged is not None
+            files = scanned(spark, source, units, staged, tmp_path)
             (folder / "_delta_log").write_text("no folder: the commit cannot be written")
             assert list(folder.glob("*.parquet"))
-            direct.commit(files)
+            staged.commit(files)
 
     with pytest.raises(OSError, match="_delta_log"):
         write_without_a_log()
@@ -254,8 +243,8 @@ def test_the_folders_are_on_the_disk_before_the_commit_and_the_commit_after_it(
 def test_a_scan_of_nothing_makes_the_table_and_no_more(spark: SparkSession, source: Source, tmp_path: Path) -> None:
     write_directly(spark, source, [], tmp_path)
     write_directly(spark, source, [], tmp_path)
-    assert table_version(spark, str(tmp_path), ENTRIES) == 0
-    assert read_table(spark, str(tmp_path), ENTRIES).schema == schema_of(ENTRIES)
+    assert store_of(spark, str(tmp_path)).version(ENTRIES) == 0
+    assert store_of(spark, str(tmp_path)).frame(ENTRIES).schema == schema_of(ENTRIES)
 
 
 def rows_of_runs(spark: SparkSession, **changed: Any) -> DataFrame:
@@ -270,30 +259,30 @@ def rows_of_runs(spark: SparkSession, **changed: Any) -> DataFrame:
 def test_a_slice_can_be_replaced_again_and_again(spark: SparkSession, tmp_path: Path) -> None:
     for run_id, seconds in (("1", 1.5), ("2", 2.5), ("1", 3.5), ("1", 3.5)):
         frame = rows_of_runs(spark, run_id=run_id, seconds=seconds)
-        replace_slice(frame, str(tmp_path), RUNS, f.col("run_id") == run_id)
-    rows = read_table(spark, str(tmp_path), RUNS).orderBy("run_id").collect()
+        store_of(spark, str(tmp_path)).replace(RUNS, frame, Slice.of(run_id=run_id))
+    rows = store_of(spark, str(tmp_path)).frame(RUNS).orderBy("run_id").collect()
     assert [(row["run_id"], row["seconds"], row["rows"]) for row in rows] == [
         ("1", 3.5, {"entries": 3}), ("2", 2.5, {"entries": 3}),
     ]  # fmt: skip
 
 
 def test_what_is_cached_of_a_table_does_not_outlive_a_write(spark: SparkSession, tmp_path: Path) -> None:
-    replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, everything())
-    cached = read_table(spark, str(tmp_path), RUNS).cache()
+    store_of(spark, str(tmp_path)).replace(RUNS, rows_of_runs(spark), Slice())
+    cached = store_of(spark, str(tmp_path)).frame(RUNS).cache()
     assert cached.count() == 1
-    replace_slice(rows_of_runs(spark, run_id="2"), str(tmp_path), RUNS, f.col("run_id") == "2")
-    assert read_table(spark, str(tmp_path), RUNS).count() == 2
+    store_of(spark, str(tmp_path)).replace(RUNS, rows_of_runs(spark, run_id="2"), Slice.of(run_id="2"))
+    assert store_of(spark, str(tmp_path)).frame(RUNS).count() == 2
     cached.unpersist()
 
 
 def test_a_row_outside_the_slice_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(Exception, match="a row lies outside its slice"):
-        replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, f.col("run_id") == "2")
+        store_of(spark, str(tmp_path)).replace(RUNS, rows_of_runs(spark), Slice.of(run_id="2"))
     assert not list(tmp_path.glob("tables/runs/*.parquet"))
 
 
 def test_a_table_of_another_contract_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     older = replace(RUNS, columns=RUNS.columns[:-1])
-    make_table(spark, str(tmp_path), older)
+    store_of(spark, str(tmp_path)).create(older)
     with pytest.raises(UsageError, match="written by another version"):
-        replace_slice(rows_of_runs(spark), str(tmp_path), RUNS, everything())
+        store_of(spark, str(tmp_path)).replace(RUNS, rows_of_runs(spark), Slice())

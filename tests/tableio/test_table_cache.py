@@ -11,22 +11,23 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.errors import CommitConflictError, UsageError
-from pulsar_backlog.tableio import delta, held, table_logs
-from pulsar_backlog.tableio.delta import make_table, read_table, replace_rows, replace_slice, schema_of
+from pulsar_backlog.tableio import table_cache, table_logs
 from pulsar_backlog.tableio.delta_log import CHECKPOINT_COMMITS
-from pulsar_backlog.tableio.held import held_rows
 from pulsar_backlog.tableio.local_log import LocalLog
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import frame_of, schema_of
+from pulsar_backlog.tableio.table_cache import small_rows
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.delta_schema import delta_schema
 from tests.auditing import Audited
-from tests.small_tables import write_tables
+from tests.small_tables import store_of, write_tables
 
 FINDINGS = TABLES["findings"]
+MINE, OTHERS = Slice.of(cluster="demo"), Slice.of(cluster="other")
 
 
 def finding(code: str, ledger_id: int | None = None, **changed: Any) -> dict[str, Any]:
@@ -38,10 +39,6 @@ def finding(code: str, ledger_id: int | None = None, **changed: Any) -> dict[str
     return {column: (row | changed)[column] for column in FINDINGS.column_names()}
 
 
-def mine(cluster: str = "demo") -> Column:
-    return f.col("cluster") == cluster
-
-
 def log_of(out: Path) -> LocalLog:
     return LocalLog(out / "tables" / "findings")
 
@@ -49,18 +46,17 @@ def log_of(out: Path) -> LocalLog:
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table with a row is too large to be held."""
-    monkeypatch.setattr(held, "MAX_ROWS", 0)
-    monkeypatch.setattr(delta, "MAX_ROWS", 0)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", 0)
 
 
 def replace_three_times(spark: SparkSession, out: Path) -> list[Any]:
     """A table of two clusters, one of them replaced, with a null in what is compared."""
-    replace_rows(spark, [finding("C01", 1), finding("C02")], str(out), FINDINGS, mine())
-    replace_rows(spark, [finding("C03", 2, cluster="other")], str(out), FINDINGS, mine("other"))
-    part = mine() & (f.col("ledger_id").isNull() | ~f.col("ledger_id").isin(1))
+    store_of(spark, str(out)).replace(FINDINGS, [finding("C01", 1), finding("C02")], MINE)
+    store_of(spark, str(out)).replace(FINDINGS, [finding("C03", 2, cluster="other")], OTHERS)
+    part = MINE.without(ledger_id=[1])
     frame = spark.createDataFrame([finding("C04", 5), finding("C05")], schema_of(FINDINGS))
-    replace_slice(frame, str(out), FINDINGS, part)
-    return read_table(spark, str(out), FINDINGS).orderBy("code").collect()
+    store_of(spark, str(out)).replace(FINDINGS, frame, part)
+    return store_of(spark, str(out)).frame(FINDINGS).orderBy("code").collect()
 
 
 def frame_of_codes(spark: SparkSession, *codes: str, cluster: str = "demo") -> DataFrame:
@@ -75,10 +71,10 @@ def test_who_replaces_a_slice_hears_how_many_rows_it_has(
         request.getfixturevalue("all_large")
     if way == "written by Spark":
         monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
-    replace_slice(frame_of_codes(spark, "C01", cluster="other"), str(tmp_path), FINDINGS, mine("other"))
+    store_of(spark, str(tmp_path)).replace(FINDINGS, frame_of_codes(spark, "C01", cluster="other"), OTHERS)
     for codes in (("C01", "C02"), ("C03",), ()):
-        assert replace_slice(frame_of_codes(spark, *codes), str(tmp_path), FINDINGS, mine()) == len(codes)
-        assert read_table(spark, str(tmp_path), FINDINGS).filter(mine()).count() == len(codes)
+        assert store_of(spark, str(tmp_path)).replace(FINDINGS, frame_of_codes(spark, *codes), MINE) == len(codes)
+        assert store_of(spark, str(tmp_path)).frame(FINDINGS).filter(MINE.column()).count() == len(codes)
 
 
 def test_the_log_tells_a_clusters_rows_where_no_file_has_several(
@@ -97,28 +93,28 @@ def test_slices_are_replaced_as_through_spark(
     spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     ours = replace_three_times(spark, tmp_path / "held")
-    assert held_rows(str(tmp_path / "held"), FINDINGS) is not None
+    assert small_rows(str(tmp_path / "held"), FINDINGS) is not None
     request.getfixturevalue("all_large")
     theirs = replace_three_times(spark, tmp_path / "spark")
-    assert held_rows(str(tmp_path / "spark"), FINDINGS) is None
+    assert small_rows(str(tmp_path / "spark"), FINDINGS) is None
     assert [row["code"] for row in ours] == ["C01", "C03", "C04", "C05"]
     assert ours == theirs
-    assert read_table(spark, str(tmp_path / "held"), FINDINGS).dtypes == [
+    assert store_of(spark, str(tmp_path / "held")).frame(FINDINGS).dtypes == [
         (field.name, field.dataType.simpleString()) for field in schema_of(FINDINGS).fields
     ]
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name not in held.NEVER])
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in table_cache.UNCACHED_TABLES])
 def test_tables_are_read_as_spark_reads_them(
     spark: SparkSession, bundled: Audited, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = TABLES[name].key
     if not (bundled.out / "tables" / name).exists():
         pytest.skip("an audit does not write it")
-    ours = read_table(spark, str(bundled.out), TABLES[name]).orderBy(*key).collect()
-    monkeypatch.setattr(held, "NEVER", (name,))
-    held._held.clear()
-    theirs = read_table(spark, str(bundled.out), TABLES[name]).orderBy(*key).collect()
+    ours = store_of(spark, str(bundled.out)).frame(TABLES[name]).orderBy(*key).collect()
+    monkeypatch.setattr(table_cache, "UNCACHED_TABLES", (name,))
+    table_cache.clear()
+    theirs = store_of(spark, str(bundled.out)).frame(TABLES[name]).orderBy(*key).collect()
     assert ours == theirs
 
 
@@ -129,26 +125,26 @@ def test_the_contract_in_the_log_is_that_of_spark(spark: SparkSession) -> None:
 
 def test_a_row_outside_the_slice_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a row lies outside its slice"):
-        replace_rows(spark, [finding("C01", cluster="other")], str(tmp_path), FINDINGS, mine())
+        store_of(spark, str(tmp_path)).replace(FINDINGS, [finding("C01", cluster="other")], MINE)
     assert log_of(tmp_path).version == -1
 
 
 def test_a_null_where_none_may_be_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises((ValueError, pa.ArrowInvalid)):
-        replace_rows(spark, [finding("C01", severity=None)], str(tmp_path), FINDINGS, mine())
+        store_of(spark, str(tmp_path)).replace(FINDINGS, [finding("C01", severity=None)], MINE)
     assert log_of(tmp_path).version == -1
     assert not list(tmp_path.rglob("*.parquet"))
 
 
 def test_nothing_new_is_no_commit(spark: SparkSession, tmp_path: Path) -> None:
-    replace_rows(spark, [], str(tmp_path), FINDINGS, mine())
-    replace_rows(spark, [], str(tmp_path), FINDINGS, mine())
+    store_of(spark, str(tmp_path)).replace(FINDINGS, [], MINE)
+    store_of(spark, str(tmp_path)).replace(FINDINGS, [], MINE)
     assert log_of(tmp_path).version == 0
-    assert read_table(spark, str(tmp_path), FINDINGS).isEmpty()
+    assert store_of(spark, str(tmp_path)).frame(FINDINGS).isEmpty()
 
 
 def test_of_two_writers_the_second_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    make_table(spark, str(tmp_path), FINDINGS)
+    store_of(spark, str(tmp_path)).create(FINDINGS)
     first, second = log_of(tmp_path), log_of(tmp_path)
     first.commit(FINDINGS, [])
     with pytest.raises(CommitConflictError):
@@ -161,20 +157,20 @@ def test_of_two_writers_the_second_is_refused(spark: SparkSession, tmp_path: Pat
 def test_a_folder_that_only_spark_finds_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "a 100%25 odd"
     for code in ("C01", "C02"):
-        replace_rows(spark, [finding(code)], str(out), FINDINGS, f.col("code") == code)
-    assert held_rows(str(out), FINDINGS) is None
-    assert delta.table_version(spark, str(out), FINDINGS) == 2
-    assert sorted(row["code"] for row in read_table(spark, str(out), FINDINGS).collect()) == ["C01", "C02"]
+        store_of(spark, str(out)).replace(FINDINGS, [finding(code)], Slice.of(code=code))
+    assert small_rows(str(out), FINDINGS) is None
+    assert store_of(spark, str(out)).version(FINDINGS) == 2
+    assert sorted(row["code"] for row in store_of(spark, str(out)).frame(FINDINGS).collect()) == ["C01", "C02"]
 
 
 def test_a_log_is_summed_up_and_read_on(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "an odd [name]*"
     for number in range(CHECKPOINT_COMMITS + 3):
-        replace_rows(spark, [finding(f"C{number:02}")], str(out), FINDINGS, f.col("code") == f"C{number:02}")
+        store_of(spark, str(out)).replace(FINDINGS, [finding(f"C{number:02}")], Slice.of(code=f"C{number:02}"))
     (summed,) = (out / "tables/findings/_delta_log").glob("*.checkpoint.parquet")
     assert summed.name.startswith(f"{CHECKPOINT_COMMITS:020}")
-    held._held.clear()
-    rows = held_rows(str(out), FINDINGS)
+    table_cache.clear()
+    rows = small_rows(str(out), FINDINGS)
     assert rows is not None
     assert rows.num_rows == CHECKPOINT_COMMITS + 3
 
@@ -184,7 +180,7 @@ def test_spark_reads_and_goes_on_with_what_was_committed(spark: SparkSession, tm
     path = str(tmp_path / "tables" / "findings")
     assert spark.read.format("delta").load(path).count() == 4
     spark.createDataFrame([finding("C09")], schema_of(FINDINGS)).write.format("delta").mode("append").save(path)
-    rows = held_rows(str(tmp_path), FINDINGS)
+    rows = small_rows(str(tmp_path), FINDINGS)
     assert rows is not None
     assert sorted(rows["code"].to_pylist()) == ["C01", "C03", "C04", "C05", "C09"]
     assert DeltaTable(path).metadata().description == FINDINGS.comment
@@ -193,24 +189,25 @@ def test_spark_reads_and_goes_on_with_what_was_committed(spark: SparkSession, tm
 def test_a_table_that_was_changed_so_that_plain_writers_may_not_write_it_is_left_to_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    replace_rows(spark, [finding("C01"), finding("C02")], str(tmp_path), FINDINGS, mine())
+    store_of(spark, str(tmp_path)).replace(FINDINGS, [finding("C01"), finding("C02")], MINE)
     log = log_of(tmp_path)
     path = log.folder / "_delta_log" / f"{log.version + 1:020}.json"
     path.write_text(json.dumps({"protocol": {"minReaderVersion": 1, "minWriterVersion": 3}}) + "\n")
-    assert held_rows(str(tmp_path), FINDINGS) is None
-    replace_rows(spark, [finding("C03", cluster="other")], str(tmp_path), FINDINGS, mine("other"))
-    replace_rows(spark, [finding("C04")], str(tmp_path), FINDINGS, f.col("code").isin("C01", "C04"))
+    assert small_rows(str(tmp_path), FINDINGS) is None
+    store_of(spark, str(tmp_path)).replace(FINDINGS, [finding("C03", cluster="other")], OTHERS)
+    store_of(spark, str(tmp_path)).replace(FINDINGS, [finding("C04")], Slice.of(code=("C01", "C04")))
     last = sorted(path.parent.glob("*.json"))[-1]
     assert "Delta-Lake" in last.read_text()
-    assert sorted(row["code"] for row in read_table(spark, str(tmp_path), FINDINGS).collect()) == ["C02", "C03", "C04"]
+    rows = store_of(spark, str(tmp_path)).frame(FINDINGS).collect()
+    assert sorted(row["code"] for row in rows) == ["C02", "C03", "C04"]
 
 
 def test_a_table_made_anew_at_the_same_place_is_another(spark: SparkSession, tmp_path: Path) -> None:
     import shutil
 
     for code in ("C01", "C02"):
-        replace_rows(spark, [finding(code)], str(tmp_path), FINDINGS, mine())
-        rows = held_rows(str(tmp_path), FINDINGS)
+        store_of(spark, str(tmp_path)).replace(FINDINGS, [finding(code)], MINE)
+        rows = small_rows(str(tmp_path), FINDINGS)
         assert rows is not None
         assert rows["code"].to_pylist() == [code]
         shutil.rmtree(tmp_path / "tables")
@@ -222,21 +219,21 @@ def test_a_log_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     (log / f"{0:020}.json").write_text("no action\n")
     # No fault of the source, which an audit survives: it would go on to show the verdict of the one before.
     with pytest.raises(UsageError, match=r"damaged or gone.*delta-rs cannot read"):
-        held_rows(str(tmp_path), FINDINGS)
+        small_rows(str(tmp_path), FINDINGS)
 
 
 @pytest.mark.parametrize("harm", [lambda data: data[:-9], lambda data: b"", lambda data: data[:4] + data[-300:]])
 def test_a_file_that_is_damaged_is_told(tmp_path: Path, harm: Callable[[bytes], bytes]) -> None:
     write_tables(tmp_path, findings=[finding("C01", 1)])
     (file,) = (tmp_path / "tables" / "findings").glob("*.parquet")
-    assert held_rows(str(tmp_path), FINDINGS) is not None
+    assert small_rows(str(tmp_path), FINDINGS) is not None
     file.write_bytes(harm(file.read_bytes()))
-    held._held.clear()
+    table_cache.clear()
     with pytest.raises(UsageError, match=rf"{file.name}, a file of a table, is damaged or gone: put it back"):
-        held_rows(str(tmp_path), FINDINGS)
+        small_rows(str(tmp_path), FINDINGS)
     file.unlink()
     with pytest.raises(UsageError, match=rf"{file.name}, a file of a table, is damaged or gone: put it back"):
-        held_rows(str(tmp_path), FINDINGS)
+        small_rows(str(tmp_path), FINDINGS)
 
 
 def test_times_and_maps_come_back_as_they_were(spark: SparkSession, tmp_path: Path) -> None:
@@ -245,22 +242,22 @@ def test_times_and_maps_come_back_as_they_were(spark: SparkSession, tmp_path: Pa
         "seconds": 1.5, "source": "s", "fingerprint": "f", "options": {"a": "1"}, "rows": {"entries": 3},
         "bytes_read": 0, "versions": {}, "exit_code": 0,
     }  # fmt: skip
-    replace_rows(spark, [row], str(tmp_path), TABLES["runs"], f.col("run_id") == "1")
+    store_of(spark, str(tmp_path)).replace(TABLES["runs"], [row], Slice.of(run_id="1"))
     made = pa.Table.from_pylist([row], schema=arrow_schema(TABLES["runs"]))
-    held._held.clear()
-    assert held_rows(str(tmp_path), TABLES["runs"]) == made
-    (found,) = read_table(spark, str(tmp_path), TABLES["runs"]).collect()
+    table_cache.clear()
+    assert small_rows(str(tmp_path), TABLES["runs"]) == made
+    (found,) = store_of(spark, str(tmp_path)).frame(TABLES["runs"]).collect()
     assert (found["rows"], found["options"], found["versions"]) == ({"entries": 3}, {"a": "1"}, {})
 
 
 def test_rows_behind_a_piece_without_rows(spark: SparkSession, tmp_path: Path) -> None:
     """As a table holds them whose first file has none: an audit whose first job found nothing."""
     out = str(tmp_path)
-    replace_rows(spark, [], out, FINDINGS, mine())
-    replace_slice(
-        spark.createDataFrame([finding("C01", 1), finding("C02")], schema_of(FINDINGS)), out, FINDINGS, mine()
+    store_of(spark, out).replace(FINDINGS, [], MINE)
+    store_of(spark, out).replace(
+        FINDINGS, spark.createDataFrame([finding("C01", 1), finding("C02")], schema_of(FINDINGS)), MINE
     )
-    assert [row["code"] for row in read_table(spark, out, FINDINGS).orderBy("code").collect()] == ["C01", "C02"]
+    assert [row["code"] for row in store_of(spark, out).frame(FINDINGS).orderBy("code").collect()] == ["C01", "C02"]
     schema = arrow_schema(FINDINGS)
     pieces = pa.concat_tables([schema.empty_table(), pa.Table.from_pylist([finding("C03")], schema=schema)])
-    assert delta.frame_of(spark, pieces, schema_of(FINDINGS)).count() == 1
+    assert frame_of(spark, pieces, schema_of(FINDINGS)).count() == 1

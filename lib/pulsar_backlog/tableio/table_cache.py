@@ -1,8 +1,8 @@
-"""Small tables, on this machine's disk or in a bucket: their rows are held by this process, and handed from job to job.
+"""Rows of small tables, in this process: read once from their files, and handed from job to job.
 
 An audit asks hundreds of small questions of tables of a few hundred rows. Delta's Spark reader and writer plan several
-queries for each; here a table is read once from its files and written as one file and one commit. What is larger than
-the bounds below goes through Spark, behind the same functions (`tableio/delta.py`).
+queries for each; here a table is read once, and written as one file and one commit. What is larger than the bounds
+below goes through Spark, behind the same functions (`tableio/store.py`).
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ import pyarrow as pa
 
 from pulsar_backlog.tableio.delta_log import DeltaLog
 from pulsar_backlog.tableio.places import lost_file
-from pulsar_backlog.tableio.table_logs import own_log
+from pulsar_backlog.tableio.table_logs import log_without_spark
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 
 MAX_ROWS = 50_000
-"""Rows of a table that is held, at most."""
+"""Rows of a table that is cached, at most."""
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes of its files, at most."""
-NEVER = ("entries", "messages")
-"""Tables that are not held: one is only counted, the other has payloads, so that its rows may be large."""
+UNCACHED_TABLES = ("entries", "messages")
+"""Tables that are not cached: one is only counted, the other has payloads, so that its rows may be large."""
 MAX_TABLES = 64
-"""Tables held at once: those of two audits."""
+"""Tables cached at once: those of two audits."""
 
 
 @dataclass(frozen=True)
-class _Held:
+class CachedTable:
+    """Rows of a table, and the state of it that they are of (`DeltaLog.identity`)."""
+
     identity: tuple[str, int]
     rows: pa.Table
 
 
-_held: OrderedDict[str, _Held] = OrderedDict()
+_tables: OrderedDict[str, CachedTable] = OrderedDict()
 
 
-def held_rows(out: str, table: Table) -> pa.Table | None:
+def small_rows(out: str, table: Table) -> pa.Table | None:
     """All rows of a small table, in columns of the contract; None where the table is large or left to Spark.
 
     A table that was never written has no rows.
@@ -46,35 +48,40 @@ def held_rows(out: str, table: Table) -> pa.Table | None:
         SourceError: its bucket cannot be read.
         UsageError: its log, or one of its files, is damaged or gone.
     """
-    log = None if table.name in NEVER else own_log(out, table)
-    return None if log is None else rows_in(log, table)
+    log = None if table.name in UNCACHED_TABLES else log_without_spark(out, table)
+    return None if log is None else rows_of(log, table)
 
 
-def rows_in(log: DeltaLog, table: Table) -> pa.Table | None:
+def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     """The same of a table whose log is open."""
     identity = log.identity
-    known = _held.get(log.path)
+    known = _tables.get(log.path)
     if known is not None and known.identity == identity:
         return known.rows
     files = log.files()
-    if table.name in NEVER or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
+    if table.name in UNCACHED_TABLES or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
         return None
     schema = arrow_schema(table)
-    read = [_rows_of(log, path) for path, _size, _rows in files]
+    read = [_rows_in_file(log, path) for path, _size, _rows in files]
     rows = pa.concat_tables([one.select(schema.names).cast(schema) for one in read] or [schema.empty_table()])
-    hold(log.path, identity, rows)
+    cache(log.path, identity, rows)
     return rows
 
 
-def hold(path: str, identity: tuple[str, int], rows: pa.Table) -> None:
-    """Keep the rows of the table at a path at hand for who asks next."""
-    _held[path] = _Held(identity, rows)
-    _held.move_to_end(path)
-    while len(_held) > MAX_TABLES:
-        _held.popitem(last=False)
+def cache(path: str, identity: tuple[str, int], rows: pa.Table) -> None:
+    """Have the rows of the table at a path at hand for the next reader."""
+    _tables[path] = CachedTable(identity, rows)
+    _tables.move_to_end(path)
+    while len(_tables) > MAX_TABLES:
+        _tables.popitem(last=False)
 
 
-def _rows_of(log: DeltaLog, file: str) -> pa.Table:
+def clear() -> None:
+    """Forget all, as another process begins."""
+    _tables.clear()
+
+
+def _rows_in_file(log: DeltaLog, file: str) -> pa.Table:
     try:
         return log.read(file)
     except (pa.ArrowException, OSError) as error:

@@ -6,26 +6,25 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
-from pulsar_backlog.tableio import delta, held, plain_files
-from pulsar_backlog.tableio.delta import read_table, replace_slice
+from pulsar_backlog.tableio import parquet_frames, table_cache
 from pulsar_backlog.tableio.local_log import LocalLog
-from pulsar_backlog.tableio.plain_files import frame_of_files
+from pulsar_backlog.tableio.parquet_frames import frame_of_files
+from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
-from tests.tableio.test_held import FINDINGS, frame_of_codes, log_of, mine, replace_three_times
+from tests.small_tables import store_of
+from tests.tableio.test_table_cache import FINDINGS, frame_of_codes, log_of, replace_three_times
 
 pytestmark = pytest.mark.usefixtures("all_large")
 
 
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held, "MAX_ROWS", 0)
-    monkeypatch.setattr(delta, "MAX_ROWS", 0)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", 0)
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name not in plain_files.SKIPPING])
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in parquet_frames.SKIPPING])
 def test_rows_are_those_of_deltas_reader(spark: SparkSession, bundled: Audited, name: str) -> None:
     folder = bundled.out / "tables" / name
     if not folder.exists():
@@ -50,15 +49,15 @@ def test_a_folders_name_is_no_pattern(spark: SparkSession, tmp_path: Path, name:
     replace_three_times(spark, tmp_path / name)
     plain = frame_of_files(spark, log_of(tmp_path / name), FINDINGS)
     assert (plain is None) == is_pattern
-    read = read_table(spark, str(tmp_path / name), FINDINGS)
+    read = store_of(spark, str(tmp_path / name)).frame(FINDINGS)
     assert sorted(row["code"] for row in read.collect()) == ["C01", "C03", "C04", "C05"]
 
 
 def test_replaced_rows_are_not_read_again_and_a_frame_stays_what_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    replace_slice(frame_of_codes(spark, "C01"), str(tmp_path), FINDINGS, mine())
-    before = read_table(spark, str(tmp_path), FINDINGS)
-    replace_slice(frame_of_codes(spark, "C02"), str(tmp_path), FINDINGS, mine())
-    after = read_table(spark, str(tmp_path), FINDINGS)
+    store_of(spark, str(tmp_path)).replace(FINDINGS, frame_of_codes(spark, "C01"), Slice.of(cluster="demo"))
+    before = store_of(spark, str(tmp_path)).frame(FINDINGS)
+    store_of(spark, str(tmp_path)).replace(FINDINGS, frame_of_codes(spark, "C02"), Slice.of(cluster="demo"))
+    after = store_of(spark, str(tmp_path)).frame(FINDINGS)
     assert [row["code"] for row in after.collect()] == ["C02"]
     assert [row["code"] for row in before.collect()] == ["C01"]
 
@@ -66,9 +65,9 @@ def test_replaced_rows_are_not_read_again_and_a_frame_stays_what_it_was(spark: S
 def test_many_files_are_left_to_delta(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     replace_three_times(spark, tmp_path)
     assert frame_of_files(spark, log_of(tmp_path), FINDINGS) is not None
-    monkeypatch.setattr(plain_files, "MAX_FILES", 1)
+    monkeypatch.setattr(parquet_frames, "MAX_FILES", 1)
     assert frame_of_files(spark, log_of(tmp_path), FINDINGS) is None
-    assert read_table(spark, str(tmp_path), FINDINGS).count() == 4
+    assert store_of(spark, str(tmp_path)).frame(FINDINGS).count() == 4
 
 
 def test_a_table_with_deleted_rows_is_left_to_delta(spark: SparkSession, tmp_path: Path) -> None:
@@ -77,4 +76,4 @@ def test_a_table_with_deleted_rows_is_left_to_delta(spark: SparkSession, tmp_pat
     spark.sql(f"ALTER TABLE {where} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
     spark.sql(f"DELETE FROM {where} WHERE code = 'C05'")
     assert frame_of_files(spark, log_of(tmp_path), FINDINGS) is None
-    assert read_table(spark, str(tmp_path), FINDINGS).filter(f.col("code") == "C05").isEmpty()
+    assert store_of(spark, str(tmp_path)).frame(FINDINGS).filter(Slice.of(code="C05").column()).isEmpty()

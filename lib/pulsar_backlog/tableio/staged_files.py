@@ -1,0 +1,120 @@
+"""Files of new rows that tasks, or the driver, write into a table's folder before one commit makes them part of it.
+
+Spark's Delta writer plans a query, writes row by row and asks for statistics: for `entries` that took three times the
+scan. Here a task writes Parquet itself (`output/data_files.py`), and one commit adds the files and takes out those
+that they replace. A file that no commit names is no part of the table, and goes when the block ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_file
+from pulsar_backlog.tableio.delta_log import DeltaLog, add_action
+from pulsar_backlog.tableio.parquet_frames import frame_of_files
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tables import Table
+from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.workers import quiet
+
+
+@dataclass
+class StagedFiles:
+    """A table, open for files of new rows.
+
+    Attributes:
+        place: where the files go.
+        log: of the table, as it was when it was opened.
+        table: its contract.
+        replaced: its files that go with the commit.
+        rewritten: files with the rows of replaced files that stay.
+        offered: names of files that are part of the table or may yet become it, so that they must stay.
+    """
+
+    place: Place
+    log: DeltaLog
+    table: Table
+    replaced: Sequence[str] = ()
+    rewritten: Sequence[Any] = ()
+    offered: frozenset[str] = frozenset()
+
+    def write(self, rows: pa.Table) -> list[Any]:
+        """Write rows in this process; the files."""
+        made = write_data_file(rows.to_batches(), self.place, arrow_schema(self.table), self.table)
+        return [file for batch in made for file in batch.to_pylist()]
+
+    def write_by_tasks(self, rows: DataFrame) -> list[Any]:
+        """Write the rows of a frame in its tasks; the files."""
+        place, table = self.place, self.table
+
+        def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            yield from write_data_file(batches, place, arrow_schema(table), table)
+
+        return rows.mapInArrow(quiet(write), FILES_DDL).collect()
+
+    def commit(self, files: Sequence[Any]) -> None:
+        """Add those of `files` that are this table's (rows of `FILES_DDL`), all or none; to stay when this returns.
+
+        A file that no row names, of a task that was lost or that another one overtook, is no part of the table.
+
+        Raises:
+            CommitConflictError: another writer changed the table since it was opened.
+        """
+        mine = [file for file in (*files, *self.rewritten) if file["table"] == self.table.name]
+        if not mine and not self.replaced and self.log.version >= 0:
+            return
+        if mine:
+            self.log.settle()
+        self.offered = frozenset(file["name"] for file in mine)
+        try:
+            self.log.commit(self.table, [add_action(file) for file in mine], self.replaced)
+        except Exception:
+            if not self.log.mentions(self.place.prefix):
+                self.offered = frozenset()
+            raise
+
+
+@contextmanager
+def stage(log: DeltaLog, table: Table, replaced: Sequence[str] = ()) -> Iterator[StagedFiles]:
+    """The table open for new files. Files that are not part of it when the block ends are removed."""
+    staged = StagedFiles(log.place(), log, table, replaced)
+    try:
+        yield staged
+    finally:
+        log.remove(staged.place.prefix, staged.offered)
+
+
+@contextmanager
+def stage_slice(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> Iterator[StagedFiles]:
+    """The same, to replace a slice: of files with rows of it, what lies outside it is written anew."""
+    files = _files_of(spark, log, table, part)
+    with stage(log, table, files) as staged:
+        if files:
+            inside = f.coalesce(part.column(), f.lit(False))
+            stay = _snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
+            staged.rewritten = staged.write_by_tasks(stay.select(*table.column_names()))
+        yield staged
+    # As Spark's writer does: what is cached of the table is old now.
+    spark.catalog.refreshByPath(log.path)
+
+
+def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> list[str]:
+    """The table's files with rows of a slice."""
+    if not log.files():
+        return []
+    names = _snapshot(spark, log, table).filter(part.column()).select("_metadata.file_name").distinct()
+    return [row["file_name"] for row in names.collect()]
+
+
+def _snapshot(spark: SparkSession, log: DeltaLog, table: Table) -> DataFrame:
+    plain = frame_of_files(spark, log, table)
+    if plain is not None:
+        return plain
+    return spark.read.format("delta").option("versionAsOf", log.version).load(log.path)
