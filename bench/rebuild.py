@@ -43,7 +43,7 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.spark.session import start_session
-from pulsar_backlog.sql.asking import spark_asking, sql
+from pulsar_backlog.sql.asking import spark_asking
 from pulsar_backlog.sql.handing import shuffled
 from pulsar_backlog.steps.chunk_rows import fold_rows, name_chunk_entries
 from pulsar_backlog.tableio.store import TableStore
@@ -229,7 +229,7 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     handed = fold_rows()
     job = JobContext(lambda: spark, "bench", Options(out=str(out), cluster=CLUSTER), now())
     with spark_asking(job, {"noted_entries": noted, "producer_facts": producers}) as asked:
-        asked.name("producers", sql("log", "producers", {}))
+        asked.name("producers", asked.sql("log", "producers", {}))
         name_chunk_entries(asked)
         chunks = asked.frame(handed.query)
 

@@ -92,7 +92,7 @@ def _stalls(
     )  # fmt: skip
     with spark_asking(context, {"noted_entries": noted, "chunked_messages": publications}) as asked:
         name_chunk_entries(asked)
-        rows = asked.frame(model_rows())
+        rows = asked.frame(model_rows(asked))
     stalls = advised_stalls(judged, saved.readers, rows, models, context.partitions, context.keep)
     return stalls.unionByName(compacted_stalls(publications, noted, saved.horizons, context.cluster))
 

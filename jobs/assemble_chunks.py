@@ -30,7 +30,7 @@ from pulsar_backlog.reconciliation.segments import findings_of_segments
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking, sql
+from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking
 from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
@@ -82,7 +82,7 @@ def assemble(context: JobContext) -> JobResult:
 
 
 def _name_relations(asked: Asking) -> None:
-    asked.keep("producers", sql("log", "producers", {}))
+    asked.keep("producers", asked.sql("log", "producers", {}))
     name_chunk_entries(asked)
 
 

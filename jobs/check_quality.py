@@ -27,7 +27,7 @@ from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.quality.summaries import COLUMNS, Summary
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import asking, sql
+from pulsar_backlog.sql.asking import asking
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.tableio.beside import beside
 
@@ -76,7 +76,7 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
         },
     }
     with asking(context, [name for name in INPUTS if name != "entries"]) as asked:
-        found = asked.rows({name: sql("quality", name, values) for name, values in given.items()})
+        found = asked.rows({name: asked.sql("quality", name, values) for name, values in given.items()})
     return {name: pd.DataFrame(found[name], columns=list(COLUMNS[name])) for name in given}
 
 

@@ -60,7 +60,9 @@ def model(context: JobContext) -> JobResult:
             known = shared.value  # Spark turns the collector on when it reads a broadcast
             yield from run_models(batches, known)
 
-        rows = replace_by_tasks(context, asked, packed_model_rows(), make, ("consumer_outcomes", "client_forecasts"))
+        rows = replace_by_tasks(
+            context, asked, packed_model_rows(asked), make, ("consumer_outcomes", "client_forecasts")
+        )
     with asking(context, TABLES_ASKED) as asked:
         replace_findings(context, findings_of_models(context, asked))
     return JobResult(digest, rows=rows)

@@ -53,7 +53,12 @@ SELECT
   t.topic,
   coalesce(max(open_messages), 0) AS peak_open_messages,
   coalesce(max(open_bytes), 0) AS peak_open_bytes,
-  $points AS open_over_time
+  -- A struct is ordered by its first field.
+  array_sort(
+    collect_list(
+      CASE WHEN time IS NOT NULL THEN named_struct('time', time, 'open_messages', open_messages, 'open_bytes', open_bytes) END
+    )
+  ) AS open_over_time
 FROM (SELECT DISTINCT topic FROM producers) AS t
 LEFT JOIN timed AS o ON t.topic = o.topic
 GROUP BY t.topic

@@ -32,7 +32,29 @@ of_producers AS (
       AS bigint
     ) AS small_singles,
     count(CASE WHEN sends THEN 1 END) AS producer_count,
-    $producers AS producers
+    transform(
+      array_sort(
+        collect_list(
+          CASE
+            WHEN sends AND number <= $max_producers THEN
+              struct(
+                number AS at,
+                named_struct(
+                  'producer_name', producer_name,
+                  'entries', entries,
+                  'chunk_entries', chunk_entries,
+                  'chunks_per_second', CASE WHEN seconds > 0 THEN chunk_entries / seconds END,
+                  'bytes', bytes,
+                  'first_time', timestamp_millis(first_ms),
+                  'last_time', timestamp_millis(last_ms),
+                  'clock_ahead_ms', clock_ahead.ms
+                ) AS value
+              )
+          END
+        )
+      ),
+      one -> one.value
+    ) AS producers
   FROM named
   GROUP BY topic
 ),

@@ -9,7 +9,9 @@ SELECT
   max_by(m.sureness, (m.doubt, m.reason)) AS sureness,
   max_by(m.reason, (m.doubt, m.reason)) AS reason,
   concat($message, ': ', CAST(count(*) AS string), ' (', max(t.told), ').') AS message,
-  $evidence AS evidence,
+  transform(
+    array_sort(collect_list(CASE WHEN m.number <= $max_evidence THEN struct(m.number AS at, m.place AS value) END)), one -> one.value
+  ) AS evidence,
   FALSE AS incomplete
 FROM (
   SELECT

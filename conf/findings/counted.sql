@@ -9,7 +9,9 @@ SELECT
   max_by(sureness, (doubt, reason)) AS sureness,
   max_by(reason, (doubt, reason)) AS reason,
   concat($counted, ': ', CAST(count(*) AS string), '.') AS message,
-  $evidence AS evidence,
+  transform(
+    array_sort(collect_list(CASE WHEN number <= $max_evidence THEN struct(number AS at, place AS value) END)), one -> one.value
+  ) AS evidence,
   code IN ($incomplete) AS incomplete
 FROM (
   SELECT

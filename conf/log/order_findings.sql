@@ -37,7 +37,11 @@ places AS (
 ),
 
 first_places AS (
-  SELECT topic, code, min_by(ledger_id, nth) AS ledger_id, min_by(entry_id, nth) AS entry_id, $evidence AS evidence
+  SELECT
+    topic, code, min_by(ledger_id, nth) AS ledger_id, min_by(entry_id, nth) AS entry_id,
+    transform(
+      array_sort(collect_list(CASE WHEN nth <= $max_evidence THEN struct(nth AS at, place AS value) END)), one -> one.value
+    ) AS evidence
   FROM places
   GROUP BY topic, code
 )

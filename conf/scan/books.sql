@@ -16,10 +16,31 @@ SELECT
   s.expected_entries - s.frames AS missing_entries,
   s.expected_bytes - s.entry_bytes AS missing_bytes,
   count(CASE WHEN r.scope = 'hidden' THEN 1 END) AS hidden,
-  min(CASE WHEN r.scope = 'entry' AND r.number <= $evidence THEN r.entry_id END) AS first_rejected_entry_id,
-  $entry_places AS entry_places,
-  $structure_places AS structure_places,
-  $hidden_places AS hidden_places,
+  min(CASE WHEN r.scope = 'entry' AND r.number <= $max_evidence THEN r.entry_id END) AS first_rejected_entry_id,
+  transform(
+    array_sort(
+      collect_list(
+        CASE WHEN r.scope = 'entry' AND r.number <= $max_evidence THEN struct(r.number AS at, r.place AS value) END
+      )
+    ),
+    one -> one.value
+  ) AS entry_places,
+  transform(
+    array_sort(
+      collect_list(
+        CASE WHEN r.scope = 'structure' AND r.number <= $max_evidence THEN struct(r.number AS at, r.place AS value) END
+      )
+    ),
+    one -> one.value
+  ) AS structure_places,
+  transform(
+    array_sort(
+      collect_list(
+        CASE WHEN r.scope = 'hidden' AND r.number <= $max_evidence THEN struct(r.number AS at, r.entry AS value) END
+      )
+    ),
+    one -> one.value
+  ) AS hidden_places,
   collect_set(CAST(NULL AS string)) AS no_places
 FROM scans AS s
 LEFT JOIN (

@@ -29,7 +29,9 @@ SELECT
   concat(
     $counted, ': ', CAST(CAST(sum(CASE WHEN nth_of_ledger = 1 THEN count ELSE 0 END) AS bigint) AS string), '.'
   ) AS message,
-  $evidence AS evidence,
+  transform(
+    array_sort(collect_list(CASE WHEN nth <= $max_evidence THEN struct(nth AS at, place AS value) END)), one -> one.value
+  ) AS evidence,
   FALSE AS incomplete
 FROM places
 GROUP BY topic, code

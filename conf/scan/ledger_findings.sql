@@ -29,6 +29,7 @@ ranges AS (
 places AS (
   SELECT
     *,
+    sum(ledgers) OVER (PARTITION BY cause) AS of_cause,
     concat(
       coalesce(topic, 'topic unknown'), ': ledger ', CAST(first AS string),
       CASE WHEN last > first THEN concat(' to ', CAST(last AS string)) ELSE '' END
@@ -55,7 +56,11 @@ causes AS (
       END,
       ' could not be read: ', min(why)
     ) AS message,
-    CASE WHEN sum(ledgers) > 1 THEN $ranges ELSE $no_ranges END AS evidence
+    -- Of one ledger no row is listed.
+    transform(
+      array_sort(collect_list(CASE WHEN nth <= $max_evidence AND of_cause > 1 THEN struct(nth AS at, place AS value) END)),
+      one -> one.value
+    ) AS evidence
   FROM places
   GROUP BY cause
 ),

@@ -369,3 +369,25 @@ SELECT id, row_number() OVER (ORDER BY n DESC, id) AS r, lag(n, 1, 0) OVER (ORDE
 SELECT sum(n) OVER (PARTITION BY g) AS s, rank() OVER (ORDER BY g) AS r FROM t ORDER BY id
 SELECT id FROM t WHERE g LIKE 'a%' ESCAPE '!' ORDER BY id
 array_remove(tags, 'x')
+SELECT max_by(m, id) AS a, min_by(g, -id) AS b, max_by(g, n) AS c FROM t WHERE id < 4
+SELECT id, max_by(m, id) OVER (ORDER BY id) AS a, min_by(g, -n) OVER (ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS b FROM t ORDER BY id
+SELECT first(m) AS a, last(g) AS b, any_value(m, true) AS c FROM (SELECT * FROM t WHERE id = 3) AS one
+SELECT min(struct(g, id)) AS a, max(struct(g, id)) AS b FROM t WHERE g IS NOT NULL
+SELECT sum(m) AS a, avg(m) AS b, count(m) AS c, min(g) AS d FROM t WHERE id = 3
+SELECT sum(m) OVER (ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS a FROM t ORDER BY id
+SELECT id FROM t WHERE (n, id) > (coalesce(m, 0), 1) ORDER BY id
+SELECT id FROM t WHERE m > 0 AND (m, id) <= (CAST(2 AS bigint), 2) ORDER BY id
+SELECT t.id, o.id AS other FROM t FULL OUTER JOIN (SELECT m, id FROM t) AS o ON t.n = o.m ORDER BY t.id, o.id
+SELECT greatest(m, n, NULL) AS a, least(m, NULL) AS b, concat_ws(':', m, g) AS c FROM t ORDER BY id
+array_contains(tags, 'q')
+translate(g, 'a', '')
+regexp_extract(s, '^([a-z]+)', 1)
+TRY_CAST(regexp_extract(s, '([0-9]+)', 1) AS bigint)
+CAST(CAST(n AS decimal(20, 0)) - coalesce(m, 1) + 1 AS bigint)
+CASE WHEN g IN ('a', 'b') THEN 1 WHEN g IS NULL THEN 2 END
+g BETWEEN 'a' AND 'b'
+'it''s'
+n || ':' || m
+ts > TIMESTAMP '2024-01-01 00:00:00' AND ts < now()
+"say ""so"""
+'a\\'

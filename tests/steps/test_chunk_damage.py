@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.rows import Damage, Damaged, LogEdge
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.steps import damage as chunk_damage
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
@@ -159,5 +159,5 @@ def test_a_damaged_entry_says_nothing_of_times_producers_or_the_beginning() -> N
     assert not edge.begins_at_start  # its index is 0, but it is damaged
     assert edge_of([chunk(5, 0, 0), chunk(5, 1, 1)]).begins_at_start
     with asked_about([early, chunk(5, 1, 1), late]) as asked:
-        (facts,) = asked.rows({"producers": sql("log", "producers", {})})["producers"]
+        (facts,) = asked.rows({"producers": asked.sql("log", "producers", {})})["producers"]
     assert (facts["last_sent"]["entry_id"], facts["last_message"]["entry_id"]) == (1, 2)

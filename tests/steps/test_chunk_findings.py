@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps.chunk_findings import COUNTED, Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
@@ -58,7 +57,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     context = job_context(spark)
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     with asked_of(request.param, context, tables) as asked:
-        asked.keep("producers", sql("log", "producers", {}))
+        asked.keep("producers", asked.sql("log", "producers", {}))
         name_chunk_entries(asked)
         for row in listed(noticed_findings(context, asked, findings_of_chunks(asked, Known()))):
             by_topic.setdefault(row["topic"], {})[row["code"]] = row

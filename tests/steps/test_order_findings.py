@@ -9,7 +9,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.order_findings import findings_of_order
 from pulsar_backlog.wire.entry import decode_entry
@@ -94,7 +93,7 @@ def findings(
     """Rows of findings about these entries."""
     context = job_context(spark)
     with asked_of(engine, context, {**fact_rows(rows), "ledgers": table_rows("ledgers", ledgers)}) as asked:
-        asked.keep("producers", sql("log", "producers", {}))
+        asked.keep("producers", asked.sql("log", "producers", {}))
         return listed(noticed_findings(context, asked, findings_of_order(asked, absent or {})))
 
 

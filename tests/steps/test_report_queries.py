@@ -22,6 +22,7 @@ from pulsar_backlog.report.strips import strip
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql import asking
+from pulsar_backlog.sql.conf_queries import spark_query
 from pulsar_backlog.steps.report_model import LIMITS
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.terms import SURENESSES
@@ -98,20 +99,20 @@ def ask(
             write_tables(tmp_path, runs=[], **tables)
             batch = {"chosen": {"after": 0, "topics": 500}}
 
-            def query(name: str) -> str:
-                return asking.sql(
-                    "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
-                )
-
-            every = {name: query(name) for name in ("sets", *KEPT, *queries)}
+            every = {name: spark_query("report", name) for name in ("sets", *KEPT, *queries)}
             wanted = needed(every, queries)
-            texts = {name: text for name, text in every.items() if name in wanted}
-            words = {word for text in texts.values() for word in words_of(text)}
+            words = {word for name in wanted for word in words_of(every[name])}
             context = JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
             stack.enter_context(context.kept)
             names = [name for name in asking.ASKED if name in words]  # Spark takes its time for each
             asked = stack.enter_context(asking.asking(context, names))
             assert isinstance(asked, asking.SparkAsking if request.param == "spark" else asking.DuckAsking)
+            texts = {
+                name: asked.sql(
+                    "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
+                )
+                for name in wanted
+            }
             if "sets" in wanted:
                 asked.name("sets", texts["sets"])
             for name in KEPT:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.steps import topic_stats as steps
 from pulsar_backlog.steps.topic_stats import topic_stats
 from tests.engines import ENGINES, asked_of, job_context, listed
@@ -48,7 +47,7 @@ def stats(engine: str, spark: SparkSession, entries: Rows, messages: Rows) -> di
     """Topic -> row of `topic_stats`."""
     tables = {"chunked_messages": table_rows("chunked_messages", messages), **fact_rows(entries)}
     with asked_of(engine, job_context(spark), tables) as asked:
-        asked.keep("producers", sql("log", "producers", {}))
+        asked.keep("producers", asked.sql("log", "producers", {}))
         return {row["topic"]: row for row in listed(topic_stats(asked, "c"))}
 
 

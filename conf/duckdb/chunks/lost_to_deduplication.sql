@@ -15,7 +15,7 @@ WITH looked AS (
     last_entry_id,
     MAX(CASE WHEN ARRAY_CONTAINS(flags, 'prefix_residue') THEN 1 ELSE 0 END) OVER (PARTITION BY topic) AS residues,
     MAX(first_ledger_id) OVER alike AS newest_ledger_id,
-    ARG_MAX(first_entry_id, (first_ledger_id, first_entry_id)) OVER alike AS newest_entry_id
+    ARG_MAX_NULL(first_entry_id, (first_ledger_id, first_entry_id)) OVER alike AS newest_entry_id
   FROM chunked_messages
   WINDOW alike AS (PARTITION BY topic, producer_name, total_bytes)
 ), lost AS (

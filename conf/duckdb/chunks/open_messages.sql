@@ -1,4 +1,4 @@
--- Made of conf/chunks/open_messages.sql (63c4bb5b30bca614) by `make docs`; do not edit.
+-- Made of conf/chunks/open_messages.sql (0ae81ba02e6d83c0) by `make docs`; do not edit.
 WITH cut AS (
   SELECT
     topic,
@@ -73,7 +73,7 @@ SELECT
   t.topic,
   COALESCE(MAX(open_messages), 0) AS peak_open_messages,
   COALESCE(MAX(open_bytes), 0) AS peak_open_bytes,
-  $points AS open_over_time
+  LIST_SORT(COALESCE(LIST({'time': time, 'open_messages': open_messages, 'open_bytes': open_bytes}) FILTER (WHERE NOT time IS NULL), []), 'ASC', 'NULLS LAST') AS open_over_time
 FROM (
   SELECT DISTINCT
     topic

@@ -21,9 +21,9 @@ WITH completed AS (
     first_ledger_id,
     first_entry_id,
     MAX(sequence_id) OVER earlier AS top_sequence_id,
-    ARG_MAX(last_ledger_id, place) OVER earlier AS top_ledger_id,
-    ARG_MAX(last_entry_id, place) OVER earlier AS top_entry_id,
-    ARG_MAX(publish_time_ms, place) OVER earlier AS top_publish_time_ms,
+    ARG_MAX_NULL(last_ledger_id, place) OVER earlier AS top_ledger_id,
+    ARG_MAX_NULL(last_entry_id, place) OVER earlier AS top_entry_id,
+    ARG_MAX_NULL(publish_time_ms, place) OVER earlier AS top_publish_time_ms,
     LEAD(sequence_id) OVER in_line AS next_sequence_id
   FROM completed
   WINDOW in_line AS (PARTITION BY topic, producer_name ORDER BY last_ledger_id, last_entry_id), earlier AS (

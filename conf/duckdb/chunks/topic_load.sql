@@ -1,4 +1,4 @@
--- Made of conf/chunks/topic_load.sql (ef1f3752af462ed1) by `make docs`; do not edit.
+-- Made of conf/chunks/topic_load.sql (1b34bee13454cab7) by `make docs`; do not edit.
 WITH named AS (
   SELECT
     *,
@@ -33,7 +33,7 @@ WITH named AS (
       END
     ) AS BIGINT) AS small_singles,
     COUNT(CASE WHEN sends THEN 1 END) AS producer_count,
-    $producers AS producers
+    LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': number, 'value': {'producer_name': producer_name, 'entries': entries, 'chunk_entries': chunk_entries, 'chunks_per_second': CASE WHEN seconds > 0 THEN chunk_entries / NULLIF(seconds, 0) END, 'bytes': bytes, 'first_time': CAST(EPOCH_MS(CAST(first_ms AS BIGINT)) AS TIMESTAMPTZ), 'last_time': CAST(EPOCH_MS(CAST(last_ms AS BIGINT)) AS TIMESTAMPTZ), 'clock_ahead_ms': clock_ahead.ms}}) FILTER (WHERE sends AND number <= $max_producers), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS producers
   FROM named
   GROUP BY
     topic

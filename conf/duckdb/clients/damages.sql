@@ -3,16 +3,16 @@ SELECT
   code,
   topic AS subject,
   topic,
-  ARG_MIN(damage_ledger_id, (damage_ledger_id, damage_entry_id)) AS ledger_id,
-  ARG_MIN(damage_entry_id, (damage_ledger_id, damage_entry_id)) AS entry_id,
+  ARG_MIN_NULL(damage_ledger_id, (damage_ledger_id, damage_entry_id)) AS ledger_id,
+  ARG_MIN_NULL(damage_entry_id, (damage_ledger_id, damage_entry_id)) AS entry_id,
   COUNT(*) AS count,
-  ARG_MAX(sureness, doubt) AS sureness,
+  ARG_MAX_NULL(sureness, doubt) AS sureness,
   'predicted by a model of the client' AS reason,
   ARRAY_TO_STRING(
     LIST_SORT(COALESCE(LIST(DISTINCT model || ': ' || damage || ' at ' || place || ', messages behind it: ' || CAST(blocked AS TEXT)) FILTER (WHERE model || ': ' || damage || ' at ' || place || ', messages behind it: ' || CAST(blocked AS TEXT) IS NOT NULL), []), 'ASC', 'NULLS LAST'),
     '; '
   ) || '.' AS message,
-  REPEAT([ARG_MIN(place, (damage_ledger_id, damage_entry_id))], 1) AS evidence,
+  REPEAT([ARG_MIN_NULL(place, (damage_ledger_id, damage_entry_id))], 1) AS evidence,
   FALSE AS incomplete
 FROM (
   SELECT

@@ -1,15 +1,15 @@
--- Made of conf/clients/messages_of_models.sql (be4de7a9a49a7e58) by `make docs`; do not edit.
+-- Made of conf/clients/messages_of_models.sql (523b44e812e7a446) by `make docs`; do not edit.
 SELECT
   $code AS code,
   m.topic AS subject,
   m.topic,
-  ARG_MIN(m.ledger_id, m.number) AS ledger_id,
-  ARG_MIN(m.entry_id, m.number) AS entry_id,
+  ARG_MIN_NULL(m.ledger_id, m.number) AS ledger_id,
+  ARG_MIN_NULL(m.entry_id, m.number) AS entry_id,
   COUNT(*) AS count,
-  ARG_MAX(m.sureness, (m.doubt, m.reason)) AS sureness,
-  ARG_MAX(m.reason, (m.doubt, m.reason)) AS reason,
+  ARG_MAX_NULL(m.sureness, (m.doubt, m.reason)) AS sureness,
+  ARG_MAX_NULL(m.reason, (m.doubt, m.reason)) AS reason,
   $message || ': ' || CAST(COUNT(*) AS TEXT) || ' (' || MAX(t.told) || ').' AS message,
-  $evidence AS evidence,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': m.number, 'value': m.place}) FILTER (WHERE m.number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence,
   FALSE AS incomplete
 FROM (
   SELECT
@@ -22,8 +22,8 @@ FROM (
       topic,
       MIN(first_ledger_id) AS ledger_id,
       MIN(first_entry_id) AS entry_id,
-      ARG_MAX(sureness, (doubt, reason)) AS sureness,
-      ARG_MAX(reason, (doubt, reason)) AS reason
+      ARG_MAX_NULL(sureness, (doubt, reason)) AS sureness,
+      ARG_MAX_NULL(reason, (doubt, reason)) AS reason
     FROM (
       SELECT
         *,

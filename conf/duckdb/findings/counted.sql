@@ -1,15 +1,15 @@
--- Made of conf/findings/counted.sql (92775b71978b5302) by `make docs`; do not edit.
+-- Made of conf/findings/counted.sql (d5b2fccca9a4f751) by `make docs`; do not edit.
 SELECT
   code,
   COALESCE(topic, 'topic unknown') AS subject,
   topic,
-  ARG_MIN(ledger_id, number) AS ledger_id,
-  ARG_MIN(entry_id, number) AS entry_id,
+  ARG_MIN_NULL(ledger_id, number) AS ledger_id,
+  ARG_MIN_NULL(entry_id, number) AS entry_id,
   COUNT(*) AS count,
-  ARG_MAX(sureness, (doubt, reason)) AS sureness,
-  ARG_MAX(reason, (doubt, reason)) AS reason,
+  ARG_MAX_NULL(sureness, (doubt, reason)) AS sureness,
+  ARG_MAX_NULL(reason, (doubt, reason)) AS reason,
   $counted || ': ' || CAST(COUNT(*) AS TEXT) || '.' AS message,
-  $evidence AS evidence,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': number, 'value': place}) FILTER (WHERE number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence,
   code IN ($incomplete) AS incomplete
 FROM (
   SELECT

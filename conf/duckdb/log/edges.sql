@@ -33,7 +33,7 @@ WITH ends AS (
     COALESCE(LIST(DISTINCT l.ledger_id) FILTER (WHERE l.ledger_id IS NOT NULL), []) AS stored,
     EPOCH_MS(MAX(l.closed_time)) AS closed_ms,
     MAX(l.live_ledger_id) AS live_ledger_id,
-    ARG_MAX(l.live_entries - 1, l.live_ledger_id) AS live_entry_id
+    ARG_MAX_NULL(l.live_entries - 1, l.live_ledger_id) AS live_entry_id
   FROM (
     SELECT
       *,

@@ -1,4 +1,4 @@
--- Made of conf/log/order_findings.sql (f6a4666375b0455c) by `make docs`; do not edit.
+-- Made of conf/log/order_findings.sql (c9cd10e4209440bb) by `make docs`; do not edit.
 WITH numbered AS (
   SELECT
     *,
@@ -22,10 +22,10 @@ WITH numbered AS (
     CASE
       WHEN code = 'B01'
       THEN CAST(TRUNC(LEAST(SUM(CAST(extent AS DECIMAL(38, 0))), $farthest)) AS BIGINT)
-      ELSE ARG_MAX(extent, (ABS(extent), extent))
+      ELSE ARG_MAX_NULL(extent, (ABS(extent), extent))
     END AS extent,
-    ARG_MAX(sureness, (doubt, reason)) AS sureness,
-    ARG_MAX(reason, (doubt, reason)) AS reason
+    ARG_MAX_NULL(sureness, (doubt, reason)) AS sureness,
+    ARG_MAX_NULL(reason, (doubt, reason)) AS reason
   FROM numbered
   GROUP BY
     topic,
@@ -51,9 +51,9 @@ WITH numbered AS (
   SELECT
     topic,
     code,
-    ARG_MIN(ledger_id, nth) AS ledger_id,
-    ARG_MIN(entry_id, nth) AS entry_id,
-    $evidence AS evidence
+    ARG_MIN_NULL(ledger_id, nth) AS ledger_id,
+    ARG_MIN_NULL(entry_id, nth) AS entry_id,
+    LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': nth, 'value': place}) FILTER (WHERE nth <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence
   FROM places
   GROUP BY
     topic,

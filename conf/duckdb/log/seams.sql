@@ -82,8 +82,8 @@ SELECT
   LAG(last_index) OVER in_line AS index_before,
   LAG(is_whole) OVER in_line AND first_entry_id = 0 AS adjoins,
   LAG(last_has_metadata) OVER in_line AS metadata_before,
-  ARG_MAX(last_broker_ms, CASE WHEN NOT last_broker_ms IS NULL THEN ledger_id END) OVER earlier AS broker_ms_before,
-  ARG_MAX(last_index, CASE WHEN NOT last_index IS NULL THEN ledger_id END) OVER earlier AS last_index_before,
+  ARG_MAX_NULL(last_broker_ms, CASE WHEN NOT last_broker_ms IS NULL THEN ledger_id END) OVER earlier AS broker_ms_before,
+  ARG_MAX_NULL(last_index, CASE WHEN NOT last_index IS NULL THEN ledger_id END) OVER earlier AS last_index_before,
   MAX(newest_publish_ms) OVER earlier AS newest_publish_before,
   LAG(closed_ms) OVER in_line AS began_ms
 FROM line

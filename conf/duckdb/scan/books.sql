@@ -1,4 +1,4 @@
--- Made of conf/scan/books.sql (9ab532ef7fe8b2a3) by `make docs`; do not edit.
+-- Made of conf/scan/books.sql (e0d1af64119431ce) by `make docs`; do not edit.
 SELECT
   s.topic,
   s.ledger_id,
@@ -18,13 +18,13 @@ SELECT
   COUNT(CASE WHEN r.scope = 'hidden' THEN 1 END) AS hidden,
   MIN(
     CASE
-      WHEN r.scope = 'entry' AND r.number <= $evidence
+      WHEN r.scope = 'entry' AND r.number <= $max_evidence
       THEN r.entry_id
     END
   ) AS first_rejected_entry_id,
-  $entry_places AS entry_places,
-  $structure_places AS structure_places,
-  $hidden_places AS hidden_places,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': r.number, 'value': r.place}) FILTER (WHERE r.scope = 'entry' AND r.number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS entry_places,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': r.number, 'value': r.place}) FILTER (WHERE r.scope = 'structure' AND r.number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS structure_places,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': r.number, 'value': r.entry}) FILTER (WHERE r.scope = 'hidden' AND r.number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS hidden_places,
   COALESCE(LIST(DISTINCT CAST(NULL AS TEXT)) FILTER (WHERE CAST(NULL AS TEXT) IS NOT NULL), []) AS no_places
 FROM scans AS s
 LEFT JOIN (

@@ -1,4 +1,4 @@
--- Made of conf/scan/entry_findings.sql (0edfb2251a1e04eb) by `make docs`; do not edit.
+-- Made of conf/scan/entry_findings.sql (44b3490377df6a48) by `make docs`; do not edit.
 WITH numbered AS (
   SELECT
     topic,
@@ -39,13 +39,13 @@ SELECT
   code,
   COALESCE(topic, 'topic unknown') AS subject,
   topic,
-  ARG_MIN(ledger_id, nth) AS ledger_id,
-  ARG_MIN(entry_id, nth) AS entry_id,
+  ARG_MIN_NULL(ledger_id, nth) AS ledger_id,
+  ARG_MIN_NULL(entry_id, nth) AS entry_id,
   CAST(SUM(CASE WHEN nth_of_ledger = 1 THEN count ELSE 0 END) AS BIGINT) AS count,
   'certain' AS sureness,
   'read from the stored bytes' AS reason,
   $counted || ': ' || CAST(CAST(SUM(CASE WHEN nth_of_ledger = 1 THEN count ELSE 0 END) AS BIGINT) AS TEXT) || '.' AS message,
-  $evidence AS evidence,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': nth, 'value': place}) FILTER (WHERE nth <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence,
   FALSE AS incomplete
 FROM places
 GROUP BY

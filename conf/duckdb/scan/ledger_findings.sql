@@ -1,4 +1,4 @@
--- Made of conf/scan/ledger_findings.sql (8aa1ca8ed303180d) by `make docs`; do not edit.
+-- Made of conf/scan/ledger_findings.sql (ee55690d9842dbd7) by `make docs`; do not edit.
 WITH numbered AS (
   SELECT
     topic,
@@ -40,6 +40,7 @@ WITH numbered AS (
 ), places AS (
   SELECT
     *,
+    SUM(ledgers) OVER (PARTITION BY cause) AS of_cause,
     COALESCE(topic, 'topic unknown') || ': ledger ' || CAST(first AS TEXT) || CASE WHEN last > first THEN ' to ' || CAST(last AS TEXT) ELSE '' END AS place
   FROM ranges
 ), causes AS (
@@ -54,11 +55,7 @@ WITH numbered AS (
       THEN ' of ' || CAST(CAST(SUM(ledgers) AS BIGINT) AS TEXT) || ' ledgers (' || CAST(MIN(first) AS TEXT) || ' to ' || CAST(MAX(last) AS TEXT) || ')'
       ELSE ''
     END || ' could not be read: ' || MIN(why) AS message,
-    CASE
-      WHEN SUM(ledgers) > 1
-      THEN $ranges
-      ELSE $no_ranges
-    END AS evidence
+    LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': nth, 'value': place}) FILTER (WHERE nth <= $max_evidence AND of_cause > 1), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence
   FROM places
   GROUP BY
     cause

@@ -80,8 +80,8 @@ WITH faults AS (
     y.layer,
     COUNT(*) AS faults,
     MIN(y."offset") AS at_byte,
-    ARG_MIN(y.code, y."offset") AS code,
-    ARG_MIN(y.uri, y."offset") AS uri
+    ARG_MIN_NULL(y.code, y."offset") AS code,
+    ARG_MIN_NULL(y.uri, y."offset") AS uri
   FROM layered AS y
   GROUP BY
     y.cluster,

@@ -20,8 +20,8 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.config import home
 from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.handing import Handed, filed, shuffled
@@ -73,22 +73,15 @@ class Asking(Protocol):
     def mapped(self, handed: Handed, door: OverBatches, schema: str) -> DataFrame:
         """What a door makes of the rows that each task gets, as a schema in DDL; asked for while `asking` lasts."""
 
-    def in_order(self, value: str, order: str, only: str) -> str:
-        """SQL: the values of a group as an array, ascending by a number, of the rows for which `only` holds."""
+    def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
+        """The query `conf/<room>/<name>.sql` in this engine's words, with values in their places.
 
-    def struct(self, fields: Mapping[str, str]) -> str:
-        """SQL: a struct of these fields, each with the SQL of its value."""
-
-
-def sql(room: str, name: str, values: Mapping[str, int | str]) -> str:
-    """A query of `conf/<room>/<name>.sql` with values in their places.
-
-    Args:
-        room: folder of conf/.
-        name: of the query.
-        values: numbers, and SQL that this program made of its own words.
-    """
-    return Template((home() / "conf" / room / f"{name}.sql").read_text()).substitute(values)
+        Args:
+            room: folder of conf/.
+            name: of the query.
+            values: numbers, and SQL that this program made of its own words and that means the same to both engines:
+                a literal, a list of them, a name, a CASE.
+        """
 
 
 @contextmanager
@@ -179,13 +172,9 @@ class DuckAsking:
         few = spark.createDataFrame(in_one_chunk(self._connection.execute(handed.query).to_arrow_table()))
         return shuffled(few, handed, self._context.partitions, door, schema)
 
-    def in_order(self, value: str, order: str, only: str) -> str:
+    def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """See `Asking`."""
-        return f"coalesce(list({value} ORDER BY {order}) FILTER (WHERE {only}), [])"
-
-    def struct(self, fields: Mapping[str, str]) -> str:
-        """See `Asking`."""
-        return f"{{{', '.join(f'{literal(name)}: {value}' for name, value in fields.items())}}}"
+        return Template(duck_query(room, name)).substitute(values)
 
 
 class SparkAsking:
@@ -230,13 +219,9 @@ class SparkAsking:
         """See `Asking`."""
         return shuffled(self._context.spark.sql(handed.query), handed, self._context.partitions, door, schema)
 
-    def in_order(self, value: str, order: str, only: str) -> str:
+    def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """See `Asking`."""
-        return f"array_sort(collect_list(CASE WHEN {only} THEN struct({order} AS at, {value} AS value) END)).value"
-
-    def struct(self, fields: Mapping[str, str]) -> str:
-        """See `Asking`."""
-        return f"struct({', '.join(f'{value} AS {name}' for name, value in fields.items())})"
+        return Template(spark_query(room, name)).substitute(values)
 
     def _rows(self, query: str) -> list[Row]:
         return [row.asDict(recursive=True) for row in self._context.spark.sql(query).collect()]

@@ -46,8 +46,13 @@ class _SparkParser(SparkParser):
     }
 
 
+class _SparkTokenizer(Spark.Tokenizer):
+    STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012 - sqlglot's way; a quote that is written twice is one
+
+
 class _Spark(Spark):
     Parser = _SparkParser
+    Tokenizer = _SparkTokenizer
     TIME_MAPPING = {  # noqa: RUF012 - sqlglot's way
         **Spark.TIME_MAPPING, "SSS": "%f_three", "SSSSSS": "%f", "'T'": "T", "'Z'": "Z",
     }  # fmt: skip

@@ -81,10 +81,19 @@ def _is_timestamp(value: exp.Expr) -> bool:
 
 def _list_of(self: Any, node: exp.Expr, condition: str = "", window: str = "") -> str:
     """Without nulls, and empty where there is nothing."""
-    value = self.sql(node, "this")
+    value, where = _with_condition(self, node.this)
     distinct = "DISTINCT " if isinstance(node, exp.ArrayUniqueAgg) else ""
-    where = f"{value} IS NOT NULL" + (f" AND ({condition})" if condition else "")
+    where += f" AND ({condition})" if condition else ""
     return f"COALESCE(LIST({distinct}{value}) FILTER (WHERE {where}){window}, [])"
+
+
+def _with_condition(self: Any, value: exp.Expr) -> tuple[str, str]:
+    """A value, and when it is not null: a struct under the one condition of a CASE never is."""
+    if isinstance(value, exp.Case) and not value.this and not value.args.get("default") and len(value.args["ifs"]) == 1:
+        (branch,) = value.args["ifs"]
+        if isinstance(branch.args["true"], exp.Struct):
+            return self.sql(branch, "true"), self.sql(branch, "this")
+    return self.sql(value), f"{self.sql(value)} IS NOT NULL"
 
 
 def _array_sort(self: Any, node: exp.ArraySort) -> str:
@@ -241,6 +250,8 @@ FUNCTIONS: dict[str, Rule] = {
 NODES: dict[type[exp.Expr], Rule] = {
     exp.AddMonths: _date_plus("MONTH"),
     exp.ApproxQuantile: _fields("QUANTILE_DISC({this}, {quantile})"),
+    exp.ArgMax: _fields("ARG_MAX_NULL({this}, {expression})"),
+    exp.ArgMin: _fields("ARG_MIN_NULL({this}, {expression})"),
     exp.ArrayAgg: _list_of,
     exp.ArrayPosition: _array_position,
     exp.ArrayRemove: _fields("LIST_FILTER({this}, LAMBDA _u : _u IS DISTINCT FROM {expression})"),

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
 from pulsar_backlog.steps.topic_stats import LIMIT
@@ -94,4 +94,4 @@ def findings_of_chunks(asked: Asking, known: Known) -> str:
         known: what is known beside the log.
     """
     asked.hold("known", known.rows())
-    return counted(asked, COUNTED, *(sql("chunks", name, values) for name, values in _VALUES.items()))
+    return counted(asked, COUNTED, *(asked.sql("chunks", name, values) for name, values in _VALUES.items()))

@@ -11,7 +11,7 @@ from pulsar_backlog.chunks.verdict_findings import NO_LOSS, STATE_CODES
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, asking, sql
+from pulsar_backlog.sql.asking import Asking, asking
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, listed
 from pulsar_backlog.tables import TABLES
@@ -73,13 +73,9 @@ def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, 
         "incomplete": listed(sorted(INCOMPLETE)),
         "no_loss": portable_literal(NO_LOSS),
     }
-    asked.keep("present", sql("changes", "present", present))
-    values: dict[str, int | str] = {
-        "unfinished": portable_literal(unfinished),
-        "run_id": portable_literal(run_id),
-        "at_ms": at_ms,
-    }
-    asked.keep("compared", sql("changes", "compared", values))
+    asked.keep("present", asked.sql("changes", "present", present))
+    values: dict[str, int | str] = {"unfinished": portable_literal(unfinished), "run_id": portable_literal(run_id), "at_ms": at_ms}
+    asked.keep("compared", asked.sql("changes", "compared", values))
 
 
 def _unfinished(context: JobContext, asked: Asking) -> str:

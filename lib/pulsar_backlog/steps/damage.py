@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pulsar_backlog.chunks.rows import Damage, Damaged, DamageKind
 from pulsar_backlog.facts.odd import ABSENT
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 
 MAX_PLACES = 100
 """Damaged entries of a topic that are listed, whole ledgers at a time."""
@@ -127,7 +127,7 @@ def look_up(wanted: Collection[HurtLedger], asked: Asking) -> Found:
         "beside": _ids(id_ for one in wanted for id_ in one.around),
     }
     names = ("damaged_entries", "rejected_entries", "stored_times", "sound_writers")
-    found = asked.rows({name: sql("log", name, ids) for name in names})
+    found = asked.rows({name: asked.sql("log", name, ids) for name in names})
     times = found["stored_times"]
     return Found(
         times={row["ledger_id"]: (row["oldest_stored_ms"], row["newest_stored_ms"]) for row in times},

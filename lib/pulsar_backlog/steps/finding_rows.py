@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE
 from pulsar_backlog.frames.codes import CODED
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, spark_asking, sql
+from pulsar_backlog.sql.asking import Asking, spark_asking
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.sureness import doubt_of
 from pulsar_backlog.tables import TABLES
@@ -38,7 +38,7 @@ def noticed_findings(context: JobContext, asked: Asking, *queries: str) -> Rows:
         "severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
     }
     given = {"cluster": context.cluster, "job": context.job}
-    return asked.table(sql("findings", "findings", named), TABLES["findings"], given)
+    return asked.table(asked.sql("findings", "findings", named), TABLES["findings"], given)
 
 
 def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: Collection[str] = ()) -> str:
@@ -55,10 +55,10 @@ def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: 
         "counted": case_of("code", codes),
         "codes": listed(codes),
         "doubt": DOUBT_OF_ROW,
-        "evidence": asked.in_order("place", "number", f"number <= {MAX_EVIDENCE}"),
+        "max_evidence": MAX_EVIDENCE,
         "incomplete": listed(incomplete or ("",)),
     }
-    return sql("findings", "counted", values)
+    return asked.sql("findings", "counted", values)
 
 
 def counted_findings(

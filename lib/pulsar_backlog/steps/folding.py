@@ -37,7 +37,7 @@ def fold(context: JobContext, asked: Asking, edges: Mapping[str, LogEdge]) -> di
             for folded in fold_batches(batches, shared.value):
                 yield from tables_of(folded)
 
-        return replace_by_tasks(context, asked, fold_rows(), make, ("chunked_messages", "chunks"))
+        return replace_by_tasks(context, asked, fold_rows(asked), make, ("chunked_messages", "chunks"))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.steps import damage as damaged
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.wire.ledger_list import decode_ledger_list
@@ -35,7 +35,7 @@ def edge_rows(asked: Asking) -> list[Row]:
     scope, without a data object, or not got to. `gone`: ledgers that were read and are not in the source any more.
     `hurt`: ledgers with damaged entries, with how many. `live_last`: where reading of live ledgers ended.
     """
-    found = asked.rows({name: sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
+    found = asked.rows({name: asked.sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
     hurt: dict[str | None, list[Row]] = {}
     for one in found["hurt_ledgers"]:
         hurt.setdefault(one["topic"], []).append(one)
@@ -105,7 +105,7 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
 def _unproven_seams(asked: Asking) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
     unproven: dict[str, set[int]] = {}
-    for row in asked.rows({"seams": sql("log", "unproven_seams", {})})["seams"]:
+    for row in asked.rows({"seams": asked.sql("log", "unproven_seams", {})})["seams"]:
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])
     return unproven
 

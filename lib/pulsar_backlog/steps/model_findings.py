@@ -5,7 +5,7 @@ from __future__ import annotations
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of, listed, noticed_findings
 from pulsar_backlog.terms import COMPLETE
@@ -40,15 +40,12 @@ def findings_of_models(context: JobContext, asked: Asking) -> Rows:
         "permit_leaks": {},
         "damages": {"code": case_of("damage", DAMAGE_CODES), "doubt": DOUBT_OF_ROW},
     }
-    queries = [sql("clients", name, given) for name, given in values.items()]
-    evidence = asked.in_order("m.place", "m.number", f"m.number <= {MAX_EVIDENCE}")
+    queries = [asked.sql("clients", name, given) for name, given in values.items()]
     for name, (code, message) in _OF_MESSAGES.items():
-        asked.keep(name, sql("clients", name, {"complete": listed(COMPLETE)}))
-        told = {
-            "code": portable_literal(code),
-            "message": portable_literal(message),
-            "messages": name,
-            "evidence": evidence,
-        }
-        queries.append(sql("clients", "messages_of_models", told | {"doubt": DOUBT_OF_ROW}))
+        asked.keep(name, asked.sql("clients", name, {"complete": listed(COMPLETE)}))
+        of_name: dict[str, int | str] = {
+            "code": portable_literal(code), "message": portable_literal(message), "messages": name, "max_evidence": MAX_EVIDENCE,
+            "doubt": DOUBT_OF_ROW,
+        }  # fmt: skip
+        queries.append(asked.sql("clients", "messages_of_models", of_name))
     return noticed_findings(context, asked, *queries)

@@ -27,7 +27,7 @@ from pulsar_backlog.report.since import MAX_CHANGES, since_last
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import ASKED, Asking, sql
+from pulsar_backlog.sql.asking import ASKED, Asking
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.sureness import MOST_DOUBT, doubt_of, sureness_of
 from pulsar_backlog.steps.known_state import earlier_state
@@ -106,7 +106,7 @@ class Gathering:
     @cached_property
     def topic_rows(self) -> list[Row]:
         """A row per topic, the worst first: a line for each is what a report may grow by."""
-        self.asked.name("sets", _query("sets"))
+        self.asked.name("sets", self._query("sets"))
         for name in ("standing", "topics"):
             self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
@@ -127,7 +127,7 @@ class Gathering:
         for name in ("families", *_ADVICE):
             self._keep(name)
         queries = {f"blocked_{name}": _OF_BLOCKED.format(name, acks.MAX_BLOCKED) for name in _ADVICE}
-        whole = self.asked.rows({name: _query(name) for name in _OF_ALL} | queries)
+        whole = self.asked.rows({name: self._query(name) for name in _OF_ALL} | queries)
         sizes, runs = self._sizes(), whole["runs"]
         inventories = [run for run in runs if run["job"] == "inventory_ledgers"]
         return ReportModel(
@@ -162,7 +162,7 @@ class Gathering:
         self._keep("chosen", after=after, topics=MAX_TOPICS)
         for name in ("drawn", "spans"):
             self._keep(name)
-        queries = {query: _query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
+        queries = {query: self._query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
         found = self.asked.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
         of_topics = build.TopicRows(**{name: found[query] for name, query in _BY_TOPIC.items()})
         of_consumers = acks_build.ConsumerRows(
@@ -181,7 +181,10 @@ class Gathering:
         return {name: self.context.rows(name) if count is None else count for name, count in told.items()}
 
     def _keep(self, name: str, **values: int) -> None:
-        self.asked.keep(name, _query(name, **values))
+        self.asked.keep(name, self._query(name, **values))
+
+    def _query(self, name: str, **values: int) -> str:
+        return self.asked.sql("report", name, {**LIMITS.get(name, {}), **values})
 
     def _rows(self, query: str) -> list[Row]:
         return self.asked.rows({"": query})[""]
@@ -201,7 +204,3 @@ _OF_BLOCKED = (
     "SELECT n.* FROM {} AS n SEMI JOIN (SELECT topic, subscription FROM standing WHERE blocked_place <= {}) AS b "
     "ON n.topic = b.topic AND n.subscription = b.subscription"
 )
-
-
-def _query(name: str, **values: int) -> str:
-    return sql("report", name, {**LIMITS.get(name, {}), **values})

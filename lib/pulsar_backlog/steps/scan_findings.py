@@ -12,7 +12,7 @@ from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.steps.finding_rows import case_of, noticed_findings
 
 TABLES_ASKED = ("scans", "rejects", "ledger_facts")
@@ -72,16 +72,8 @@ def findings_of_scans(context: JobContext, asked: Asking) -> Rows:
         context: of the job.
         asked: knows `TABLES_ASKED`.
     """
-    places = {"entry": "r.place", "structure": "r.place", "hidden": "r.entry"}
-    values = {
-        f"{scope}_places": asked.in_order(value, "r.number", f"r.scope = '{scope}' AND r.number <= {MAX_EVIDENCE}")
-        for scope, value in places.items()
-    }
-    asked.keep("books", sql("scan", "books", {"evidence": MAX_EVIDENCE, **values}))
-    evidence = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
-    of_entries = sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), "evidence": evidence})
-    ranges = asked.in_order("place", "nth", f"nth <= {MAX_EVIDENCE}")
-    of_ledgers = sql(
-        "scan", "ledger_findings", {"ranges": ranges, "no_ranges": asked.in_order("place", "nth", "FALSE")}
-    )
+    most: dict[str, int | str] = {"max_evidence": MAX_EVIDENCE}
+    asked.keep("books", asked.sql("scan", "books", most))
+    of_entries = asked.sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), **most})
+    of_ledgers = asked.sql("scan", "ledger_findings", most)
     return noticed_findings(context, asked, of_ledgers, of_entries)

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES, SMALL_MESSAGE_BYTES, TopicLoad, recommend
 from pulsar_backlog.runs.context import Rows
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -41,32 +41,23 @@ _MEASURED = replace(
     ),
 )
 _LOAD = tuple(field.name for field in fields(TopicLoad))
-_PRODUCER = {
-    "producer_name": "producer_name", "entries": "entries", "chunk_entries": "chunk_entries",
-    "chunks_per_second": "CASE WHEN seconds > 0 THEN chunk_entries / seconds END", "bytes": "bytes",
-    "first_time": "timestamp_millis(first_ms)", "last_time": "timestamp_millis(last_ms)",
-    "clock_ahead_ms": "clock_ahead.ms",
-}  # fmt: skip
-_POINT = {"time": "time", "open_messages": "open_messages", "open_bytes": "open_bytes"}
 
 
 def open_messages(asked: Asking) -> str:
     """SQL: a row per topic, as `conf/chunks/open_messages.sql`; `asked` knows `chunked_messages`."""
-    points = asked.in_order(asked.struct(_POINT), "time", "time IS NOT NULL")
-    return sql("chunks", "open_messages", {"buckets": MAX_BUCKETS, "points": points})
+    return asked.sql("chunks", "open_messages", {"buckets": MAX_BUCKETS})
 
 
 def topic_stats(asked: Asking, cluster: str) -> Rows:
     """Rows of `topic_stats`; `asked` knows `producers` and `chunked_messages`."""
     asked.name("open_messages", open_messages(asked))
-    sends = f"sends AND number <= {MAX_PRODUCERS}"
     values: dict[str, int | str] = {
         "small": SMALL_MESSAGE_BYTES,
         "incomplete": listed(INCOMPLETE),
         "limit": LIMIT,
-        "producers": asked.in_order(asked.struct(_PRODUCER), "number", sends),
+        "max_producers": MAX_PRODUCERS,
     }
-    return _with_settings(asked.table(sql("chunks", "topic_load", values), _MEASURED, {"cluster": cluster}))
+    return _with_settings(asked.table(asked.sql("chunks", "topic_load", values), _MEASURED, {"cluster": cluster}))
 
 
 def _with_settings(measured: Rows) -> Rows:

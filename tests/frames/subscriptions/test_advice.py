@@ -89,7 +89,7 @@ def advised(spark: SparkSession, text: str, acked: str = "", type_: str | None =
     tables = {"noted_entries": table_frame(spark, "noted_entries", log.noted), "chunked_messages": publications}
     with spark_asking(job_context(spark), tables) as asked:
         name_chunk_entries(asked)
-        rows = asked.frame(model_rows())
+        rows = asked.frame(model_rows(asked))
     found = advised_stalls(judged, states, rows, models_to_ask(()), 2, DataFrame.cache)
     return {
         r["chunk_uuid"] if r["publish_time_ms"] == LATER_MS else r["chunk_uuid"].lower(): r
