@@ -21,7 +21,7 @@ from pulsar_backlog.report.places import FRONT
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import last_run
 from pulsar_backlog.runs.runs import JobResult, run_job
-from pulsar_backlog.sql.asking import asking, sql
+from pulsar_backlog.sql.asking import asking
 
 JOB = "notify_changes"
 
@@ -43,7 +43,7 @@ def tell(context: JobContext) -> JobResult:
     if not places or compared is None or (told is not None and told > compared):
         return JobResult("", changed=False)
     with asking(context, ("problems",)) as asked:
-        queries = {name: sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
+        queries = {name: asked.sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
         found = asked.rows(queries)
     counts: Counter[tuple[str, str]] = Counter()
     for row in found["change_counts"]:

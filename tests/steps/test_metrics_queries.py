@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.sql.asking import sql
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.engines import ENGINES, asked_of, job_context
@@ -59,7 +58,8 @@ def test_the_worst_by_name_and_the_rest_summed(engine: str, spark: SparkSession)
     }
     with asked_of(engine, job_context(spark if engine == "spark" else None), tables) as asked:
         found = asked.rows({
-            "subscriptions": sql("metrics", "subscriptions", {"bound": 2}), "topics": sql("metrics", "topics", WORDS),
+            "subscriptions": asked.sql("metrics", "subscriptions", {"bound": 2}),
+            "topics": asked.sql("metrics", "topics", WORDS),
         })  # fmt: skip
     by_name = {row["subscription"]: row for row in found["subscriptions"]}
     assert set(by_name) == {"stalled", "big", None}

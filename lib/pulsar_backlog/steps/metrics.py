@@ -9,7 +9,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.report.metrics import BOUND, Numbers, exposition
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import Asking, sql
+from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE
@@ -46,10 +46,10 @@ def _gathered(context: JobContext, asked: Asking, exit_code: int) -> Numbers:
         "no_loss": literal(NO_LOSS),
     }
     found = asked.rows({
-        "subscriptions": sql("metrics", "subscriptions", {"bound": BOUND}),
-        "topics": sql("metrics", "topics", words),
-        "totals": sql("report", "totals", {}),
-        "changes": sql("report", "change_counts", {}),
+        "subscriptions": asked.sql("metrics", "subscriptions", {"bound": BOUND}),
+        "topics": asked.sql("metrics", "topics", words),
+        "totals": asked.sql("report", "totals", {}),
+        "changes": asked.sql("report", "change_counts", {}),
         "entries": _ENTRIES,
         "bytes": _BYTES,
         "seconds": _SECONDS,
