@@ -74,7 +74,11 @@ def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, 
         "no_loss": portable_literal(NO_LOSS),
     }
     asked.keep("present", asked.sql("changes", "present", present))
-    values: dict[str, int | str] = {"unfinished": portable_literal(unfinished), "run_id": portable_literal(run_id), "at_ms": at_ms}
+    values: dict[str, int | str] = {
+        "unfinished": portable_literal(unfinished),
+        "run_id": portable_literal(run_id),
+        "at_ms": at_ms,
+    }
     asked.keep("compared", asked.sql("changes", "compared", values))
 
 

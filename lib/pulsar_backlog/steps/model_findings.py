@@ -44,8 +44,8 @@ def findings_of_models(context: JobContext, asked: Asking) -> Rows:
     for name, (code, message) in _OF_MESSAGES.items():
         asked.keep(name, asked.sql("clients", name, {"complete": listed(COMPLETE)}))
         of_name: dict[str, int | str] = {
-            "code": portable_literal(code), "message": portable_literal(message), "messages": name, "max_evidence": MAX_EVIDENCE,
-            "doubt": DOUBT_OF_ROW,
+            "code": portable_literal(code), "message": portable_literal(message), "messages": name,
+            "max_evidence": MAX_EVIDENCE, "doubt": DOUBT_OF_ROW,
         }  # fmt: skip
         queries.append(asked.sql("clients", "messages_of_models", of_name))
     return noticed_findings(context, asked, *queries)
