@@ -21,7 +21,7 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.interrupts import run_process
-from pulsar_backlog.ledgers.values import SPREAD_KINDS
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.quality.check import check
 from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.quality.summaries import COLUMNS, Summary
@@ -65,7 +65,9 @@ def run_rules(context: JobContext) -> JobResult:
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
     given: dict[Summary, dict[str, int | str]] = {
-        "ledger_summary": {"spread_kinds": ", ".join(map(literal, (*SPREAD_KINDS, "live")))},
+        "ledger_summary": {
+            "unsized_kinds": ", ".join(literal(name) for name, kind in STORAGE_KINDS.items() if not kind.is_sized)
+        },
         "topic_summary": {},
         "audit_summary": {
             "stored": context.rows("entries"),

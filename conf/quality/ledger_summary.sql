@@ -21,7 +21,7 @@ SELECT
   f.first_entry_id AS min_entry_id,
   f.last_entry_id AS max_entry_id,
   -- Entries of some kinds lie in several files; places in a live ledger are made of entry ids.
-  CASE WHEN l.kind NOT IN ($spread_kinds) AND f.last_byte > s.data_bytes THEN 1 ELSE 0 END AS beyond_object,
+  CASE WHEN l.kind NOT IN ($unsized_kinds) AND f.last_byte > s.data_bytes THEN 1 ELSE 0 END AS beyond_object,
   s.complete,
   coalesce(f.entries, 0) AS entries_rows,
   -- Ids ascend in every ledger that the walk gives; where they do not, some may repeat.

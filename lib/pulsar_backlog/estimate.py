@@ -21,6 +21,7 @@ from pulsar_backlog.ledgers.copies import Pair
 from pulsar_backlog.ledgers.inventory import Known, settle
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import THREADS, survey
 from pulsar_backlog.ledgers.units import units_of
@@ -107,7 +108,9 @@ def measure(source: Source, pairs: Sequence[Pair], sample_bytes: int) -> Measure
     look_seconds = (time.perf_counter() - began) * min(THREADS, len(pairs)) / len(pairs)
     copies = [copy for copy in settle(found, Known({}, {})).copies if copy.blocks]
     units = list(_within(copies, sample_bytes))
-    blocks = [block.length for copy in copies for block in copy.blocks[:-1] if copy.kind == "jcloud"]
+    blocks = [
+        block.length for copy in copies for block in copy.blocks[:-1] if STORAGE_KINDS[copy.kind].has_equal_blocks
+    ]
     _scan(source, sorted(units, key=_length)[:1])  # compiles
     began = time.perf_counter()
     entries = _scan(source, units)

@@ -1,4 +1,4 @@
--- Made of conf/quality/ledger_summary.sql (f6b4621c21e54dbf) by `make docs`; do not edit.
+-- Made of conf/quality/ledger_summary.sql (8f517f73087b6419) by `make docs`; do not edit.
 WITH of_rejects AS (
   SELECT
     ledger_id,
@@ -27,7 +27,7 @@ SELECT
   f.first_entry_id AS min_entry_id,
   f.last_entry_id AS max_entry_id,
   CASE
-    WHEN NOT l.kind IN ($spread_kinds) AND f.last_byte > s.data_bytes
+    WHEN NOT l.kind IN ($unsized_kinds) AND f.last_byte > s.data_bytes
     THEN 1
     ELSE 0
   END AS beyond_object,

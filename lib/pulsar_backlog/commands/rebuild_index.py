@@ -12,6 +12,7 @@ import typer
 from pulsar_backlog.arguments import absolute, source_of
 from pulsar_backlog.commands.options import Given, SourceArgument, job_options
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.options import given_options
 from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terminal import terminal
@@ -46,17 +47,18 @@ def rebuild_index(
     folder = _folder(options.to or "")
     broker = _broker(options.admin, ledger)
     pair = _chosen(opened, ledger, copy, broker)
+    kind = STORAGE_KINDS[pair.kind]
     data = pair.data.path if pair.data else ""
     file = folder / _name(pair)
     if file.exists():
         raise UsageError(f"{file} exists already and is not overwritten: choose another --to")
-    of_data = opened.user_metadata(data) if pair.kind == "jcloud" else {}
+    of_data = opened.user_metadata(data) if kind.names_itself else {}
     managed_ledger = _managed_ledger(of_data.get("managedledgername"), broker)
     made = _rebuilt(opened, pair, managed_ledger, broker)
     _write_new(file, made.body)
-    metadata = object_metadata(of_data, managed_ledger) if pair.kind == "jcloud" else {}
+    metadata = object_metadata(of_data, managed_ledger) if kind.names_itself else {}
     said = {name: value for name, value in asdict(made).items() if name != "body"}
-    upload = upload_command(opened.uri(data), file, metadata, options.endpoint) if pair.kind == "jcloud" else None
+    upload = upload_command(opened.uri(data), file, metadata, options.endpoint) if kind.names_itself else None
     print_rebuilt(
         Rebuilt(
             ledger, pair.copy, pair.kind, opened.uri(data), str(file), object_metadata=metadata, upload=upload, **said
@@ -68,14 +70,15 @@ def rebuild_index(
 def _name(pair: Pair) -> str:
     """Where the index goes within the folder that was asked for."""
     data = (pair.data.path if pair.data else "").rsplit("/", 2)
-    return f"{data[-1]}-index" if pair.kind == "jcloud" else f"{pair.ledger_id}-{pair.copy.partition('#')[0]}/index"
+    named = STORAGE_KINDS[pair.kind].names_itself
+    return f"{data[-1]}-index" if named else f"{pair.ledger_id}-{pair.copy.partition('#')[0]}/index"
 
 
 def _rebuilt(source: Source, pair: Pair, managed_ledger: str | None, broker: LedgerRecord | None) -> RebuiltIndex:
     from pulsar_backlog.ledgers import rebuilt_index
     from pulsar_backlog.ledgers.mapfile import rebuilt_index as of_mapfile
 
-    if pair.kind == "filesystem":
+    if STORAGE_KINDS[pair.kind].index_row == "pair":
         return of_mapfile.rebuild_index(source, pair, broker)
     return rebuilt_index.rebuild_index(source, pair, managed_ledger, broker)
 

@@ -20,9 +20,10 @@ from pulsar_backlog.ledgers.jcloud import (
     JcloudIndex,
     decode_index,
 )
+from pulsar_backlog.ledgers.storage_kinds import Kind
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import StoredObject
-from pulsar_backlog.ledgers.values import Block, Kind
+from pulsar_backlog.ledgers.values import Block
 from pulsar_backlog.wire.ledger_metadata import LedgerMetadata
 from pulsar_backlog.wire.names import topic_of_managed_ledger
 

@@ -17,9 +17,10 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.copies import CLUSTER_KEY, Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
 from pulsar_backlog.ledgers.listing import printable, take_listing
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import Survey, survey
-from pulsar_backlog.ledgers.values import SPREAD_KINDS, LedgerCopy
+from pulsar_backlog.ledgers.values import LedgerCopy
 
 _DAMAGE = frozenset(("S02", "S05", "S08", "S09", "S10", "S11", "S12", "S13", "S14"))
 _NO_PROMISE = "Nothing names the topic of this ledger."
@@ -75,8 +76,8 @@ class Known:
         ledger_id = attempts[0].pair.ledger_id
         broker = self.broker.get(ledger_id)
         chosen = _choose(attempts, broker)
-        attempts = [found for found in attempts if found is chosen or found.pair.kind != "live"]
-        stored = [found for found in attempts if found.pair.kind != "live"]
+        attempts = [found for found in attempts if found is chosen or not STORAGE_KINDS[found.pair.kind].is_broker_read]
+        stored = [found for found in attempts if not STORAGE_KINDS[found.pair.kind].is_broker_read]
         between = _between(stored, chosen) if len(stored) > 1 else []
         copies, findings = [], []
         for found in attempts:
@@ -105,8 +106,9 @@ def _choose(attempts: list[Examined], broker: LedgerRecord | None) -> Examined |
         named = bool(broker and broker.complete and broker.uuid == _uuid(found))
         agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
         # Lengths tell which of two copies holds more only where both are stored the same way.
-        is_live = found.pair.kind == "live"  # what lies in the store beside it is then an attempt that is not complete
-        return named, is_live, agrees, found.pair.kind == "jcloud", found.pair.data.size if found.pair.data else 0
+        kind = STORAGE_KINDS[found.pair.kind]
+        size = found.pair.data.size if found.pair.data else 0
+        return named, kind.is_broker_read, agrees, kind.has_equal_blocks, size
 
     with_data = [found for found in attempts if found.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
@@ -190,12 +192,12 @@ def _copy(
 
 def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:
     """What the copy promises; one stored before the ledger ended promises nothing: then what the broker recorded."""
-    return theirs if ours is None and found.pair.kind in SPREAD_KINDS else ours
+    return theirs if ours is None and STORAGE_KINDS[found.pair.kind].is_spread else ours
 
 
 def _state(found: Examined, broker: LedgerRecord | None) -> str | None:
     """State of the ledger. One stored before it ended may go on elsewhere until somebody says where it ends."""
-    if found.pair.kind in SPREAD_KINDS and found.metadata is None:
+    if STORAGE_KINDS[found.pair.kind].is_spread and found.metadata is None:
         return "OPEN" if broker is None or broker.entries is None else "CLOSED"
     return found.metadata.state if found.metadata else None
 
@@ -214,7 +216,7 @@ def _status(found: Examined, chosen: Examined | None) -> str:
         return "spare"
     if found.pair.data is None or not found.blocks:
         return "unreadable"
-    if found.pair.kind == "jcloud" and found.pair.data.size <= BLOCK_HEADER_BYTES:
+    if STORAGE_KINDS[found.pair.kind].has_equal_blocks and found.pair.data.size <= BLOCK_HEADER_BYTES:
         return "unreadable"
     return "damaged" if any(problem.code in _DAMAGE for problem in found.problems) else "ok"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pulsar_backlog.ledgers.copies import Pair
+from pulsar_backlog.ledgers.storage_kinds import Kind
 from pulsar_backlog.ledgers.stored_objects import StoredObject
-from pulsar_backlog.ledgers.values import Kind
 
 if TYPE_CHECKING:
     import pyarrow as pa  # takes longer than a question about one entry; few listings are spilled

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from pulsar_backlog.ledgers.faults import Fault
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS, Kind
 from pulsar_backlog.wire.rows import as_time
 
 UNIT_BYTES = 64 * 1024 * 1024
@@ -15,15 +16,6 @@ UNIT_BYTES = 64 * 1024 * 1024
 
 MAX_FAULTS_TOLD = 20
 """Faults of one copy that its row in `ledgers` tells of."""
-
-Kind = Literal["jcloud", "streaming", "filesystem", "bookies", "live"]
-"""How a ledger is stored: by the object-store offloader, in objects of streaming offload, as a MapFile by the
-filesystem offloader, in the entry logs and journals of bookies, or where a broker reads it for us."""
-
-OFFLOADED_KINDS = ("jcloud", "streaming", "filesystem")
-"""Kinds of objects and files that an offloader wrote."""
-SPREAD_KINDS = ("streaming", "bookies")
-"""Kinds of which a ledger lies in several files, whose blocks may overlap."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +52,7 @@ class ScanUnit:
         path: data object, relative to the source.
         number: place of the unit in the copy, from 0.
         blocks: consecutive blocks; a block larger than `UNIT_BYTES` is a unit of its own.
-        kind: how the copy is stored, one of `KINDS`.
+        kind: how the copy is stored, see `storage_kinds`.
         checksum_path: file with checksums of the data object, relative to the source, or None.
         ids: where blocks overlap, the first id that is the unit's and the first that is not, None at the end.
         end: entries that the ledger has, where it is known.
@@ -209,7 +201,7 @@ class PlannedCopy:
     @property
     def scan_bytes(self) -> int:
         """About how many bytes of entries a scan goes through; for showing how far it is."""
-        promised = self.expected_bytes or 0 if self.kind != "jcloud" else 0
+        promised = self.expected_bytes or 0 if STORAGE_KINDS[self.kind].promises_bytes else 0
         return promised if promised > 0 else self.data_bytes or 0
 
     @classmethod

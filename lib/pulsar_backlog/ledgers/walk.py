@@ -17,6 +17,7 @@ from pulsar_backlog.ledgers.entry_batch import WINDOW_BYTES, EntryBatch
 from pulsar_backlog.ledgers.fault_log import MAX_FAULTS, FaultLog
 from pulsar_backlog.ledgers.faults import Fault
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES, ENTRY_HEADER_BYTES, PADDING, check_block_header
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.wire.arrays import Int64s
@@ -42,7 +43,7 @@ class _Walk:
     """One pass over a unit: the window that is in memory, and what was found in it so far."""
 
     def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int) -> None:
-        self._ledger = unit.ledger_id if unit.kind == "streaming" else None
+        self._ledger = unit.ledger_id if STORAGE_KINDS[unit.kind].is_segment else None
         self._stretch = stretch
         self._unit = unit
         self._window_bytes = window_bytes

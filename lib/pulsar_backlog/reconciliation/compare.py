@@ -11,10 +11,11 @@ from itertools import chain
 
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.listing import offload_name
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.streaming.objects import Streamed
-from pulsar_backlog.ledgers.values import OFFLOADED_KINDS, LedgerCopy
-from pulsar_backlog.reconciliation.judge import IN_BOOKKEEPER, Claim, Knowledge, claims_of, judge
+from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.reconciliation.judge import Claim, Knowledge, claims_of, judge
 from pulsar_backlog.reconciliation.values import Judged, Row, Stored
 
 NOT_NEEDED = frozenset(("leftover", "trimmed"))
@@ -26,12 +27,12 @@ _NONE_CONFIRMED = " But these metadata call no copy here complete: they may belo
 
 def stored_copies(copies: Iterable[LedgerCopy]) -> Iterator[Stored]:
     """Copies of ledgers as things stored; of streaming offload each object is one instead (`stored_stream`)."""
-    return (stored_copy(copy) for copy in copies if copy.kind != "streaming")
+    return (stored_copy(copy) for copy in copies if not traits_of(copy.kind).is_segment)
 
 
 def stored_copy(copy: LedgerCopy) -> Stored:
     """A copy of a ledger as something stored; what BookKeeper holds has no objects of its own, and none are named."""
-    if copy.kind in IN_BOOKKEEPER:
+    if traits_of(copy.kind).deleted_by:
         return Stored(copy.ledger_id, copy.uuid, copy.topic, copy.copy, copy.kind, 0, (), copy)
     objects = (copy.data_uri, copy.index_uri, copy.checksum_uri)
     return Stored(
@@ -143,8 +144,8 @@ def compare_ledger(ledger_id: int, stored: list[Stored], claim: Claim | None, kn
 
 def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, known: Knowledge) -> Iterator[Row]:
     """A ledger that metadata know and nobody stores, or of which only other attempts are stored."""
-    is_held = any(row.kind in OFFLOADED_KINDS for row in rows)
-    is_seen = is_held or any(row.kind in IN_BOOKKEEPER for row in rows)
+    is_held = any(traits_of(row.kind).is_offloaded for row in rows)
+    is_seen = is_held or any(traits_of(row.kind).deleted_by for row in rows)
     if ledger_id in known.compacted and not is_seen:
         said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
         yield Row(ledger_id, known.compacted[ledger_id], "", "none", Judged("compacted", said))

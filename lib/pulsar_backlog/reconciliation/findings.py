@@ -12,7 +12,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.listing import printable
-from pulsar_backlog.ledgers.values import OFFLOADED_KINDS
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 
 _SAVED = "listed objects against the saved admin JSON"
 _BY_TOPIC = {"missing": "S30", "unlisted": "S32"}
@@ -43,7 +43,7 @@ def tallied(rows: Iterable[Mapping[str, Any]]) -> Tallies:
     tallies: Tallies = {}
     for _, group in groupby(rows, key=itemgetter("ledger_id")):
         of_ledger = list(group)
-        is_held = any(row["kind"] in OFFLOADED_KINDS for row in of_ledger)
+        is_held = any(traits_of(row["kind"]).is_offloaded for row in of_ledger)
         for row in of_ledger:
             for key in _findings_of(row, is_held):
                 one = Tally(1, row["bytes"], [(row["ledger_id"], row["copy"])])

@@ -13,18 +13,12 @@ from dataclasses import dataclass, field
 from pulsar_backlog.cluster.absent import may_hold_entries
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
 from pulsar_backlog.counting import counted
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.reconciliation.values import Judged, Stored
 
 _WHOLE_FAULTS = frozenset(("S06",))
 """Findings about a copy that do not make it less than whole: that there are several."""
-
-
-IN_BOOKKEEPER = {
-    "bookies": "Files of bookies hold it together with other ledgers: only BookKeeper may delete there.",
-    "live": "A broker reads it, from BookKeeper or from objects that it was not found in: only the broker deletes it.",
-}
-"""Kinds of copies that are no objects of a ledger's own, and why they stay."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +70,10 @@ def claims_of(state: ClusterState) -> Iterator[Claim]:
 
 def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, known: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger, by what metadata say of the ledger."""
-    if one.kind in IN_BOOKKEEPER:
-        return Judged("bookkeeper", IN_BOOKKEEPER[one.kind])
-    if one.kind == "streaming":
+    kind = traits_of(one.kind)
+    if kind.deleted_by:
+        return Judged("bookkeeper", kind.deleted_by)
+    if kind.is_segment:
         return Judged(
             "undecided", "Streaming offload: the metadata name its objects as segments, and no admin JSON shows those."
         )

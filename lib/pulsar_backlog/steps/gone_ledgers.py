@@ -20,6 +20,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -114,10 +115,11 @@ class _Trust:
 
     def knows(self, one: KnownLedger) -> bool:
         """Whether a ledger would have been listed if it were there."""
-        if one.kind == "live":
+        kind = traits_of(one.kind)
+        if kind.is_broker_read:
             is_listed = (one.topic or "").startswith("persistent://")  # a snapshot lists no scalable topics
             return is_listed and self.live_topics is not None and Scope(self.live_topics).names(one.topic)
-        return self.whole_logs if one.kind in ("bookies", None) else self.whole
+        return self.whole_logs if one.kind is None or kind.is_in_logs else self.whole
 
 
 def _known(context: JobContext, stored: LedgerIds) -> Iterator[KnownLedger]:

@@ -10,7 +10,8 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
-from pulsar_backlog.ledgers.values import SPREAD_KINDS, PlannedCopy
+from pulsar_backlog.ledgers.storage_kinds import traits_of
+from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext
 
 
@@ -68,4 +69,4 @@ def _with_zones(row: Row) -> Row:
 def _changed(row: Row) -> bool:
     """Whether it is the same copy as was scanned, of another size or tag; ledgers in several files grow."""
     object_changed = row["data_bytes"] != row["scanned_bytes"] or row["data_etag"] != row["scanned_etag"]
-    return bool(row["scanned_copy"] == row["copy"] and object_changed and row["kind"] not in SPREAD_KINDS)
+    return bool(row["scanned_copy"] == row["copy"] and object_changed and not traits_of(row["kind"]).is_spread)

@@ -12,6 +12,7 @@ from rich.text import Text
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import MAX_SENTENCE, shell_word, visible
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 
 MAX_LINE = 4 * MAX_SENTENCE
 
@@ -72,7 +73,7 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
     if not console.is_terminal:
         console.file.write(to_json(asdict(made)) + "\n")
         return
-    places = counted(made.places, "block" if made.kind == "jcloud" else "pair")
+    places = counted(made.places, traits_of(made.kind).index_row)
     what = f"{counted(made.entries, 'entry')}, {places}, {made.entry_bytes:,} bytes"
     verdict = f"Made an index of ledger {made.ledger_id}, and read the whole ledger through it"
     console.print(Text.assemble((verdict, "bold"), f": {what}."))
@@ -81,7 +82,7 @@ def print_rebuilt(made: Rebuilt, console: Console) -> None:
     )
     for words in made.unknown:
         console.print(f"Not known: {visible(words, MAX_SENTENCE)}.")
-    if made.kind == "filesystem":
+    if traits_of(made.kind).index_row == "pair":
         console.print(
             "Put it beside the ledger's file data, as index; remove an older .index.crc there, which would not "
             "match it."
