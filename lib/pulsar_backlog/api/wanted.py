@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import SPREAD_KINDS, LedgerCopy, ScanUnit
+from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.rows import as_time
 
@@ -62,7 +63,7 @@ class Wanted:
     def units(self, copy: LedgerCopy) -> Iterator[ScanUnit]:
         """The scan units of a ledger without the blocks that cannot hold a wanted entry."""
         for unit in units_of(copy):
-            if copy.kind in SPREAD_KINDS or not unit.blocks:
+            if STORAGE_KINDS[copy.kind].is_spread or not unit.blocks:
                 yield unit  # its blocks overlap
                 continue
             chosen = tuple(block for block in unit.blocks if self._holds_block(copy, block.first_entry_id))
