@@ -223,14 +223,15 @@ def archived(folder: Path) -> Path:
 
     All but pyspark, a quarter of it, which executors have from their cluster.
     """
+    major, minor = sys.version_info[:2]
     environment, archive = folder / "environment", folder / "environment.tar.gz"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / "runtime.txt").read_text(), re.MULTILINE)
+    locked = re.findall(r"^([\w.-]+)==(?!.*win32)", (ROOT / "requirements" / "runtime.txt").read_text(), re.MULTILINE)
     with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
         tar.add(environment, ".")
         for path in (path for name in locked if name != "pyspark" for path in files(name) or ()):
             if path.parts[0] != "..":  # a command
-                tar.add(path.locate(), f"lib/python3.11/site-packages/{path}")
+                tar.add(path.locate(), f"lib/python{major}.{minor}/site-packages/{path}")
     return archive
 
 
