@@ -70,3 +70,26 @@ def test_each_spark_has_the_delta_jar_made_for_it(version: str, jar: str) -> Non
 def test_a_spark_without_a_delta_jar_is_one_sentence(version: str) -> None:
     with pytest.raises(UsageError, match=rf"^pyspark is {version}, for which .* install one of Spark 4.0, 4.1 or 4.2$"):
         jars.delta_artifacts(version)
+
+
+def test_spark_pyspark_and_delta_of_one_release_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars.pyspark, "__version__", "4.1.4")
+    jars.check_releases("4.1.0", "delta-spark_4.1_2.13-4.4.0.jar")  # versions of one release do
+    jars.check_releases("4.1.4", "delta-of-the-cluster.jar")  # a cluster's own: its owner knows
+
+
+@pytest.mark.parametrize(
+    ("spark", "jar", "sentence"),
+    [
+        (
+            "4.2.0",
+            "delta-spark_4.2_2.13-4.4.0.jar",
+            "spark-submit is of Spark 4.2.0, but this Python has",
+        ),
+        ("4.1.4", "delta-spark_4.2_2.13-4.4.0.jar", "is made for Spark 4.2, but the cluster runs Spark 4.1.4"),
+    ],
+)
+def test_others_are_one_sentence(spark: str, jar: str, sentence: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars.pyspark, "__version__", "4.1.4")
+    with pytest.raises(UsageError, match=sentence):
+        jars.check_releases(spark, jar)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,30 @@ def delta_artifacts(spark_version: str) -> dict[str, str]:
 def release_of(version: str) -> str:
     """The release of Spark that a version belongs to: versions of one release fit each other, as 4.1.0 and 4.1.4."""
     return ".".join(version.split(".")[:2])
+
+
+def check_releases(spark_version: str, jar: str) -> None:
+    """Refuse a Spark of another release than pyspark's, or a Delta jar made for one; a jar of another name may be any.
+
+    Args:
+        spark_version: of the Spark that runs.
+        jar: name of the file from which it has Delta.
+
+    Raises:
+        UsageError: they do not fit.
+    """
+    spark, mine = release_of(spark_version), release_of(pyspark.__version__)
+    if spark != mine:
+        raise UsageError(
+            f"spark-submit is of Spark {spark_version}, but this Python has pyspark {pyspark.__version__}: install "
+            f"pyspark {spark} here, or submit with Spark {mine}"
+        )
+    made_for = re.match(r"delta-spark_(\d+\.\d+)_", jar)
+    if made_for and made_for[1] != spark:
+        raise UsageError(
+            f"{jar} is made for Spark {made_for[1]}, but the cluster runs Spark {spark_version}: give spark-submit "
+            '--jars "$(pulsar-backlog jars)" of an environment with that Spark'
+        )
 
 
 def delta_jars() -> list[Path]:

@@ -25,7 +25,7 @@ from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.spark import s3a
 from pulsar_backlog.spark.class_archive import java_options
 from pulsar_backlog.spark.deaths import headline, note_java_memory
-from pulsar_backlog.spark.jars import delta_jars, s3a_jars
+from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.scratch import with_private_folders
 from pulsar_backlog.tableio.work_size import fit_work
@@ -161,18 +161,26 @@ def _check_submitted(context: SparkContext, needs_s3a: bool) -> None:
     """Look for the classes that only jars of spark-submit bring, before a session does and says so in a page of traces.
 
     Raises:
-        UsageError: one is not there.
+        UsageError: one is not there, or Spark, pyspark and Delta are of different releases.
     """
     context.setLogLevel("FATAL")
     loader = cast(Any, context._jvm).java.lang.Thread.currentThread().getContextClassLoader()
     for name in (REQUIRED_SETTINGS["spark.sql.extensions"], *((_S3A_CLASS,) if needs_s3a else ())):
         try:
-            loader.loadClass(name)
+            java_class = loader.loadClass(name)
         except Py4JJavaError:
             words = " s3a" if needs_s3a else ""
             raise UsageError(
                 f'spark-submit has no jar with {name}: give it --jars "$(pulsar-backlog jars{words})"'
             ) from None
+        if name == REQUIRED_SETTINGS["spark.sql.extensions"]:
+            check_releases(context.version, _file_of(java_class))
+
+
+def _file_of(java_class: Any) -> str:
+    """Name of the jar that a class comes from; empty where Java does not say."""
+    source = java_class.getProtectionDomain().getCodeSource()
+    return "" if source is None else Path(source.getLocation().getPath()).name
 
 
 def _know_classes(session: SparkSession) -> None:
