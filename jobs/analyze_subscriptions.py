@@ -55,7 +55,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, analyze, lambda options: look_at_admin(options.admin))
+    return run_job(JOB, arg_parser(), argv, analyze, lambda options: look_at_admin(options.admin), inputs=INPUTS)
 
 
 def analyze(context: JobContext) -> JobResult:

@@ -53,7 +53,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, assemble)
+    return run_job(JOB, arg_parser(), argv, assemble, inputs=INPUTS)
 
 
 def assemble(context: JobContext) -> JobResult:

@@ -43,7 +43,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, run_rules)
+    return run_job(JOB, arg_parser(), argv, run_rules, inputs=INPUTS)
 
 
 def run_rules(context: JobContext) -> JobResult:

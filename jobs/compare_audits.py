@@ -28,7 +28,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, run_comparison)
+    return run_job(JOB, arg_parser(), argv, run_comparison, inputs=(*COMPARED, "gone_ledgers"))
 
 
 def run_comparison(context: JobContext) -> JobResult:

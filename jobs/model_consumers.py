@@ -41,7 +41,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, model)
+    return run_job(JOB, arg_parser(), argv, model, inputs=INPUTS)
 
 
 def model(context: JobContext) -> JobResult:

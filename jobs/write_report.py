@@ -51,7 +51,7 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show, show_again))
+    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show, show_again), inputs=INPUTS)
 
 
 def show(report: ReportModel, as_json: bool = False) -> None:

@@ -224,7 +224,7 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], 
         result: JobResult = job.write(replace(context, audit_started=began), seen.append, saved.append)
         return result
 
-    code = run_job(job.JOB, job.arg_parser(), argv, write)
+    code = run_job(job.JOB, job.arg_parser(), argv, write, inputs=job.INPUTS)
     if saved and EXIT_INCOMPLETE in codes:
         return EXIT_INCOMPLETE  # a job could not read what it needs, and has said so
     if saved:

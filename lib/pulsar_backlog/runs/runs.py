@@ -37,6 +37,7 @@ from pulsar_backlog.runs.claims import claimed
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.endings import ending, environment_told
 from pulsar_backlog.runs.exit_codes import exit_code
+from pulsar_backlog.runs.lineage import Lineage, lineage_of
 from pulsar_backlog.runs.result_file import Attempt, attempt
 from pulsar_backlog.runs.run_folder import one_run, run_folder
 from pulsar_backlog.spark.session import start_session
@@ -89,6 +90,7 @@ def run_job(
     argv: Sequence[str] | None,
     body: Body,
     look_first: Callable[[Options], None] = lambda _: None,
+    inputs: Collection[str] = (),
 ) -> int:
     """Run a job's body and turn what happens into an exit code; a failure is one sentence on standard error.
 
@@ -100,6 +102,7 @@ def run_job(
         argv: its command line; None for that of the process.
         body: what it does.
         look_first: called before anything is made or started; raises `UsageError` where the work would be in vain.
+        inputs: tables that it reads, for lineage.
     """
     guard_streams()
     remember_environment(os.environ)
@@ -118,10 +121,11 @@ def run_job(
             one_run(),
             attempt(None if job in _BESIDE_AUDITS else options.out, job, context.cluster, context.started) as made,
             environment_told(options.out, options.to),  # so that the result says it in the same words
+            lineage_of(context, inputs) as lineage,
         ):
             for place in (options.out, options.to):
                 check_versions(place)
-            return _carry_out(context, body, made)
+            return _carry_out(context, body, made, lineage)
 
     return ending(command, run)
 
@@ -131,7 +135,7 @@ def _begin(command: str, options: Options) -> SparkSession:
     return start_session(command, options.out, others, reads_entries=False)
 
 
-def _carry_out(context: JobContext, body: Body, made: Attempt | None) -> int:
+def _carry_out(context: JobContext, body: Body, made: Attempt | None, lineage: Lineage) -> int:
     began = time.monotonic()
     with context.kept, saying_waits(context.job, _wait):
         result = body(context)
@@ -139,6 +143,7 @@ def _carry_out(context: JobContext, body: Body, made: Attempt | None) -> int:
         if made is not None:
             made.take_back()
         return EXIT_CLEAN if context.options.exit_zero_when_unchanged else EXIT_UNCHANGED
+    lineage.rows = result.rows
     whose = None if result.judges_all else context.job
     code = exit_code(context, whose, result.topics)
     _record(context, result, time.monotonic() - began, code)
