@@ -22,6 +22,7 @@ from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.jars import jars
 from pulsar_backlog.commands.locate import locate
+from pulsar_backlog.commands.messages import messages
 from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.rebuild_topic import rebuild_topic
 from pulsar_backlog.commands.repair import repair
@@ -34,8 +35,8 @@ from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
-    audit, run_pipeline, estimate, export, explain, sql, changes, locate, inventory, compacted, snapshot, rebuild_index,
-    rebuild_topic, doctor, jars, completion,
+    audit, run_pipeline, estimate, export, messages, explain, sql, changes, locate, inventory, compacted, snapshot,
+    rebuild_index, rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -15,7 +15,7 @@ from pulsar_backlog.options import OPTIONS
 
 NOT_OF_JOBS = frozenset({
     ("snapshot", "out"), ("sql", "to"), ("rebuild-index", "to"), ("rebuild-topic", "topic"),
-    ("rebuild-topic", "ledger"),
+    ("rebuild-topic", "ledger"), ("messages", "limit"),
 })  # fmt: skip
 """Options that mean something else than the job's option of that name."""
 

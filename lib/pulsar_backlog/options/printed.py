@@ -43,6 +43,10 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "inventory": ("cluster", "endpoint"),
     "locate": ("cluster", "endpoint"),
+    "messages": (
+        "topic", "key", "since", "until", "producer", "transactions", "private_keys", "private_keys_command", "admin",
+        *_STORE, "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:],
+    ),
     "rebuild-index": ("to", "admin", *_STORE),
     "rebuild-topic": ("topic", "ledger", "admin", *_STORE),
     "repair apply": ("endpoint", *_BROKERS[1:]),
@@ -55,7 +59,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
-_ON_SOURCE = ("audit", "doctor", "estimate", "explain", "rebuild-index", "rebuild-topic")
+_ON_SOURCE = ("audit", "doctor", "estimate", "explain", "messages", "rebuild-index", "rebuild-topic")
 _ON_TABLES = ("changes", "inventory", "locate", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
