@@ -21,7 +21,8 @@ def sql(
         str,
         typer.Argument(
             metavar="SQL",
-            help="a query over the tables and views; SHOW TABLES and DESCRIBE NAME say which there are",
+            help="a query over the tables and views, in DuckDB's SQL or in Spark's; SHOW TABLES and DESCRIBE NAME say "
+            "which there are",
             show_default=False,
         ),
     ],

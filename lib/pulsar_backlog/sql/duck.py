@@ -44,27 +44,16 @@ _PRELUDE = (
     "SET TimeZone = 'UTC'",
     "SET errors_as_json = true",
     "CREATE MACRO explode(items) AS unnest(items)",
-    "CREATE MACRO sequence(low, high) AS generate_series(low, high)",
-    "CREATE MACRO size(items) AS len(items)",
-    "CREATE MACRO slice(items, low, many) AS list_slice(items, low, low + many - 1)",
-    "CREATE MACRO try_element_at(items, nth) AS list_extract(items, nth)",
-    "CREATE MACRO div(whole, parts) AS whole // parts",
-    "CREATE MACRO collect_set(value) AS coalesce(list(DISTINCT value) FILTER (value IS NOT NULL), [])",
-    "CREATE MACRO unix_millis(moment) AS epoch_ms(moment)",
-    "CREATE MACRO timestamp_millis(ms) AS CAST(epoch_ms(CAST(ms AS bigint)) AS TIMESTAMP WITH TIME ZONE)",
-    "CREATE MACRO sha2(text, bits) AS sha256(text)",
-    "CREATE MACRO array_repeat(value, times) AS repeat([value], times)",
-    "CREATE MACRO array_join(items, separator) AS array_to_string(items, separator)",
     "CREATE MACRO decode(bytes) AS system.main.decode(bytes), (bytes, charset) AS system.main.decode(bytes)",
     "CREATE MACRO get_json_object(text, path) AS json_extract_string(text, path)",
 )
-"""Words of the queries of conf/ that Spark has and DuckDB lacks."""
+"""Beside settings words of Spark's that stand in queries of users which are DuckDB's otherwise."""
 _LOCK = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
 @contextmanager
 def connected(limits: Mapping[str, str] | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that knows no table yet, in bounded memory, with the words of the queries of conf/.
+    """A connection that knows no table yet, in bounded memory.
 
     Args:
         limits: settings of DuckDB that bound what it takes, besides `MEMORY_LIMIT` or instead of it.
