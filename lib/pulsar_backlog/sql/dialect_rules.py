@@ -50,8 +50,7 @@ def _types_of_columns() -> Mapping[str, set[str]]:
 def _cast(self: Any, node: exp.Cast) -> str:
     """Spark cuts fractions off, DuckDB rounds; Spark's text of a time has no zone."""
     value = self.sql(node, "this")
-    if node.to.this in _WHOLE and not _is_uncut(node.this):
-        value = f"TRUNC({value})"
+    value = f"TRUNC({value})" if node.to.this in _WHOLE and not _is_uncut(node.this) else value
     word = "TRY_CAST" if isinstance(node, exp.TryCast) else "CAST"
     result = f"{word}({value} AS {self.sql(node, 'to')})"
     if node.to.is_type(*exp.DataType.TEXT_TYPES) and _is_timestamp(node.this):
@@ -195,8 +194,7 @@ def _quantified(self: Any, array: exp.Expr, test: exp.Expr, decisive: str, other
 
 
 def _forall(self: Any, node: exp.Anonymous) -> str:
-    array, test = node.expressions
-    return _quantified(self, array, test, "FALSE", "TRUE")
+    return _quantified(self, node.expressions[0], node.expressions[1], "FALSE", "TRUE")
 
 
 def _reduce(self: Any, node: exp.Reduce) -> str:
