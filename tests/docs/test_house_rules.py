@@ -1,14 +1,18 @@
-"""Rules of CONTRIBUTING.md that a count can hold: how long a page and a module may be."""
+"""Rules of CONTRIBUTING.md that a count can hold: how long a page, a module and a function may be."""
 
 from __future__ import annotations
 
+import ast
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = {"jobs": 120, "lib": 300}
+MOST_LINES_OF_A_FUNCTION = {"jobs": 60, "lib": 40, "lib/pulsar_backlog/commands": 60}
+"""Commands are pages as jobs are: their options are their parameters."""
 
 
 @pytest.mark.parametrize("folder", MOST_LINES)
@@ -25,3 +29,30 @@ def test_no_two_test_modules_have_one_name() -> None:
     modules = [path for path in (ROOT / "tests").rglob("test_*.py") if not (path.parent / "__init__.py").exists()]
     times = Counter(path.name for path in modules)
     assert [name for name, count in times.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("folder", ["jobs", "lib"])
+def test_a_function_is_no_longer_than_the_rule_says(folder: str) -> None:
+    paths = [path for path in (ROOT / folder).rglob("*.py") if "_pb2" not in path.name]
+    lines = {
+        f"{place} {name}": (count, place)
+        for path in paths
+        for place in [str(path.relative_to(ROOT))]
+        for name, count in _functions(path)
+    }
+    assert lines
+    assert {name: count for name, (count, place) in lines.items() if count > _most_lines(place)} == {}
+
+
+def _most_lines(place: str) -> int:
+    """Of the innermost folder that has a rule."""
+    return MOST_LINES_OF_A_FUNCTION[max((f for f in MOST_LINES_OF_A_FUNCTION if place.startswith(f"{f}/")), key=len)]
+
+
+def _functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Each function with its lines: its signature counts, its docstring does not."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            words = ast.get_docstring(node, clean=False)
+            docstring = words.count("\n") + 1 if words is not None else 0
+            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1 - docstring

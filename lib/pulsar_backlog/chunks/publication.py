@@ -164,25 +164,27 @@ def _can_be_joined(parts: Parts) -> Literal["yes", "on_trust", "no"]:
     return "on_trust" if compression is not None or stored == uncompressed_size else "no"
 
 
+def _stored_bytes(parts: Parts) -> int:
+    return sum(max(sizes.slice_bytes(row), 0) for row in parts.picks or parts.firsts.values())
+
+
+def _extent(parts: Parts) -> Sequence[ChunkRow]:
+    """The copies between whose first and last it lies; what was stored again later does not make it slower."""
+    return sorted(parts.picks, key=position) or parts.rows
+
+
 def _joined_bytes(parts: Parts) -> int:
     return sum(map(sizes.slice_bytes, parts.picks))
 
 
 def _publication(
-    parts: Parts,
-    measured: sizes.Sizes,
-    state: State,
-    flags: set[Flag],
-    rebuildable: bool,
-    judged: tuple[Sureness, str],
+    parts: Parts, measured: sizes.Sizes, state: State, flags: set[Flag], rebuildable: bool, judged: tuple[Sureness, str]
 ) -> Publication:
     rows, n = parts.rows, parts.n
     first, last = (parts.picks[0], parts.picks[-1]) if parts.picks else (rows[0], rows[-1])
     runs = sizes.missing_runs(parts.present, n)
     compression, uncompressed_size, encrypted = parts.fields[:3]
-    standing = parts.picks or parts.firsts.values()
-    # What was stored again later does not make the message slower.
-    extent = sorted(parts.picks, key=position) or rows
+    extent = _extent(parts)
     return Publication(
         chunk_uuid=rows[0].chunk_uuid,
         publish_time_ms=rows[0].publish_time_ms,
@@ -204,7 +206,7 @@ def _publication(
         missing_chunk_count=max(n - len(parts.present), 0),
         missing_bytes=sizes.missing_ranges(runs, n, parts.total, measured),
         total_bytes=parts.total,
-        stored_bytes=sum(max(sizes.slice_bytes(row), 0) for row in standing),
+        stored_bytes=_stored_bytes(parts),
         uncompressed_bytes=uncompressed_size,
         compression=compression,
         encrypted=encrypted,

@@ -116,18 +116,8 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
     for ledger in body.children("ledgers"):
         topic = topic or _topic_in_metadata(ledger)
         ledger_id = _ledger_id(ledger)
-        if ledger_id is None:
-            continue
-        # A closed ledger without entries is removed at once, so 0 means that it is still open.
-        entries = ledger.integer("entries") or None
-        ledgers.append(
-            SavedLedger(
-                ledger_id,
-                complete=ledger.flag("offloaded"),
-                entries=entries,
-                size_bytes=ledger.integer("size") if entries else None,
-            )
-        )
+        if ledger_id is not None:
+            ledgers.append(_ledger_of_stats(ledger_id, ledger))
     created_ms = body.time_ms("lastLedgerCreatedTimestamp")
     cursors = list(body.members("cursors"))
     switched_ms = [cursor.time_ms("lastLedgerSwitchTimestamp") for _, cursor in cursors]
@@ -152,6 +142,13 @@ def _internal_stats(body: Fields, topic: str | None, path: str) -> Document:
         open_bytes=body.integer("currentLedgerSize"),
         compacted_ledger_id=compacted_id if compacted_id is not None and compacted_id > 0 else _compacted(saved),
     )
+
+
+def _ledger_of_stats(ledger_id: int, ledger: Fields) -> SavedLedger:
+    # A closed ledger without entries is removed at once, so 0 means that it is still open.
+    entries = ledger.integer("entries") or None
+    size_bytes = ledger.integer("size") if entries else None
+    return SavedLedger(ledger_id, complete=ledger.flag("offloaded"), entries=entries, size_bytes=size_bytes)
 
 
 def _internal_info(body: Fields, topic: str | None, path: str) -> Document:

@@ -7,11 +7,11 @@ import platform
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -114,18 +114,10 @@ def apply(
         with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
             told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
         record(plan)
-    keys_given = {
-        "--encryption-key": encryption_key,
-        "--public-key-file": public_key_file,
-        "--private-key-file": private_key_file,
-    }
-    reach = {"--admin-url": admin_url, "--service-url": service_url, **connection.flags(), **keys_given}
-    words = (shell_word(word) for flag, value in reach.items() for word in rendered(flag, value))
-    _show(planned, told, " ".join((f"Next: pulsar-backlog repair verify {shell_word(str(plan))}", *words)))
-    results = {row.word for row in told} - {"advice", "kept"}
-    if results <= {"done", "already"}:
-        raise typer.Exit(EXIT_CLEAN if "done" in results else EXIT_UNCHANGED)
-    raise typer.Exit(EXIT_FINDINGS)
+    flags = {"--admin-url": admin_url, "--service-url": service_url, **connection.flags()}
+    flags |= {"--encryption-key": encryption_key, "--public-key-file": public_key_file}
+    _show(planned, told, _verify_command(plan, flags | {"--private-key-file": private_key_file}))
+    raise typer.Exit(_exit_code(told))
 
 
 @repair.command()
@@ -168,6 +160,18 @@ class _Row:
     action: Action
     word: str
     note: str
+
+
+def _verify_command(plan: Path, flags: Mapping[str, Any]) -> str:
+    words = (shell_word(word) for flag, value in flags.items() for word in rendered(flag, value))
+    return " ".join((f"Next: pulsar-backlog repair verify {shell_word(str(plan))}", *words))
+
+
+def _exit_code(rows: Iterable[_Row]) -> int:
+    results = {row.word for row in rows} - {"advice", "kept"}
+    if results <= {"done", "already"}:
+        return EXIT_CLEAN if "done" in results else EXIT_UNCHANGED
+    return EXIT_FINDINGS
 
 
 def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:

@@ -157,9 +157,7 @@ def _copy(
 ) -> LedgerCopy:
     data, index = found.pair.data, found.pair.index
     metadata = found.metadata
-    written = [stored.modified_ms for stored in (data, index) if stored is not None]
-    times = [time for time in written if time is not None]
-    times = times if len(times) == len(written) else []
+    times = _write_times_ms(found)
     return LedgerCopy(
         topic=topic,
         ledger_id=found.pair.ledger_id,
@@ -188,6 +186,13 @@ def _copy(
         first_written_ms=min(times, default=None),
         last_written_ms=max(times, default=None),
     )
+
+
+def _write_times_ms(found: Examined) -> list[int]:
+    """When data and index were written; none where one of the times is not known."""
+    written = [stored.modified_ms for stored in (found.pair.data, found.pair.index) if stored is not None]
+    times = [time for time in written if time is not None]
+    return times if len(times) == len(written) else []
 
 
 def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:

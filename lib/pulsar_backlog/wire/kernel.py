@@ -192,24 +192,9 @@ def _envelope(buffer: Any, start: int, end: int, layout: Any, states: Any, i: in
 
 @compiled
 def read_entries(
-    buffer: Any,
-    offsets: Any,
-    sizes: Any,
-    row: int,
-    used: int,
-    pairs: int,
-    status: Any,
-    present: Any,
-    layout: Any,
-    states: Any,
-    numbers: Any,
-    starts: Any,
-    lengths: Any,
-    counts: Any,
-    arena: Any,
-    pair_starts: Any,
-    pair_lengths: Any,
-) -> tuple[int, int, int]:
+    buffer: Any, offsets: Any, sizes: Any, row: int, used: int, pairs: int, status: Any, present: Any, layout: Any,
+    states: Any, numbers: Any, starts: Any, lengths: Any, counts: Any, arena: Any, pair_starts: Any, pair_lengths: Any,
+) -> tuple[int, int, int]:  # fmt: skip
     """Read the entries at `buffer[offsets[k]:offsets[k] + sizes[k]]` into rows of the arrays, from `row` on.
 
     Metadata is copied to `arena` while it is in the processor's cache; whoever reads text later reads it there,

@@ -15,7 +15,6 @@ from pulsar_backlog.facts.chains import Chain, Link, chains
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 from pulsar_backlog.foreign_text import visible
 
-LINK_COLUMNS = ("before", "after", "kind", "count", "example", "number")
 _MESSAGE_ID = r"^\(?(\d+)[:,]\d+[:,](?:-1|(\d+))"
 """As clients write it: Java `ledger:entry:partition`, C++ and those built on it `(ledger,entry,partition,batch)`."""
 _REASON = (
@@ -40,7 +39,7 @@ def findings_of_chains(ledgers: DataFrame, facts: DataFrame, entries: DataFrame)
 
 
 def links_of(facts: DataFrame, entries: DataFrame) -> DataFrame:
-    """A row for each two ledgers and kind, as `LINK_COLUMNS`; the values are those of `facts.chains.Link`."""
+    """A row for each two ledgers and kind, with the columns of `facts.chains.Link`."""
     both = _by_index(facts).unionByName(_by_producer(entries))
     first = f.min(f.struct("example", "number"))
     together = both.groupBy("before", "after", "kind").agg(f.count("*").alias("count"), first.alias("first"))

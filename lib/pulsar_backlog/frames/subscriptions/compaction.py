@@ -23,9 +23,6 @@ def compacted_stalls(
 
     `noted` are rows of `noted_entries`, where all chunks are.
     """
-    rows = [(topic, ledger_id, entry_id) for topic, (ledger_id, entry_id) in horizons.items()]
-    ddl = "topic string, horizon_ledger_id bigint, horizon_entry_id bigint"
-    before = publications.sparkSession.createDataFrame(rows, ddl)
     keyed = noted.filter("has_key").select(
         "topic", f.col("ledger_id").alias("first_ledger_id"), f.col("entry_id").alias("first_entry_id")
     )
@@ -35,7 +32,7 @@ def compacted_stalls(
     )
     cut = (
         publications.filter((f.col("state") == "whole") & (f.col("num_chunks") > 1))
-        .join(f.broadcast(before), on="topic", how="inner")
+        .join(f.broadcast(_horizons(publications, horizons)), on="topic", how="inner")
         .filter(last <= horizon)
         .join(keyed, on=["topic", "first_ledger_id", "first_entry_id"], how="left_semi")
     )
@@ -62,3 +59,9 @@ def compacted_stalls(
     }
     columns = TABLES["stalls"].columns
     return cut.select(*(values.get(c.name, f.col(c.name)).cast(c.type).alias(c.name) for c in columns))
+
+
+def _horizons(publications: DataFrame, horizons: Mapping[str, Position]) -> DataFrame:
+    rows = [(topic, ledger_id, entry_id) for topic, (ledger_id, entry_id) in horizons.items()]
+    ddl = "topic string, horizon_ledger_id bigint, horizon_entry_id bigint"
+    return publications.sparkSession.createDataFrame(rows, ddl)
