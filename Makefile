@@ -5,7 +5,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell scripts/find_python)
 PY := .venv/bin/python
 CLI := $(PY) -m pulsar_backlog.cli
 export PYTHONPATH := $(CURDIR)/lib:$(CURDIR)
@@ -30,12 +30,12 @@ help: ## Print this list
 setup: .venv/.installed .venv/.jars ## Install Python packages into .venv, and fetch the Delta jars
 
 need-python:
-	@[ "$$($(PYTHON) -c 'import sys; print(*sys.version_info[:2], sep=".")' 2>/dev/null)" = 3.11 ] || { \
-	  echo "Python 3.11 is needed; where it is not called python3.11, say make PYTHON=/path/to/it." >&2; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || { \
+	  echo "Python 3.11, 3.12 or 3.13 is needed; where it is not on the PATH, say make PYTHON=/path/to/it." >&2; exit 2; }
 
 need-java:
 	@"$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -Eq 'version "(17|21)[."]' || { \
-	  echo "Java 17 is needed (java on the PATH, or JAVA_HOME set)." >&2; exit 2; }
+	  echo "Java 17 or 21 is needed (java on the PATH, or JAVA_HOME set)." >&2; exit 2; }
 
 .venv/.installed: requirements/dev.txt requirements/build.txt | need-python need-java
 	[ -x $(PY) ] || $(PYTHON) -m venv .venv
@@ -51,7 +51,7 @@ need-java:
 	$(PY) -m pulsar_backlog.spark.class_archive
 	touch $@
 
-# Environments of their own: airflow, docs, deploy. They stay, though nobody names them as a target.
+# Environments of their own: airflow, docs, deploy, versions. They stay, though nobody names them as a target.
 .PRECIOUS: .venv-%/.installed
 .venv-%/.installed: requirements/%.txt | need-python
 	[ -x .venv-$*/bin/python ] || $(PYTHON) -m venv .venv-$*
@@ -66,6 +66,8 @@ lock: ## Lock the dependencies again (needs uv)
 	$(LOCK) requirements/airflow.in -o requirements/airflow.txt
 	$(LOCK) requirements/docs.in -o requirements/docs.txt
 	$(LOCK) requirements/deploy.in -o requirements/deploy.txt
+	$(LOCK) requirements/versions.in -o requirements/versions.txt
+	for spark in 4.0 4.2; do $(LOCK) --no-deps requirements/spark-$$spark.in -o requirements/spark-$$spark.txt; done
 
 # --- use -----------------------------------------------------------------------------------------------
 
@@ -82,7 +84,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-stores test-cluster test-browser test-monitoring need-chromium bench
+.PHONY: test-matrix check lint test test-airflow test-broker test-stores test-cluster test-matrix test-browser test-monitoring need-chromium bench
 check: lint site test-airflow test-broker test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
@@ -112,6 +114,10 @@ test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob
 test-cluster: setup .venv-airflow/.installed ## Jobs on a Spark cluster on loopback, results on an S3 server, both started and ended here
 	$(PY) -m pulsar_backlog.spark.jars s3a > /dev/null
 	PULSAR_BACKLOG_TEST_CLUSTER=1 $(PY) -m pytest tests/spark_cluster $(ARGS)
+
+test-matrix: setup .venv-versions/.installed ## The wheel on each Spark and Java, by Python 3.11, 3.12 and 3.13 (all three are needed)
+	$(PY) -m tests.versions.environments
+	PULSAR_BACKLOG_TEST_MATRIX=1 $(PY) -m pytest tests/versions $(ARGS)
 
 need-chromium:
 	@command -v "$${CHROMIUM:-chromium}" chromium-browser google-chrome >/dev/null || { \
@@ -150,7 +156,7 @@ dist: setup ## A wheel, and the same as a zip for spark-submit --py-files, in di
 	cd dist && for wheel in *.whl; do cp "$$wheel" "pulsar_backlog-$$(cut -d- -f2 <<< "$$wheel").zip"; done
 	@ls -l dist
 
-clean: ## Remove what was made; environments (.venv, .venv-airflow, .venv-docs) stay
+clean: ## Remove what was made; environments (.venv, .venv-airflow, ...) stay
 	rm -rf build dist demo-out bench-data .cache spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

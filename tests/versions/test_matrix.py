@@ -14,9 +14,11 @@ import pytest
 
 from scripts.compare_audits import differing
 from tests.auditing import ADMIN, OBJECTS, Audited
-from tests.versions.environments import MATRIX, ROOT, Versions, environment, install, java_home, java_options
+from tests.versions.environments import MATRIX, ROOT, Versions, environment, install, java_home
 
 QUERY = "SELECT topic, state, count(*) AS n FROM chunked_messages GROUP BY topic, state ORDER BY 1, 2"
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+"""Options of every JVM: one tier of compilers is done sooner with short runs."""
 VERSIONS = "SELECT DISTINCT versions['Spark'] AS spark, versions['Python'] AS python FROM runs"
 
 
@@ -36,7 +38,7 @@ class Program:
         home, self._place = java_home(versions.java), environment(versions)
         install(self._place, wheel)
         clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")}
-        self._variables = {**clean, "JAVA_HOME": str(home), "JDK_JAVA_OPTIONS": java_options(home)}
+        self._variables = {**clean, "JAVA_HOME": str(home), "JDK_JAVA_OPTIONS": _QUICK}
         self.versions, self.out, self.audited = versions, folder / "out", folder / "audited"
 
     def run(self, *arguments: str | Path, codes: tuple[int, ...] = (0,)) -> str:

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -114,9 +114,26 @@ def s3a_jars() -> list[Path]:
     """Paths of the jars with which Spark reads and writes `s3a://`, fetched if need be.
 
     Raises:
-        UsageError: they cannot be had.
+        UsageError: they cannot be had, or fit another Hadoop than that of this Spark.
     """
+    check_hadoop([path.name for path in Path(pyspark.__file__).parent.glob("jars/hadoop-client-api-*.jar")])
     return _sound("the jars for s3a://", s3a_artifacts())
+
+
+def check_hadoop(jars: Sequence[str]) -> None:
+    """Refuse a Spark whose Hadoop is not that of the jars for `s3a://`, which would end in missing methods.
+
+    Raises:
+        UsageError: among these jars of Spark is Hadoop's of another version.
+    """
+    (fitting,) = (one.split(":")[2] for one in s3a_artifacts() if one.startswith("org.apache.hadoop:hadoop-aws:"))
+    for jar in jars:
+        hadoop = jar.removeprefix("hadoop-client-api-").removesuffix(".jar")
+        if hadoop != fitting:
+            raise UsageError(
+                f"pyspark {pyspark.__version__} brings Hadoop {hadoop}, but the jars for s3a:// fit Hadoop {fitting} "
+                "(Spark 4.1): use Spark 4.1 here, or submit to a cluster that has its own s3a"
+            )
 
 
 def jars_argument(*, with_s3a: bool) -> str:

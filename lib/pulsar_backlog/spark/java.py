@@ -16,7 +16,7 @@ from pathlib import Path
 from pulsar_backlog.errors import UsageError
 
 SUPPORTED = (17, 21)
-"""Java versions on which Spark 4.1 runs; the Makefile asks for the same."""
+"""Java versions on which Spark 4.0 to 4.2 run; the Makefile asks for the same."""
 
 _TIMEOUT_SECONDS = 30
 _REMEDY = f"install Java {' or '.join(map(str, SUPPORTED))} and set JAVA_HOME to its folder"
