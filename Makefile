@@ -84,7 +84,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test-matrix check lint test test-airflow test-broker test-stores test-cluster test-matrix test-browser test-monitoring need-chromium bench
+.PHONY: test-matrix check lint test test-airflow test-broker test-stores test-cluster test-browser test-monitoring need-chromium bench
 check: lint site test-airflow test-broker test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
