@@ -37,7 +37,8 @@ class Program:
     def __init__(self, versions: Versions, wheel: Path, folder: Path) -> None:
         home, self._place = java_home(versions.java), environment(versions)
         install(self._place, wheel)
-        clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARK_HOME", "PYSPARK_GATEWAY_PORT")}
+        # The session that made the bundled audit left the Python of its workers in PYSPARK_PYTHON.
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHONPATH", "SPARK_", "PYSPARK_"))}
         self._variables = {**clean, "JAVA_HOME": str(home), "JDK_JAVA_OPTIONS": _QUICK}
         self.versions, self.out, self.audited = versions, folder / "out", folder / "audited"
 
