@@ -9,3 +9,13 @@ CATALOGUE: dict[str, FindingKind] = {
     for kind in family.KINDS
 }
 """Every finding this program can make, by code."""
+
+
+def count_sentences(*codes: str) -> dict[str, str]:
+    """What findings of these codes count, by code.
+
+    Raises:
+        KeyError: a code has no such sentence.
+    """
+    sentences = {code: kind.counted for code, kind in CATALOGUE.items() if kind.counted}
+    return {code: sentences[code] for code in codes}

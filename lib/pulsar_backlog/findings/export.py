@@ -21,6 +21,7 @@ KINDS = (
         "Do not acknowledge their entries because of this export; look for the missing chunks in earlier or later ledgers.",
         SQL_SETS,
         _CONSUMER,
+        counted="Chunked messages that were not exported because they are not whole",
     ),
     FindingKind(
         "X02",
@@ -31,6 +32,7 @@ KINDS = (
         "Export again with the private keys of the named key names.",
         "pulsar-backlog export OUT --private-keys FOLDER",
         _CRYPTO,
+        counted="Encrypted messages or batches that none of the given keys decrypts",
     ),
     FindingKind(
         "X03",
@@ -41,6 +43,7 @@ KINDS = (
         "Look at the entries; no client can read them either.",
         EXPLAIN,
         _CRYPTO,
+        counted="Encrypted messages or batches that do not decrypt",
     ),
     FindingKind(
         "X04",
@@ -51,6 +54,7 @@ KINDS = (
         "Look at the entries; most clients skip or refuse them.",
         SQL_MESSAGES,
         _COMMANDS,
+        counted="Messages or batches that do not decompress or split",
     ),
     FindingKind(
         "X05",
@@ -61,6 +65,7 @@ KINDS = (
         "Compare them with what the application expects; clients pad, cut or refuse compressed payloads, and deliver uncompressed ones as they are.",
         SQL_MESSAGES,
         _COMMANDS,
+        counted="Messages that are not as long as their metadata says",
     ),
     FindingKind(
         "X06",
@@ -71,6 +76,7 @@ KINDS = (
         "Look for another copy of the ledger; scan again if the object has changed.",
         EXPLAIN,
         _COMMANDS,
+        counted="Messages whose bytes do not agree with their checksum or cannot be decoded",
     ),
     FindingKind(
         "X07",
@@ -81,6 +87,7 @@ KINDS = (
         "Repair access and export again; nothing was lost.",
         "pulsar-backlog export OUT",
         _COMMANDS,
+        counted="Messages whose bytes could not be read",
     ),
     FindingKind(
         "X08",
@@ -91,6 +98,7 @@ KINDS = (
         "Export with --transactions all to get them, marked as such.",
         "pulsar-backlog export OUT --transactions all",
         _TRANSACTIONS,
+        counted="Entries of aborted or open transactions that were left out",
     ),
     FindingKind(
         "X09",
@@ -101,6 +109,7 @@ KINDS = (
         "Compare them with what the application expects before you acknowledge their entries.",
         SQL_MESSAGES,
         _COMMANDS,
+        counted="Messages that were exported but cannot be vouched for",
     ),
     FindingKind(
         "X10",
@@ -111,6 +120,7 @@ KINDS = (
         "Look at their sizes; if they should be so large, export again with a larger --max-message-bytes.",
         SQL_MESSAGES,
         _COMMANDS,
+        counted="Messages larger than --max-message-bytes",
     ),
     FindingKind(
         "X11",
@@ -121,6 +131,7 @@ KINDS = (
         "Make room, or choose another --to, and export again; nothing was lost.",
         "pulsar-backlog export OUT",
         _COMMANDS,
+        counted="Messages for which the disk had no room",
     ),
     FindingKind(
         "X12",
@@ -131,5 +142,6 @@ KINDS = (
         "Take only those whose transaction you know to be committed: column transaction says cannot_tell.",
         "pulsar-backlog sql OUT \"SELECT topic, ledger_id, entry_id FROM messages WHERE transaction = 'cannot_tell'\"",
         f"{PULSAR}/blob/8dae0236/pip/pip-473.md",
+        counted="Exported messages of transactions of which the log does not tell whether they were committed",
     ),
 )

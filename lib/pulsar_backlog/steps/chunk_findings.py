@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
+from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
@@ -16,36 +17,11 @@ from pulsar_backlog.steps.topic_stats import LIMIT
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
-COUNTED = {
-    "C01": "Chunked messages that are stored whole, in order and undamaged",
-    "C02": "Chunked messages with a repeated beginning (stored again before they were complete)",
-    "C03": "Chunked messages with overlapping chunks (some stored twice before they were complete)",
-    "C04": "Whole chunked messages followed by a rest of themselves",
-    "C05": "Chunked messages that are stored whole more than once",
-    "C06": "Chunked messages without their end",
-    "C07": "Chunked messages that may still be arriving",
-    "C08": "Chunked messages without their first chunk",
-    "C09": "Chunked messages with chunks missing in the middle",
-    "C10": "Chunked messages that are complete but out of order",
-    "C11": "Chunked messages whose chunks contradict each other",
-    "C12": "Chunked messages whose uuid other sends use as well",
-    "C13": "Chunked messages whose sizes or counts contradict their bytes",
-    "C14": "Chunked messages that cannot be decompressed",
-    "C15": "Chunked messages with invalid chunk fields",
-    "C16": "Chunked messages of which deduplication dropped chunks",
-    "C17": "Whole chunked messages followed by their own beginning",
-    "C18": "Chunked messages that were completed in another order than their producer numbered them",
-    "C22": "Chunked messages that lie in more than one ledger",
-    "C27": "Chunked messages that end the topic and are never delivered",
-    "C30": "Chunked messages that a transaction hides",
-    "C38": "Chunked messages of transactions of which the log does not tell whether they were committed",
-    "C31": "Producers whose chunks leave no room for their header",
-    "C33": "Chunked messages that a client joins with another one",
-    "C34": "Chunked messages with a damaged chunk",
-    "C35": "Chunked messages of which two copies of a chunk differ",
-    "C36": "Chunked messages that are cut unevenly or hold an empty chunk",
-    "C37": "First chunks of chunked messages that were resent and are stored whole",
-}
+COUNTED = count_sentences(
+    "C01", "C02", "C03", "C04", "C05", "C06", "C07", "C08", "C09",
+    "C10", "C11", "C12", "C13", "C14", "C15", "C16", "C17", "C18", "C22",
+    "C27", "C30", "C38", "C31", "C33", "C34", "C35", "C36", "C37",
+)  # fmt: skip
 
 _VALUES: dict[str, dict[str, int | str]] = {
     "own_codes": {

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pyspark.sql import Row
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding, count_sentences
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.values import PlannedCopy
@@ -17,14 +17,7 @@ from pulsar_backlog.steps.finding_rows import case_of, noticed_findings
 
 TABLES_ASKED = ("scans", "rejects", "ledger_facts")
 
-_COUNTED = {
-    "E01": "Entries whose bytes do not match their checksum",
-    "E03": "Entries with metadata fields this version does not know",
-    "E04": "Entries with times outside the years 1970 to 9999",
-    "E05": "Entries without a checksum",
-    "E06": "Entries with text that is not UTF-8",
-    "E07": "Entries with odd metadata",
-}
+_COUNTED = count_sentences("E01", "E03", "E04", "E05", "E06", "E07")
 
 
 def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:

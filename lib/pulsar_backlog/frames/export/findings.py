@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.export.plan import exportable
 from pulsar_backlog.messages.kinds import ABORTED, CANNOT_TELL, OPEN, TRANSACTIONS
@@ -26,20 +27,7 @@ OUTCOME_CODES: dict[Outcome, str] = {
 INCOMPLETE = ("X07", "X11")
 """Codes of what was not read or not written, so that the export is not complete."""
 
-COUNTED = {
-    "X01": "Chunked messages that were not exported because they are not whole",
-    "X02": "Encrypted messages or batches that none of the given keys decrypts",
-    "X03": "Encrypted messages or batches that do not decrypt",
-    "X04": "Messages or batches that do not decompress or split",
-    "X05": "Messages that are not as long as their metadata says",
-    "X06": "Messages whose bytes do not agree with their checksum or cannot be decoded",
-    "X07": "Messages whose bytes could not be read",
-    "X08": "Entries of aborted or open transactions that were left out",
-    "X09": "Messages that were exported but cannot be vouched for",
-    "X10": "Messages larger than --max-message-bytes",
-    "X11": "Messages for which the disk had no room",
-    "X12": "Exported messages of transactions of which the log does not tell whether they were committed",
-}
+COUNTED = count_sentences("X01", "X02", "X03", "X04", "X05", "X06", "X07", "X08", "X09", "X10", "X11", "X12")
 
 
 def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataFrame | None) -> DataFrame:

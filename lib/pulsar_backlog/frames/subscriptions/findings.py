@@ -5,19 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.subscriptions.stall_join import first_place
 from pulsar_backlog.subscriptions.stall_kinds import CODES
 
-COUNTED = {
-    "C23": "Chunked messages of which a subscription has acknowledged a part",
-    "C24": "Sets of chunks in a subscription's backlog that no client can be delivered",
-    "C25": "Sets of chunks that a Shared subscription cannot deliver",
-    "C26": "Chunked messages that wait on a Key_Shared subscription",
-    "C28": "Chunked messages of which the compacted topic keeps only the last chunk",
-    "K07": "Whole chunked messages that a subscription passed over",
-    "K12": "Entries whose batch is smaller than the acknowledged indexes say",
-}
+COUNTED = count_sentences("C23", "C24", "C25", "C26", "C28", "K07", "K12")
 
 
 def places_of_stalls(stalls: DataFrame) -> DataFrame:
