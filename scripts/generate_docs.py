@@ -39,6 +39,16 @@ CHAPTERS = {
 """First letter of a code -> what its family is about."""
 
 
+def contract_words(table: Table) -> str:
+    """The version of a contract, and what each version after the first added."""
+    added: dict[int, list[str]] = {}
+    for column in table.columns:
+        if column.since > 1:
+            added.setdefault(column.since, []).append(column.name)
+    words = "".join(f"; version {version} added {names(columns)}" for version, columns in sorted(added.items()))
+    return f"Contract version {table.version}{words}."
+
+
 def grid(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """A Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
@@ -63,7 +73,7 @@ def table_section(table: Table) -> list[str]:
         "",
         table.comment,
         "",
-        f"Key: {names(table.key)}. One write replaces one {names(table.slice_columns)}.",
+        f"Key: {names(table.key)}. One write replaces one {names(table.slice_columns)}. {contract_words(table)}",
         "",
         *grid(("column", "type", "null", "meaning"), rows),
         "",

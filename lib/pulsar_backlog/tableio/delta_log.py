@@ -21,13 +21,15 @@ from deltalake import DeltaTable
 from pulsar_backlog import __version__
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.output.data_files import Place
-from pulsar_backlog.tables import Table
-from pulsar_backlog.tables.delta_schema import column_types, delta_schema
+from pulsar_backlog.tables import Column, Table
+from pulsar_backlog.tables.delta_schema import added_columns, delta_schema
 
 Action = Mapping[str, Any]
 
 READER_VERSION, WRITER_VERSION = 1, 2
 """Of the protocol: what later ones ask of writers is left to Spark."""
+GREW = "pulsar-backlog.contractVersion"
+"""Setting of a table whose older files lack columns."""
 CHECKPOINT_COMMITS = 20
 """Commits after which the log gets a checkpoint, so that opening a table stays quick however often it is written."""
 
@@ -66,19 +68,21 @@ class DeltaLog(ABC):
         """Whether a file of the table lies in a folder below it or in another place, as its own never do."""
         return any("/" in path for path, *_ in self.files())
 
-    def has_columns_of(self, table: Table) -> bool:
-        """Whether the table has the contract's columns and types; true when there is none."""
-        if self._table is None:
-            return True
-        return column_types(json.loads(self._table.schema().to_json())) == column_types(delta_schema(table))
+    def lacks(self, table: Table) -> list[Column] | None:
+        """The contract's columns that the table, of an earlier version, lacks; None where it is of another contract."""
+        return [] if self._table is None else added_columns(json.loads(self._table.schema().to_json()), table)
+
+    def fits(self, table: Table) -> bool:
+        """Whether the table is of this contract or an earlier version of it; true when there is none."""
+        return self.lacks(table) is not None
 
     def check(self, table: Table) -> None:
-        """Look whether the table is of this contract.
+        """Look whether the table is of this contract or an earlier version of it.
 
         Raises:
             UsageError: it is of another one.
         """
-        if not self.has_columns_of(table):
+        if not self.fits(table):
             raise other_contract(self.path)
 
     def files(self) -> list[tuple[str, int, int | None]]:
@@ -140,6 +144,8 @@ class DeltaLog(ABC):
         if self.version < 0:
             yield {"protocol": {"minReaderVersion": READER_VERSION, "minWriterVersion": WRITER_VERSION}}
             yield metadata_action(table)
+        elif self._table is not None and self.lacks(table):
+            yield grown_metadata(self._table, table)
         for path in removed:
             yield {"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}}
         yield from adds
@@ -192,6 +198,20 @@ def metadata_action(table: Table) -> Action:
             "id": str(uuid4()), "description": table.comment, "format": {"provider": "parquet", "options": {}},
             "schemaString": json.dumps(delta_schema(table)), "partitionColumns": [],
             "configuration": {"delta.enableDeletionVectors": "false"} | statistics_settings(table),
+        }
+    }  # fmt: skip
+
+
+def grown_metadata(older: DeltaTable, table: Table) -> Action:
+    """A table of an earlier version with the columns that were added to its contract, behind its own."""
+    there, metadata = json.loads(older.schema().to_json()), older.metadata()
+    names = {column.name for column in added_columns(there, table) or ()}
+    fields = [*there["fields"], *(one for one in delta_schema(table)["fields"] if one["name"] in names)]
+    return {
+        "metaData": {
+            "id": str(metadata.id), "description": table.comment, "format": {"provider": "parquet", "options": {}},
+            "schemaString": json.dumps({"type": "struct", "fields": fields}), "partitionColumns": [],
+            "configuration": {**metadata.configuration, GREW: str(table.version)},
         }
     }  # fmt: skip
 

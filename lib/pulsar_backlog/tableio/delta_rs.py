@@ -13,8 +13,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.tableio.delta_log import GREW
 from pulsar_backlog.tableio.places import LOG_FOLDER, local_out, lost_file, table_path
-from pulsar_backlog.tables import Table
+from pulsar_backlog.tables import Column, Table
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.buckets.bucket import Bucket
@@ -94,6 +95,17 @@ def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) ->
     columns: dict[str, list[Any]] = {name: log.column(name).to_pylist() for name in bounds if name in log.schema.names}
     paths = [folder / unquote(path) for path in log.column("path").to_pylist()]
     return [path for row, path in enumerate(paths) if _may_hold(columns, row, wanted or {})]
+
+
+def absent_columns(table: DeltaTable, contract: Table) -> list[Column]:
+    """Columns that were added to a contract since a table was written last."""
+    there = {field.name for field in table.schema().fields}
+    return [column for column in contract.columns if column.name not in there]
+
+
+def grew(table: DeltaTable) -> bool:
+    """Whether columns were added to a table, so that its older files lack them."""
+    return GREW in table.metadata().configuration
 
 
 def _bound_names(wanted: Wanted) -> Iterator[str]:

@@ -30,7 +30,7 @@ def frame_of_files(spark: SparkSession, log: DeltaLog, table: Table) -> DataFram
         log: of the table.
         table: its contract.
     """
-    if table.name in SKIPPING or log.has_files_outside_root or not log.is_plain or not log.has_columns_of(table):
+    if table.name in SKIPPING or log.has_files_outside_root or not log.is_plain or not log.fits(table):
         return None
     files = [f"{log.path}/{path}" for path, *_ in log.files()]
     if not 0 < len(files) <= MAX_FILES or set(log.path) & _PATTERN:

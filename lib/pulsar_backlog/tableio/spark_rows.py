@@ -49,6 +49,12 @@ def in_one_chunk(rows: pa.Table) -> pa.Table:
     return rows.combine_chunks()
 
 
+def with_columns_of(frame: DataFrame, table: Table) -> DataFrame:
+    """A table as Delta read it, with null for columns that were added to its contract since."""
+    missing = {one.name: f.lit(None).cast(one.type) for one in table.columns if one.name not in frame.columns}
+    return frame.withColumns(missing).select(*table.column_names()) if missing else frame
+
+
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:
     """Rows of this process as a frame, in one partition: to group or join such rows, nothing is shuffled."""
     return spark.createDataFrame(in_one_chunk(rows), schema=_nullable(schema)).coalesce(1)

@@ -20,6 +20,7 @@ from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_file
 from pulsar_backlog.tableio.delta_log import DeltaLog, add_action
 from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.spark_rows import with_columns_of
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
@@ -99,7 +100,7 @@ def stage_slice(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -
         if files:
             inside = f.coalesce(part.column(), f.lit(False))
             stay = _snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
-            staged.rewritten = staged.write_by_tasks(stay.select(*table.column_names()))
+            staged.rewritten = staged.write_by_tasks(with_columns_of(stay, table).select(*table.column_names()))
         yield staged
     # As Spark's writer does: what is cached of the table is old now.
     spark.catalog.refreshByPath(log.path)

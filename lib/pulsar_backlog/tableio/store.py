@@ -26,12 +26,12 @@ from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.places import lost_file, table_path
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_log import SparkLog
-from pulsar_backlog.tableio.spark_rows import collect_small, conform, frame_of, in_one_chunk, schema_of
+from pulsar_backlog.tableio.spark_rows import collect_small, conform, frame_of, in_one_chunk, schema_of, with_columns_of
 from pulsar_backlog.tableio.staged_files import StagedFiles, stage, stage_slice
 from pulsar_backlog.tableio.table_logs import has_log_without_spark, log_without_spark
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
-from pulsar_backlog.tables.delta_schema import column_types, delta_schema
+from pulsar_backlog.tables.delta_schema import added_columns
 
 Rows: TypeAlias = DataFrame | pa.Table
 """Rows of a table: those that Spark has, and those that this process has."""
@@ -85,7 +85,7 @@ class TableStore:
         version = SparkLog(spark, self._path(table)).version if log is None else log.version
         if version < 0:
             return spark.createDataFrame([], schema_of(table))
-        return spark.read.format("delta").load(self._path(table))
+        return with_columns_of(spark.read.format("delta").load(self._path(table)), table)
 
     def create(self, table: Table) -> None:
         """Make the table from its contract when it is not there: comments, nullability, statistics.
@@ -102,8 +102,14 @@ class TableStore:
         log = SparkLog(self.begin(), self._path(table))
         if log.version < 0:
             log.create(table)
-        elif column_types(log.schema.jsonValue()) != column_types(delta_schema(table)):
+            return
+        missing = added_columns(log.schema.jsonValue(), table)
+        if missing is None:
             raise other_contract(self._path(table))
+        if missing:
+            columns = ", ".join(f"`{one.name}` {one.type}" for one in missing)
+            path = self._path(table).replace("`", "``")
+            self.begin().sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({columns})")
 
     def replace(self, table: Table, rows: Rows | Sequence[Mapping[str, Any]], part: Slice) -> int:
         """Replace exactly the rows of a slice; rows of this process without a session where the table is small.

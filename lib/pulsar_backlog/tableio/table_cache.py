@@ -59,13 +59,21 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     if known is not None and known.identity == identity:
         return known.rows
     files = log.files()
-    if table.name in UNCACHED_TABLES or not log.is_plain or not log.has_columns_of(table) or not _is_small(files):
+    if table.name in UNCACHED_TABLES or not log.is_plain or not log.fits(table) or not _is_small(files):
         return None
     schema = arrow_schema(table)
     read = [_rows_in_file(log, path) for path, _size, _rows in files]
-    rows = pa.concat_tables([one.select(schema.names).cast(schema) for one in read] or [schema.empty_table()])
+    rows = pa.concat_tables([_fitted(one, schema) for one in read] or [schema.empty_table()])
     cache(log.path, identity, rows)
     return rows
+
+
+def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows of a file in the contract's columns; those that were added after it was written are null."""
+    for field in schema:
+        if field.name not in rows.column_names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(schema.names).cast(schema)
 
 
 def cache(path: str, identity: tuple[str, int], rows: pa.Table) -> None:

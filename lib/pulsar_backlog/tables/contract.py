@@ -14,12 +14,14 @@ class Column:
         type: Spark SQL type, in DDL.
         comment: one sentence: unit, meaning of null, source.
         nullable: whether null is allowed.
+        since: version of the table's contract that added it. Tables that are older have null there: not known then.
     """
 
     name: str
     type: str
     comment: str
     nullable: bool = True
+    since: int = 1
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,11 @@ class Table:
         return ", ".join(
             f"`{c.name}` {c.type}{'' if c.nullable else ' NOT NULL'}" for c in self.columns
         )
+
+    @property
+    def version(self) -> int:
+        """Version of the contract: it grows when a column is added. None is ever removed, renamed or of another type."""
+        return max(column.since for column in self.columns)
 
     def column_names(self) -> list[str]:
         """Column names in order."""

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from pulsar_backlog.tables.arrow import inside, parts
-from pulsar_backlog.tables.contract import Table
+from pulsar_backlog.tables.contract import Column, Table
 
 _PLAIN = {
     "string": "string",
@@ -31,6 +31,20 @@ def delta_schema(table: Table) -> dict[str, Any]:
 def column_types(schema: dict[str, Any]) -> dict[str, Any]:
     """Types by column: what must be equal where tables are of one contract."""
     return {field["name"]: field["type"] for field in schema["fields"]}
+
+
+def added_columns(schema: dict[str, Any], table: Table) -> list[Column] | None:
+    """The columns of a contract that an older table lacks; None where it differs in any other way.
+
+    Args:
+        schema: of the table, as its log has it.
+        table: the contract.
+    """
+    there, wanted = column_types(schema), column_types(delta_schema(table))
+    if any(wanted.get(name) != kind for name, kind in there.items()):
+        return None
+    missing = [column for column in table.columns if column.name not in there]
+    return missing if all(column.nullable for column in missing) else None
 
 
 def _field(name: str, ddl: str, *, nullable: bool, metadata: dict[str, str]) -> dict[str, Any]:

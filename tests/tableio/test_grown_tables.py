@@ -1,0 +1,113 @@
+"""Tables of an earlier version of a contract: read and written on; null is what was not known then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.sql.duck import opened, rows_of
+from pulsar_backlog.tableio import table_cache
+from pulsar_backlog.tableio.slices import Slice
+from pulsar_backlog.tableio.store import TableStore
+from pulsar_backlog.tables import TABLES, Column, Table
+from tests.small_tables import NOON
+
+OLD = TABLES["gone_ledgers"]
+NEW = replace(
+    OLD,
+    columns=(*OLD.columns[:2], Column("why", "string", "Why.", since=2), *OLD.columns[2:],
+        Column("sizes", "array<struct<copy:string,bytes:bigint>>", "Sizes.", since=2)),
+)  # fmt: skip
+SIZES = [{"copy": "a", "bytes": 5}]
+
+
+def row(ledger_id: int, **more: Any) -> dict[str, Any]:
+    known = {"cluster": "c", "ledger_id": ledger_id, "scanned": True, "expected": False, "gone_time": NOON}
+    return known | more
+
+
+def store(spark: SparkSession, out: Path) -> TableStore:
+    return TableStore(str(out), lambda: spark)
+
+
+def everywhere(spark: SparkSession, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any, Any]]:
+    """Ledger, why and sizes, as each reader has them; all must have the same."""
+    monkeypatch.setitem(TABLES, OLD.name, NEW)
+    table_cache.clear()
+    small = store(spark, out).small_rows(NEW)
+    found = [] if small is None else [small.select(["ledger_id", "why", "sizes"]).to_pylist()]
+    frame = store(spark, out).frame(NEW).select("ledger_id", "why", "sizes")
+    found.append([one.asDict(recursive=True) for one in frame.collect()])
+    query = f"SELECT ledger_id, why, sizes FROM {OLD.name}"
+    with opened(str(out), query) as connection:
+        found.append(rows_of(connection, query))
+    plain = [sorted((one["ledger_id"], one["why"], one["sizes"]) for one in rows) for rows in found]
+    assert plain == [plain[0]] * len(plain)
+    return plain[0]
+
+
+@pytest.fixture(params=["in this process", "by tasks"])
+def bound(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small tables and large ones."""
+    if request.param == "by tasks":
+        monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
+
+
+@pytest.mark.usefixtures("bound")
+def test_an_older_table_is_read_written_on_and_read_again(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tables").mkdir()
+    mine = Slice.of(cluster="c")
+    store(spark, tmp_path).replace(OLD, [row(1), row(2)], mine)
+    assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, None, None)]
+    assert DeltaTable(tmp_path / "tables" / OLD.name).version() == 0, "reading changes nothing"
+
+    changed = [row(2, why="new", sizes=SIZES)]
+    store(spark, tmp_path).replace(NEW, changed, mine.where(ledger_id=2))
+    assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, "new", SIZES)]
+    added = [row(3, why="newer")]
+    store(spark, tmp_path).replace(NEW, added, mine.where(ledger_id=3))
+    assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, "new", SIZES), (3, "newer", None)]
+    table = DeltaTable(tmp_path / "tables" / OLD.name)
+    assert [field.name for field in table.schema().fields] == [*OLD.column_names(), "why", "sizes"]
+    assert spark.read.format("delta").load(str(tmp_path / "tables" / OLD.name)).count() == 3
+
+
+def test_an_append_to_an_older_table_leaves_its_files(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tables").mkdir()
+    monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
+    mine = Slice.of(cluster="c")
+    store(spark, tmp_path).replace(OLD, [row(1)], mine.where(ledger_id=1))
+    store(spark, tmp_path).replace(NEW, [row(2, why="new")], mine.where(ledger_id=2))
+    assert len(DeltaTable(tmp_path / "tables" / OLD.name).file_uris()) == 2  # of two versions
+    assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, "new", None)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(OLD, columns=(*OLD.columns, Column("needed", "string", "Never null.", nullable=False))),
+        replace(OLD, columns=OLD.columns[:-1]),  # of a later version: what it holds is not thrown away
+        replace(OLD, columns=(*OLD.columns[:-1], replace(OLD.columns[-1], type="string"))),
+    ],
+)
+def test_another_contract_is_refused(spark: SparkSession, tmp_path: Path, other: Table) -> None:
+    store(spark, tmp_path).replace(OLD, [row(1)], Slice.of(cluster="c"))
+    with pytest.raises(UsageError, match="written by another version"):
+        store(spark, tmp_path).replace(other, [], Slice.of(cluster="c"))
+
+
+def test_the_contract_counts_its_versions() -> None:
+    assert (OLD.version, NEW.version) == (1, 2)
+    for table in TABLES.values():
+        added = [column for column in table.columns if column.since > 1]
+        assert all(column.nullable for column in added), "older rows have null there"
