@@ -1,0 +1,131 @@
+"""Recorded cells as settings and outcomes of `chunks.dispatch`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pulsar_backlog.chunks.dispatch.outcomes import Outcome
+from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings, Setting, Slice, Step, client_named
+
+_TOKEN = re.compile(r"(?P<label>\D+)(?P<chunk>\d+)(?:/(?P<chunks>\d+))?$")
+_OPTIONS = {
+    "queue": "queue", "hold": "hold", "maxPending": "max_pending", "autoAck": "auto_ack", "expireMs": "expiry_ms",
+    "nackDelayMs": "nack_delay_ms", "ackTimeoutMs": "ack_timeout_ms", "dlqMax": "dead_letter_max",
+    "dlqTopic": "dead_letter_topic", "dlqChunking": "dead_letter_chunking", "policy": "policy",
+}  # fmt: skip
+_ADMIN_VERBS = {"skip": "skip", "expireMessages": "expire"}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting on one broker with the outcomes of its repeats.
+
+    Attributes:
+        setting: None where it holds what there is no model of; `fault` says what.
+    """
+
+    name: str
+    scenario: str
+    setting: Setting | None
+    outcomes: list[Outcome]
+    fault: str = ""
+
+
+def read_cells(corpus: Path, only: str = "") -> Iterator[Cell]:
+    """All cells of a folder, by name."""
+    for path in sorted((corpus / "runs").glob("*.json.gz")):
+        name = path.name.removesuffix(".json.gz")
+        if only in name:
+            cell = json.loads(gzip.decompress(path.read_bytes()))
+            outcomes = [outcome_of(run["outcome"]) for run in cell["runs"]]
+            try:
+                yield Cell(name, cell["scenario"], setting_of(cell), outcomes)
+            except (KeyError, ValueError, TypeError) as error:
+                yield Cell(name, cell["scenario"], None, outcomes, str(error))
+
+
+def setting_of(cell: Mapping[str, Any]) -> Setting:
+    """What was set up and done."""
+    first = cell["runs"][0]
+    messages = first.get("messages", {})
+    chunks = {label: message.get("chunks") or 1 for label, message in messages.items()}
+    steps = [step for raw in cell["steps"] for step in _steps(raw, chunks, cell)]
+    return Setting(
+        broker="4.0" if cell["broker"].startswith("4.0") else "4.2",
+        dispatch=cell["subscription_type"],
+        consumers={name: _consumer(raw) for name, raw in cell["consumers"].items()},
+        steps=tuple(steps),
+        keys={label: message["key"] for label, message in messages.items() if message.get("key")},
+        sizes={label: message.get("size", 0) for label, message in messages.items()},
+        topic=cell.get("topic") or "",
+    )
+
+
+def _consumer(raw: Mapping[str, Any]) -> ConsumerSettings:
+    options = {name: raw[key] for key, name in _OPTIONS.items() if key in raw}
+    ranges = raw.get("sticky") or raw.get("ranges") or ()
+    return ConsumerSettings(
+        client_named(raw["client"]), key_ranges=tuple((int(first), int(last)) for first, last in ranges), **options
+    )
+
+
+def _steps(raw: list[Any], chunks: Mapping[str, int], cell: Mapping[str, Any]) -> Iterator[Step]:
+    verb, what = raw[0], raw[1:]
+    if verb == "pub":
+        counts = dict(chunks)
+        yield Step("publish", tuple(_slice(token, counts) for token in what[0].split()))
+    elif verb == "produce":
+        order = cell["runs"][0]["topics"]["main"]["entries"]
+        producers: dict[str, list[Slice]] = {}
+        for entry in order:
+            producers.setdefault(entry["producer"], []).append(
+                Slice(entry["label"], entry["chunk_id"], entry["num_chunks"] or 1)
+            )
+        yield Step("produce", tuple(tuple(slices) for slices in producers.values()))
+    elif verb == "http":
+        _subscription, _name, action, number = what[1].strip("/").split("/")
+        yield Step(_ADMIN_VERBS[action], (int(number),))
+    elif verb == "resetcursor":
+        yield Step("reset", (what[0],))
+    elif verb == "want":
+        yield Step("active", tuple(what))
+    elif verb in ("start", "close", "kill", "cut", "go", "unload", "idle", "wait", "policy"):
+        yield Step(verb, tuple(what))
+    elif verb not in ("create", "admin", "state"):
+        raise ValueError(f"no step {verb!r}")
+
+
+def _slice(token: str, counts: dict[str, int]) -> Slice:
+    if token.startswith("."):
+        return Slice(token[1:], None, 1)
+    match = _TOKEN.match(token)
+    if match is None:
+        raise ValueError(f"no token {token!r}")
+    label = match["label"]
+    if match["chunks"]:
+        counts[label] = int(match["chunks"])
+    return Slice(label, int(match["chunk"]), counts[label])
+
+
+def outcome_of(raw: Mapping[str, Any]) -> Outcome:
+    """What came of one repeat."""
+    final = raw["final"]
+    ranges = re.findall(r"\((-?\d+)\.\.(-?\d+)\]", final["deleted"])
+    others = tuple(
+        (topic, tuple(sorted(((label, chunk, total) for label, chunk, total in found), key=str)))
+        for topic, found in sorted(raw.get("other_topics", {}).items())
+        if found
+    )
+    return Outcome(
+        tuple(sorted(raw["delivered_anyone"].items())),
+        final["mark_delete"],
+        tuple((int(first), int(last)) for first, last in ranges),
+        final["backlog"],
+        others,
+    )

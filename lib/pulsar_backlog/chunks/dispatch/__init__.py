@@ -1,0 +1,1 @@
+"""Several consumers on one subscription: broker, clients and network in virtual time, from seeds."""
