@@ -79,5 +79,5 @@ class Link:
     def send(self, action: Callable[[], None]) -> None:
         """A frame: the action is what its arrival does."""
         self._clock.last_frame_ms = self._clock.now_ms
-        self._last_ms = max(self._last_ms, self._clock.now_ms + self._clock.delay_ms(0.1))
+        self._last_ms = max(self._last_ms, self._clock.now_ms + self._clock.delay_ms(0.15))
         self._clock.after(self._last_ms - self._clock.now_ms, lambda: action() if self.up else None)

@@ -145,11 +145,11 @@ class Play:
 
     def _do_start(self, name: str) -> None:
         seat = self._seats[name] = Seat(self, name, self.setting.consumers[name], single=self._single)
-        self.clock.run_for(20)
+        self.clock.run_for(self.clock.random.uniform(2, 20))
         seat.connect()
         while not seat.ready:
             self.clock.run_for(1)
-        self.clock.run_for(self.clock.random.uniform(1, 30))
+        self.clock.run_for(self.clock.random.uniform(1, 20))
 
     def _do_close(self, name: str) -> None:
         seat = self._seats[name]
