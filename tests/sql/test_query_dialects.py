@@ -63,6 +63,41 @@ def test_what_duckdb_reads_means_what_it_means_to_duckdb(tmp_path: Path, query: 
 
 
 @pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT log(100) AS v, CAST(2.5 AS int) AS i, array('a', 'b')[1] AS b, concat('a', NULL) AS n, "
+        "dayofweek(now()) AS d",
+        "SELECT split(topic, '/')[4] AS name, count(*) AS n FROM entries GROUP BY 1 ORDER BY 1",
+        'SELECT "text" AS v, regexp_replace(code, "[A-Z]", "x") AS c FROM findings GROUP BY code ORDER BY c',
+    ],
+)
+def test_with_sparks_dialect_all_means_what_spark_means(bundled: Audited, query: str) -> None:
+    answers = []
+    for engine in ("duckdb", "spark"):
+        said = io.StringIO()
+        run_query(str(bundled.out), query, Console(file=said, width=400), engine, dialect="spark")  # type: ignore[arg-type]
+        answers.append(said.getvalue())
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("SELECT typeof(1)", "typeof of Spark; ask with --engine spark"),
+        ("SELECT 1; SELECT 2", "it is not one query"),
+        ("SELECT * FROM read_csv('/etc/passwd')", "readcsv"),
+        ("SELECT cod FROM findings", "there is no column cod; nearest: code"),
+        ("SELECT list(code) FROM findings", "list of Spark"),
+    ],
+)
+def test_what_cannot_be_asked_in_sparks_dialect(tmp_path: Path, query: str, sentence: str) -> None:
+    write_tables(tmp_path, runs=[], findings=[{"code": "C01"}])
+    with pytest.raises(UsageError) as caught:
+        run_query(str(tmp_path), query, Console(file=io.StringIO()), dialect="spark")
+    assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("query", "sentence"),
     [
         ("SELECT named_struct('a', ledger) FROM entries", "there is no column ledger; nearest: ledger_id"),

@@ -42,6 +42,13 @@ def sql(
     engine: Annotated[
         Literal["duckdb", "spark"], typer.Option(help="spark starts a JVM, for data that one machine cannot hold")
     ] = "duckdb",
+    dialect: Annotated[
+        Literal["duckdb", "spark"],
+        typer.Option(
+            help="whose SQL the query is; duckdb takes Spark's too where DuckDB does not accept it, with spark all "
+            "means what it means on a cluster"
+        ),
+    ] = "duckdb",
     endpoint: EndpointOption = None,
 ) -> None:
     """Ask SQL of the tables in DIR, and of the views of conf/sql by name."""
@@ -52,9 +59,9 @@ def sql(
     if to is None:
         if format_ == "parquet":
             raise UsageError("--format parquet is for files: name one with --to")
-        run_query(place, query, terminal(), engine, endpoint, format_)
+        run_query(place, query, terminal(), engine, endpoint, format_, dialect)
         return
-    rows = write_query(place, query, _file_format(to, format_), to.absolute(), engine, endpoint)
+    rows = write_query(place, query, _file_format(to, format_), to.absolute(), engine, endpoint, dialect)
     terminal(stderr=True).print(f"{counted(rows, 'row')} written to {to}", soft_wrap=True)
 
 

@@ -80,23 +80,35 @@ class DuckAnswer:
 
 
 @contextmanager
-def asked(out: str, query: str, endpoint: str | None = None, writes: Path | None = None) -> Iterator[DuckAnswer]:
+def asked(
+    out: str, query: str, endpoint: str | None = None, writes: Path | None = None, *, is_spark: bool = False
+) -> Iterator[DuckAnswer]:
     """A query, bound to the tables and not run yet: as DuckDB reads it, or else as Spark does.
+
+    Args:
+        out: folder or bucket of the tables.
+        query: of the user.
+        endpoint: of an S3 service that is not AWS.
+        writes: the one file that may be written.
+        is_spark: whether it is Spark's SQL, whatever DuckDB would read.
 
     Raises:
         UsageError: no tables there, SQL that is neither's, or an answer that outgrows memory and disk; also while the
             answer is used.
     """
+    if is_spark:
+        query = _spark_only(query)
     with suppress(duckdb.Error):
         _one_query(query)  # what is none is refused before a table is opened
     with opened(out, query, endpoint, writes=writes) as connection:
         for name, relation in relations(query).items():
             connection.execute(f"CREATE VIEW {name} AS {relation.duck_sql()}")
         with _told(query):
-            yield _answer(connection, query)
+            yield DuckAnswer(connection, _one_query(query)) if is_spark else _answer(connection, query)
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> DuckAnswer:
+    """As DuckDB reads the query, or else as Spark does."""
     try:
         return DuckAnswer(connection, _one_query(query))
     except duckdb.Error as error:
@@ -107,6 +119,16 @@ def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> DuckAnswer:
             return DuckAnswer(connection, translation)
         except duckdb.Error as second:
             raise second if _is_foreign(error) and not isinstance(second, _FAULTS) else error from error
+
+
+def _spark_only(query: str) -> str:
+    from pulsar_backlog.sql.dialect import duck_sql  # noqa: PLC0415 - loads sqlglot
+    from pulsar_backlog.sql.dialect_rules import TranslationError  # noqa: PLC0415 - likewise
+
+    try:
+        return duck_sql(query)
+    except TranslationError as error:
+        raise UsageError(f"DuckDB cannot be asked this in Spark's SQL: {error}; ask with --engine spark") from error
 
 
 def _translation(query: str) -> str | None:

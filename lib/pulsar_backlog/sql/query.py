@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Engine = Literal["duckdb", "spark"]
 """DuckDB answers at once, in this process; Spark answers what one machine cannot hold."""
+Dialect = Literal["duckdb", "spark"]
+"""Whose SQL a query is: DuckDB's, and Spark's only where DuckDB does not accept it; or Spark's alone."""
 PrintFormat = Literal["table", "vertical", "markdown", "csv", "json", "jsonl"]
 FileFormat = Literal["csv", "json", "jsonl", "markdown", "parquet", "vertical"]
 
@@ -73,6 +75,7 @@ def run_query(
     engine: Engine = "duckdb",
     endpoint: str | None = None,
     form: PrintFormat | None = None,
+    dialect: Dialect = "duckdb",
 ) -> None:
     """Run a query and print its rows.
 
@@ -82,7 +85,7 @@ def run_query(
     Raises:
         UsageError: no tables there, or SQL that the engine does not accept.
     """
-    with _asked(out, query, engine, endpoint) as answer:
+    with _asked(out, query, engine, endpoint, dialect) as answer:
         if form is not None and form in _FOR_PROGRAMS:
             console.file.writelines(map(visible_lines, _lines(answer, form, _Counted())))
             return
@@ -93,7 +96,13 @@ def run_query(
 
 
 def write_query(
-    out: str, query: str, form: FileFormat, path: Path, engine: Engine = "duckdb", endpoint: str | None = None
+    out: str,
+    query: str,
+    form: FileFormat,
+    path: Path,
+    engine: Engine = "duckdb",
+    endpoint: str | None = None,
+    dialect: Dialect = "duckdb",
 ) -> int:
     """Run a query and write all its rows to one file: the number of rows.
 
@@ -107,7 +116,7 @@ def write_query(
         with replacing(path) as part:
             with private_file(part):  # before the query: what cannot be written is told at once
                 pass
-            with _asked(out, query, engine, endpoint, part) as answer:
+            with _asked(out, query, engine, endpoint, dialect, part) as answer:
                 if form == "parquet":
                     return answer.write_parquet(part)
                 counted = _Counted()
@@ -131,7 +140,7 @@ def query_batches(out: str, query: str, endpoint: str | None = None) -> pa.Recor
 
 
 def _asked(
-    out: str, query: str, engine: Engine, endpoint: str | None, writes: Path | None = None
+    out: str, query: str, engine: Engine, endpoint: str | None, dialect: Dialect, writes: Path | None = None
 ) -> AbstractContextManager[Answer]:
     from pulsar_backlog.sql.information_schema import as_query  # noqa: PLC0415 - help does without DuckDB
 
@@ -142,7 +151,7 @@ def _asked(
         return spark_query.asked(out, query)
     from pulsar_backlog.sql import duck_query  # noqa: PLC0415 - of no use to Spark
 
-    return duck_query.asked(out, query, endpoint, writes)
+    return duck_query.asked(out, query, endpoint, writes, is_spark=dialect == "spark")
 
 
 class _Counted:
