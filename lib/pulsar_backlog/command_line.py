@@ -53,8 +53,8 @@ for command in COMMANDS:
 app.add_typer(repair, name="repair")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         from pulsar_backlog.versions import version_lines  # noqa: PLC0415 - only here
 
         typer.echo("\n".join(version_lines()))

@@ -11,7 +11,7 @@ from pulsar_backlog.cluster.saved_cursors import COMPACTION
 from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.dumps import read_dump
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.store import Source, open_source
@@ -57,7 +57,7 @@ def compare_view(
     horizon, sure = _horizon(state, positions)
     log, later = _log(opened, mine, horizon, sure, show_values)
     begins = (min(copy.ledger_id for copy in mine), 0)
-    found = list(compare(log, view, begins, None if sure else later))
+    rows = list(compare(log, view, begins, None if sure else later))
     return CompactedSummary(
         topic=name,
         dump=str(dump),
@@ -66,8 +66,8 @@ def compare_view(
         horizon_known=sure,
         log_entries=log.entries,
         view_entries=len(positions),
-        counts=_counts(found),
-        examples=tuple(_examples(found)),
+        counts=_counts(rows),
+        examples=tuple(_examples(rows)),
         faults=tuple(faults),
         unreadable=len(log.unreadable) + len(view.unreadable),
         damaged=len(log.damaged) + len(view.damaged),
@@ -93,7 +93,7 @@ def _view(dump: Path, with_keys: bool) -> tuple[Latest, list[str], list[Position
 
 
 def _copies(source: Source) -> list[LedgerCopy]:
-    return settle(survey(source, take_listing(source)), Known({}, {})).copies
+    return settle(survey(source, take_listing(source)), ClusterRecords({}, {})).copies
 
 
 def _topic_of(positions: list[Position], copies: list[LedgerCopy]) -> str:
@@ -109,8 +109,8 @@ def _topic_of(positions: list[Position], copies: list[LedgerCopy]) -> str:
 def _horizon(state: TopicState | None, positions: list[Position]) -> tuple[Position, bool]:
     """Up to where the log was compacted, and whether metadata say so: else as far as the view reaches at least."""
     marks = [one.mark_delete for one in state.cursors if one.name == COMPACTION] if state else []
-    known = [mark for mark in marks if mark is not None and mark >= max(positions)]
-    return (max(known), True) if known else (max(positions), False)
+    horizons = [mark for mark in marks if mark is not None and mark >= max(positions)]
+    return (max(horizons), True) if horizons else (max(positions), False)
 
 
 def _log(
@@ -145,22 +145,22 @@ def _gaps(state: TopicState | None, copies: list[LedgerCopy], horizon: Position)
     """Ledgers of the log up to the horizon that are not in the source; None where no metadata say."""
     if state is None:
         return None
-    held = {copy.ledger_id for copy in copies}
-    return sum(one.ledger_id not in held and one.ledger_id <= horizon[0] for one in state.ledgers)
+    stored = {copy.ledger_id for copy in copies}
+    return sum(one.ledger_id not in stored and one.ledger_id <= horizon[0] for one in state.ledgers)
 
 
-def _counts(found: list[Compared]) -> dict[str, int]:
+def _counts(rows: list[Compared]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for one in found:
+    for one in rows:
         counts[one.kind] = counts.get(one.kind, 0) + 1
     return counts
 
 
-def _examples(found: list[Compared]) -> Iterator[Example]:
-    told: dict[str, int] = {}
-    for one in found:
-        told[one.kind] = told.get(one.kind, 0) + 1
-        if one.kind == "agrees" or told[one.kind] > MAX_EXAMPLES:
+def _examples(rows: list[Compared]) -> Iterator[Example]:
+    shown: dict[str, int] = {}
+    for one in rows:
+        shown[one.kind] = shown.get(one.kind, 0) + 1
+        if one.kind == "agrees" or shown[one.kind] > MAX_EXAMPLES:
             continue
         spot = one.in_log or one.in_view
         yield Example(

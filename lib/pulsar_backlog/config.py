@@ -83,8 +83,8 @@ class Pipelines(Frozen):
         """
         pipeline = self.pipelines.get(name)
         if pipeline is None:
-            known = ", ".join(sorted(self.pipelines)) or "none"
-            raise UsageError(f"There is no pipeline {name!r} in pipelines.yaml; there is: {known}.")
+            names = ", ".join(sorted(self.pipelines)) or "none"
+            raise UsageError(f"There is no pipeline {name!r} in pipelines.yaml; there is: {names}.")
         return pipeline.model_copy(update={"options": pipeline.options.over(self.defaults)})
 
 
@@ -191,8 +191,8 @@ def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> l
     """
     listed = next((entry for entry in pipeline.jobs if entry.job == job), None)
     if listed is None:
-        known = ", ".join(entry.job for entry in pipeline.jobs)
-        raise UsageError(f"The pipeline has no job {job!r}; it has {known}.")
+        names = ", ".join(entry.job for entry in pipeline.jobs)
+        raise UsageError(f"The pipeline has no job {job!r}; it has {names}.")
     options = in_time_order(given_options(overrides).over(listed.options.over(pipeline.options)))
     argv: list[str] = []
     for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.ledgers.buckets.addresses import is_bucket
 from pulsar_backlog.ledgers.copies import Pair
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
@@ -104,9 +104,9 @@ def measure(source: Source, pairs: Sequence[Pair], sample_bytes: int) -> Measure
     """Examine these copies, and scan pieces of them as a task does, tables written to a folder that goes away."""
     survey(source, Listing(pairs=[pairs[0]]))  # compiles, and opens connections; not measured
     began = time.perf_counter()
-    found = survey(source, Listing(pairs=list(pairs)))
+    surveyed = survey(source, Listing(pairs=list(pairs)))
     look_seconds = (time.perf_counter() - began) * min(THREADS, len(pairs)) / len(pairs)
-    copies = [copy for copy in settle(found, Known({}, {})).copies if copy.blocks]
+    copies = [copy for copy in settle(surveyed, ClusterRecords({}, {})).copies if copy.blocks]
     units = list(_within(copies, sample_bytes))
     blocks = [
         block.length for copy in copies for block in copy.blocks[:-1] if STORAGE_KINDS[copy.kind].has_equal_blocks

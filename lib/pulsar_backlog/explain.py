@@ -12,7 +12,7 @@ from pulsar_backlog.chunks.rows import ChunkRow, LogEdge
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.ledgers.entry_batch import EntryBatch, Place
 from pulsar_backlog.ledgers.first_look import look_at
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import Listing, take_listing
 from pulsar_backlog.ledgers.live.service import Live
@@ -77,16 +77,16 @@ def explain_entry(
 
 
 def _copy_of(source: Source, listing: Listing, ledger_id: int) -> LedgerCopy:
-    found = _selected(source, listing, {ledger_id})
-    if not found and listing.unreadable:
+    copies = _selected(source, listing, {ledger_id})
+    if not copies and listing.unreadable:
         hidden = listing.unreadable[0]
         words = (
             f"ledger {ledger_id} is in no part of the source that could be listed; this part could not be ({hidden})"
         )
         raise SourceError(hidden.uri, hidden.reason, words)
-    if not found or found[0].data_uri is None:
+    if not copies or copies[0].data_uri is None:
         raise UsageError(f"ledger {ledger_id} is not stored in the source, or nothing of it can be read")
-    return found[0]
+    return copies[0]
 
 
 def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, Place]:
@@ -95,8 +95,8 @@ def _entry_of(source: Source, copy: LedgerCopy, entry_id: int) -> tuple[bytes, P
     units = sorted(units_of(copy), key=lambda unit: (_first_id(unit) > entry_id, -_first_id(unit)))
     for batch in (batch for unit in units for batch in walk_unit(source, unit)):
         if hidden := next((one for one in batch.faults if one.entry_id == entry_id and one.code in _NOT_SENT), None):
-            said = f"{hidden.found}; {REJECT_CODES[hidden.code]}"
-            raise UsageError(f"entry {entry_id} of ledger {copy.ledger_id} cannot be shown: {said}")
+            words = f"{hidden.found}; {REJECT_CODES[hidden.code]}"
+            raise UsageError(f"entry {entry_id} of ledger {copy.ledger_id} cannot be shown: {words}")
         at = batch.entry_id.searchsorted(entry_id)
         if at < len(batch.entry_id) and batch.entry_id[at] == entry_id:
             return _bytes(batch, int(at)), batch.place(copy.data_uri or "", int(at))
@@ -120,10 +120,10 @@ def _bytes(batch: EntryBatch, at: int) -> bytes:
 def _undecodable(
     copy: LedgerCopy, position: str, data: bytes, place: Place, error: DecodeError, show_values: bool
 ) -> ExplainModel:
-    said = f"it cannot be decoded: {error.code} at byte {error.offset} ({error.field})"
+    words = f"it cannot be decoded: {error.code} at byte {error.offset} ({error.field})"
     note = f"{REJECT_CODES[error.code]} Expected {error.expected}, found {error.found}."
     return ExplainModel(
-        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data), (), said, (), None,
+        position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data), (), words, (), None,
         (note,), show_values,
     )  # fmt: skip
 
@@ -220,7 +220,7 @@ def _neighbours(source: Source, listing: Listing, copy: LedgerCopy) -> list[Ledg
 
 def _selected(source: Source, listing: Listing, ledgers: Collection[int]) -> list[LedgerCopy]:
     """The copies to read of these ledgers, in order."""
-    return [copy for copy in settle(survey(source, listing, ledgers), Known({}, {})).copies if copy.selected]
+    return [copy for copy in settle(survey(source, listing, ledgers), ClusterRecords({}, {})).copies if copy.selected]
 
 
 def _chunk_rows(source: Source, copy: LedgerCopy, uuid: str) -> Iterator[ChunkRow]:

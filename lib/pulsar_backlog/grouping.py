@@ -17,16 +17,16 @@ def groups_of(
 ) -> Iterator[list[T]]:
     """Consecutive items in lists of at most `most` that hold at most `most_bytes`; a larger item has its own list."""
     group: list[T] = []
-    held = 0
+    group_size = 0
     for item in items:
         size = bytes_of(item)
-        if group and held + size > most_bytes:
+        if group and group_size + size > most_bytes:
             yield group
-            group, held = [], 0
+            group, group_size = [], 0
         group.append(item)
-        held += size
+        group_size += size
         if len(group) == most:
             yield group
-            group, held = [], 0
+            group, group_size = [], 0
     if group:
         yield group

@@ -19,13 +19,13 @@ def load_job(name: str) -> ModuleType:
     """
     if name not in JOB_OPTIONS:
         raise UsageError(f"there is no job {name!r}; there is: {', '.join(JOB_OPTIONS)}")
-    known = f"pulsar_backlog_job_{name}"
-    if known in sys.modules:
-        return sys.modules[known]
-    spec = importlib.util.spec_from_file_location(known, home() / "jobs" / f"{name}.py")
+    module_name = f"pulsar_backlog_job_{name}"
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    spec = importlib.util.spec_from_file_location(module_name, home() / "jobs" / f"{name}.py")
     if spec is None or spec.loader is None:
         raise UsageError(f"the job file jobs/{name}.py cannot be loaded")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[known] = module
+    sys.modules[module_name] = module
     spec.loader.exec_module(module)
     return module

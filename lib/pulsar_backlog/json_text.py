@@ -19,7 +19,7 @@ _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
 
 def in_ascii(text: str) -> str:
     """JSON text of others on one line, its characters as escapes where they are not printable ASCII."""
-    return _NOT_PRINTABLE.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _NOT_PRINTABLE.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def to_json(

@@ -25,7 +25,7 @@ PIECE_CHARS = 16
 _NAMES = re.compile(r"(TOKEN|SECRET|PASSWORD|CONNECTION_STRING|KEY(_ID)?)$")
 """How variables that hold secrets end; those that name a file end in `_FILE` or `_CREDENTIALS`."""
 
-_known: set[str] = set()
+_secrets: set[str] = set()
 """Each secret in each form."""
 
 _pieces: set[str] = set()
@@ -42,7 +42,7 @@ def remember_secret(secret: str | None) -> None:
         text, quote(text), quote(text, safe=""), html.escape(text), in_json, in_json.replace("/", r"\/"),
         in_json.replace("=", r"\u003d"), b64encode(text.encode(errors="surrogateescape")).decode().rstrip("="),
     }  # fmt: skip
-    _known.update(forms)
+    _secrets.update(forms)
     _pieces.update(form[i : i + PIECE_CHARS] for form in forms for i in range(len(form) - PIECE_CHARS + 1))
 
 
@@ -61,27 +61,27 @@ def remember_environment(environment: Mapping[str, str]) -> None:
 
 def without_secrets(text: str) -> str:
     """The text with `***` in place of every known secret, and of every long enough piece of one."""
-    for form in sorted(_known, key=len, reverse=True):
+    for form in sorted(_secrets, key=len, reverse=True):
         text = text.replace(form, MARK)
     return _without_pieces(text) if _pieces else text
 
 
 def content_without_secrets(content: bytes) -> bytes:
     """A document with `***` in place of every known secret; JSON stays JSON. Of pieces nothing is known here."""
-    for form in sorted(_known, key=len, reverse=True):
+    for form in sorted(_secrets, key=len, reverse=True):
         content = content.replace(form.encode(errors="surrogateescape"), MARK.encode())
     return content
 
 
 def _without_pieces(text: str) -> str:
-    kept: list[str] = []
+    pieces: list[str] = []
     at = begin = 0
     while at <= len(text) - PIECE_CHARS:
         if text[at : at + PIECE_CHARS] not in _pieces:
             at += 1
             continue
-        kept += (text[begin:at], MARK)
+        pieces += (text[begin:at], MARK)
         while text[at : at + PIECE_CHARS] in _pieces:
             at += 1
         begin = at = at + PIECE_CHARS - 1
-    return "".join(kept) + text[begin:]
+    return "".join(pieces) + text[begin:]

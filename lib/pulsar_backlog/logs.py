@@ -24,7 +24,7 @@ LOGS_VARIABLE = "PULSAR_BACKLOG_LOGS"
 VERBOSE_VARIABLE = "PULSAR_BACKLOG_VERBOSE"
 """Environment variable that, when it is not empty, lets everything through to standard error, as `--verbose` does."""
 
-KEPT = 20
+MAX_LOG_FILES = 20
 """Files of earlier processes that stay."""
 
 
@@ -33,9 +33,9 @@ def is_verbose() -> bool:
     return bool(os.environ.get(VERBOSE_VARIABLE))
 
 
-def show_all(asked: bool) -> None:
+def show_all(wanted: bool) -> None:
     """Be verbose from now on, in this process and those that it starts, where that was asked for."""
-    if asked:
+    if wanted:
         os.environ[VERBOSE_VARIABLE] = "1"
 
 
@@ -58,7 +58,7 @@ def log_file() -> Path:
 
 
 def _forget_old(folder: Path) -> None:
-    for old in sorted(folder.glob("*Z-*.log"))[:-KEPT]:
+    for old in sorted(folder.glob("*Z-*.log"))[:-MAX_LOG_FILES]:
         old.unlink(missing_ok=True)
 
 

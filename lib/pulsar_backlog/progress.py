@@ -143,8 +143,8 @@ def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
         at = time.monotonic()
         if at - last >= LINE_SECONDS:
             last = at
-            left = (total - done) * (at - began) / done
-            print(f"{label}: {done:,} of {total:,}, {left:,.0f} s left", file=sys.stderr)  # noqa: T201
+            remaining = (total - done) * (at - began) / done
+            print(f"{label}: {done:,} of {total:,}, {remaining:,.0f} s left", file=sys.stderr)  # noqa: T201
 
     yield advance
 
@@ -159,10 +159,10 @@ def _line_printer(label: str, total_bytes: int) -> Callable[[int], None]:
             return
         last = at
         rate = done / (at - began)
-        left = max(total_bytes - done, 0) / rate
+        rest = max(total_bytes - done, 0) / rate
         speed = f"{rate / 1e6:,.0f} MB/s" if rate >= _MEGABYTE else f"{rate / 1e3:,.1f} kB/s"
         print(  # noqa: T201
-            f"{label}: {done / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, {speed}, {left:,.0f} s left", file=sys.stderr
+            f"{label}: {done / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, {speed}, {rest:,.0f} s left", file=sys.stderr
         )
 
     return show

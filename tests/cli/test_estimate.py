@@ -91,13 +91,13 @@ def test_requests_are_those_that_are_made(s3_server: S3Server, aws: pytest.Monke
     source = open_source("s3://priced", s3_server.endpoint, Access(range_bytes=16_384))
     found = estimate(source, Scope(), Prices(1000, 10_000, 1e9), 1 << 26, 1)
     asked: Counter[str] = Counter()
-    real = Bucket._told
+    real = Bucket._or_failure
 
     def counting(self: Bucket, path: str, request: Any) -> Any:
         asked["get"] += 1
         return real(self, path, request)
 
-    aws.setattr(Bucket, "_told", counting)
+    aws.setattr(Bucket, "_or_failure", counting)
     for copy in take_inventory(source).copies:
         for unit in units_of(copy):
             for _ in walk_unit(source, unit):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.acks import CELLS, AckCell, Axis, SubscriptionFacts, TopicAcks
-from pulsar_backlog.report.acks_view import subscription_views, told
+from pulsar_backlog.report.acks_view import details, subscription_views
 from pulsar_backlog.report.strips import LEAST_SHARE, MAX_TABLE_ROWS, STRIP_HEIGHT, strip
 from pulsar_backlog.subscriptions.advice import HOW, LABELS, Advice, Need, NeedCount, advice_on
 from tests.report.page_reader import Element, PageReader, front
@@ -86,7 +86,7 @@ def test_many_short_stretches_are_read_in_equal_ones() -> None:
 )  # fmt: skip
 def test_batches_that_are_acknowledged_in_part(batches: int, expected: str) -> None:
     row = subscription("s", backlog_entries=5, holes=2, hole_entries=5, batch_holes=batches)
-    assert dict(told(row))["Holes"] == expected
+    assert dict(details(row))["Holes"] == expected
 
 
 def test_ten_thousand_holes_are_one_small_profile() -> None:

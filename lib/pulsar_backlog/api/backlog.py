@@ -21,7 +21,7 @@ from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.messages.entry_rows import ExportContext
@@ -192,11 +192,11 @@ class Backlog:
         read = [copy for copy in self._all_copies if copy.selected and copy.data_uri is not None]
         return sorted(read, key=lambda copy: (copy.topic or "", copy.ledger_id))
 
-    def _known(self, topics: dict[int, str]) -> Known:
+    def _known(self, topics: dict[int, str]) -> ClusterRecords:
         if self._options.admin is None:
-            return Known({}, {})
+            return ClusterRecords({}, {})
         records = broker_copies(required_state(Path(self._options.admin), topics))
-        return Known({ledger_id: record.topic for ledger_id, record in records.items()}, records)
+        return ClusterRecords({ledger_id: record.topic for ledger_id, record in records.items()}, records)
 
     def _wanted_copies(self, wanted: Wanted) -> list[LedgerCopy]:
         if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):

@@ -85,11 +85,11 @@ def damaged_row(row: ChunkRow) -> Damaged:
 
 def resent_chunks(rows: Iterable[ChunkRow]) -> Resent:
     """Chunk ids of sound copies by payload bytes and CRC-32C."""
-    found: dict[tuple[int, int], set[int]] = {}
+    chunks: dict[tuple[int, int], set[int]] = {}
     for row in rows:
         if trusted(row) and row.payload_crc32c is not None and row.chunk_id is not None and row.chunk_id >= 0:
-            found.setdefault((row.payload_length, row.payload_crc32c), set()).add(row.chunk_id)
-    return found
+            chunks.setdefault((row.payload_length, row.payload_crc32c), set()).add(row.chunk_id)
+    return chunks
 
 
 def about_copies(copies: Sequence[ChunkRow], resent: Resent) -> str:

@@ -29,8 +29,8 @@ def with_decode_result(
     if decode_state not in get_args(DecodeState):
         raise ValueError(f"decode state {decode_state!r} is not one of {get_args(DecodeState)}")
     flag = _FLAG_OF_FAILURE.get(decode_state)
-    said = (detail, publication.reason) if flag else (publication.reason, detail)  # what is wrong comes first
-    reason = "; ".join(filter(None, said))
+    reasons = (detail, publication.reason) if flag else (publication.reason, detail)  # what is wrong comes first
+    reason = "; ".join(filter(None, reasons))
     if flag is None:
         return replace(publication, decode_state=decode_state, decoded_bytes=decoded_bytes, reason=reason)
     return replace(

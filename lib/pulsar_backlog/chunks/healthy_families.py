@@ -53,17 +53,17 @@ class Families:
 
 def whole_families(batches: Iterable[pa.RecordBatch]) -> Iterator[Families]:
     """Batches cut anew so that no family lies in two; a family's rows are adjacent in the stream."""
-    held: list[pa.RecordBatch] = []
+    open_batches: list[pa.RecordBatch] = []
     for batch in batches:
         if batch.num_rows == 0:
             continue
-        joined = _joined([*held, batch])
+        joined = _joined([*open_batches, batch])
         first = _first_rows(joined)
         if len(first) > 1:
             yield _families(joined.slice(0, int(first[-1])), first[:-1])
-        held = [joined.slice(int(first[-1]))]
-    if held:
-        rest = _joined(held)
+        open_batches = [joined.slice(int(first[-1]))]
+    if open_batches:
+        rest = _joined(open_batches)
         yield _families(rest, _first_rows(rest))
 
 

@@ -175,5 +175,5 @@ def _conflicting(row: ChunkRow, parts: Parts, placed: set[Position]) -> bool:
     if not trusted(row):
         other = _sibling(row, parts)
         return other is not None and position(other) != position(row)
-    said = (row.num_chunks or 0, row.total_bytes or 0, _fields(row))
-    return said != (parts.claimed, parts.total, parts.fields) or holds_other_bytes(row, parts)
+    claims = (row.num_chunks or 0, row.total_bytes or 0, _fields(row))
+    return claims != (parts.claimed, parts.total, parts.fields) or holds_other_bytes(row, parts)

@@ -50,8 +50,8 @@ def first_of_each(copies: Iterable[ChunkRow]) -> dict[int, ChunkRow]:
         chunk_id = row.chunk_id
         if chunk_id is None:
             continue
-        known = firsts.get(chunk_id)
-        if known is None or (trusted(row) and not trusted(known)):
+        first = firsts.get(chunk_id)
+        if first is None or (trusted(row) and not trusted(first)):
             firsts[chunk_id] = row
     return firsts
 

@@ -94,7 +94,7 @@ def _flags(parts: Parts, measured: sizes.Sizes) -> set[Flag]:
     differ = (taken.holds_other_bytes(row, parts) for row in parts.placed if trusted(row))
     # Of counts or totals that differ, at least one contradicts the bytes.
     lie = measured.sizes_lie or parts.count_lies or taken.counts_or_totals_differ(parts.believable)
-    told: dict[Flag, bool] = {
+    flags: dict[Flag, bool] = {
         "metadata_conflict": parts.conflict,
         "corrupt_copy": damaged,
         "copies_differ": any(differ),
@@ -102,7 +102,7 @@ def _flags(parts: Parts, measured: sizes.Sizes) -> set[Flag]:
         "sizes_lie": lie,
         "ledger_span": parts.rows[0].ledger_id != parts.rows[-1].ledger_id,
     }
-    return {flag for flag, holds in told.items() if holds}
+    return {flag for flag, holds in flags.items() if holds}
 
 
 def _state(parts: Parts, may_arrive: bool) -> State:

@@ -44,16 +44,16 @@ def tell_resends(family: FamilyFold, by_time: Mapping[int, Sequence[ChunkRow]], 
     if not whole:
         return family
     resends = {
-        one.publish_time_ms: found
+        one.publish_time_ms: resend
         for one in family.publications
-        if one.state == "orphan_prefix" and (found := _resend_of(one, whole, by_time, edge))
+        if one.state == "orphan_prefix" and (resend := _resend_of(one, whole, by_time, edge))
     }
     if not resends:
         return family
     # What deduplication left is no other message.
     messages = {time for time in by_time if not (time in resends and resends[time].is_dropped)}
-    publications = tuple(_told(one, resends.get(one.publish_time_ms), len(messages) > 1) for one in family.publications)
-    residues = {time for time, found in resends.items() if found.is_told and _is_after(by_time[time], found.whole)}
+    publications = tuple(_flag(one, resends.get(one.publish_time_ms), len(messages) > 1) for one in family.publications)
+    residues = {time for time, resend in resends.items() if resend.is_told and _is_after(by_time[time], resend.whole)}
     return FamilyFold(publications, tuple(_role(role, residues) for role in family.roles))
 
 
@@ -68,7 +68,7 @@ def _resend_of(
     rows = by_time[one.publish_time_ms]
     if _UNCLEAR & set(one.flags) or not all(map(trusted, rows)):
         return None
-    found = []
+    resends = []
     for other in whole:
         picks = _picks(other, by_time[other.publish_time_ms])
         compared = [_holds_same(row, picks) for row in rows]
@@ -77,8 +77,8 @@ def _resend_of(
         is_told = None not in compared
         lacks_only_end = one.present_chunks == one.num_chunks - 1
         is_dropped = is_told and edge.deduplicated and lacks_only_end and _is_after(rows, other)
-        found.append(_Resend(other, is_told, is_dropped))
-    return max(found, key=lambda resend: (resend.is_dropped, resend.is_told), default=None)
+        resends.append(_Resend(other, is_told, is_dropped))
+    return max(resends, key=lambda resend: (resend.is_dropped, resend.is_told), default=None)
 
 
 def _picks(whole: Publication, rows: Iterable[ChunkRow]) -> Mapping[int, ChunkRow]:
@@ -93,14 +93,14 @@ def _holds_same(row: ChunkRow, picks: Mapping[int, ChunkRow]) -> bool | None:
     Every encryption of the same bytes gives others.
     """
     other = picks.get(-1 if row.chunk_id is None else row.chunk_id)
-    if other is None or _said(row) != _said(other) or row.payload_length != other.payload_length:
+    if other is None or _content(row) != _content(other) or row.payload_length != other.payload_length:
         return False
     if row.payload_crc32c is None or other.payload_crc32c is None:
         return None
     return row.payload_crc32c == other.payload_crc32c or (None if row.encrypted else False)
 
 
-def _said(row: ChunkRow) -> tuple[object, ...]:
+def _content(row: ChunkRow) -> tuple[object, ...]:
     return (
         row.producer_name,
         row.sequence_id,
@@ -122,7 +122,7 @@ def _last_pick(whole: Publication) -> Position:
     return max((ledger_id, entry_id) for _, ledger_id, entry_id, *_ in whole.manifest)
 
 
-def _told(one: Publication, resend: _Resend | None, is_reused: bool) -> Publication:
+def _flag(one: Publication, resend: _Resend | None, is_reused: bool) -> Publication:
     flags = set(one.flags)
     if not is_reused:
         flags.discard("uuid_reused")

@@ -61,9 +61,9 @@ def recommend(load: TopicLoad) -> tuple[Setting, ...]:
 def _consumer(load: TopicLoad) -> Iterator[Setting]:
     peak = load.peak_open_messages
     pending = max(DEFAULT_MAX_PENDING, _with_room(peak))
-    held = f"up to {peak:,} unfinished at once ({load.peak_open_bytes:,} bytes)"
+    peak_words = f"up to {peak:,} unfinished at once ({load.peak_open_bytes:,} bytes)"
     wanting = "the default, 10, drops some (Go: 100)" if peak > DEFAULT_MAX_PENDING else "10 is the default"
-    yield Setting("maxPendingChunkedMessage", str(pending), f"{held}; {wanting}")
+    yield Setting("maxPendingChunkedMessage", str(pending), f"{peak_words}; {wanting}")
     yield Setting("autoAckOldestChunkedMessageOnQueueFull", "false", "true acknowledges messages that nobody has read")
     expiry_ms = max(DEFAULT_EXPIRY_MS, -(-2 * load.max_span_ms // 10_000) * 10_000)
     yield Setting(

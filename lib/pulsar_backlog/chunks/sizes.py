@@ -138,13 +138,13 @@ def missing_lengths(present: Sequence[int], n: int, total: int, sizes: Sizes, en
     if length is None or -(-total // length) != n:
         return {}
     tag = ENCRYPTION_TAG_BYTES if encrypted else 0
-    found = {}
+    lengths = {}
     if not present or present[-1] != n - 1:
-        found[total - (n - 1) * length + tag] = n - 1
+        lengths[total - (n - 1) * length + tag] = n - 1
     first, end = next(iter(missing_runs(present, n)), (n, n))
     if first < n - 1 and end > first:
-        found[length + tag] = first
-    return found
+        lengths[length + tag] = first
+    return lengths
 
 
 def missing_runs(present: Sequence[int], n: int) -> list[tuple[int, int]]:

@@ -283,5 +283,5 @@ def _refusal(url: str, status: int, content: bytes, is_html: bool, access: Acces
     else:
         detail = f"status {status}"
     reason = {401: "permission_denied", 403: "permission_denied", 404: "not_found"}.get(status, "failed")
-    said = "" if is_html else " ".join(content[:200].decode(errors="replace").split())
-    return AdminError(url, reason, f"{detail}; it said {said!r}" if said else detail, status)
+    words = "" if is_html else " ".join(content[:200].decode(errors="replace").split())
+    return AdminError(url, reason, f"{detail}; it said {words!r}" if words else detail, status)

@@ -110,7 +110,7 @@ def read_cluster_state(
         UsageError: there is no such folder.
     """
     files = list(saved_files(folder, max_file_bytes))
-    topics = _asked(folder, merged(_named(files, topics_of_ledgers)))
+    topics = _with_times(folder, merged(_named(files, topics_of_ledgers)))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
     findings += [_finding_of_gap(subject, words) for subject, words in snapshot_gaps(folder)]
@@ -130,17 +130,17 @@ def read_cluster_state(
     )
 
 
-def _asked(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
+def _with_times(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
     """With the times at which a snapshot asked: until then nothing followed what it calls the last entry."""
-    asked = {one.topic: one.asked_ms for one in saved_entries(folder) if one.status == "saved"}
+    times = {one.topic: one.asked_ms for one in saved_entries(folder) if one.status == "saved"}
 
-    def known(state: TopicState) -> TopicState:
-        asked_ms = asked.get(state.topic)
+    def with_time(state: TopicState) -> TopicState:
+        asked_ms = times.get(state.topic)
         if asked_ms is None or state.last_confirmed is None:
             return state
         return replace(state, known_until_ms=max(asked_ms, state.known_until_ms or asked_ms))
 
-    return {name: known(state) for name, state in topics.items()}
+    return {name: with_time(state) for name, state in topics.items()}
 
 
 def _finding_of_gap(subject: str, words: str) -> Finding:
@@ -156,8 +156,8 @@ def saved_files(folder: Path, max_file_bytes: int = MAX_FILE_BYTES) -> Iterator[
     if not folder.is_dir():
         raise UsageError(f"--admin: there is no folder of admin JSON: {folder}")
     errors: list[OSError] = []
-    found = [Path(root, name) for root, _, names in os.walk(folder, onerror=errors.append) for name in names]
-    for path in sorted(path for path in found if not path.name.startswith(".")):
+    paths = [Path(root, name) for root, _, names in os.walk(folder, onerror=errors.append) for name in names]
+    for path in sorted(path for path in paths if not path.name.startswith(".")):
         file = SavedFile(storable(str(path.relative_to(folder))))
         try:
             _read(file, path, max_file_bytes)
@@ -217,8 +217,8 @@ def _parse(file: SavedFile, content: bytes) -> None:
     file.documents = list(documents(Fields(body, file.faults), file.path))
     if not file.documents and not file.faults and "partitions" not in body:
         answer = body.get("reason")
-        said = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""
-        file.unusable = f"neither internalStats nor internal-info nor stats{said}"
+        reply = f": the broker answered {storable(answer)[:80]!r}" if isinstance(answer, str) else ""
+        file.unusable = f"neither internalStats nor internal-info nor stats{reply}"
 
 
 def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
@@ -249,16 +249,16 @@ def _take(file: SavedFile, value: StoredValue) -> None:
 
 def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
     """Documents with their topics, in the files' order; marks the files whose topic nothing names."""
-    known = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
+    topics = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
     pairs = [(file, document) for file in files for document in file.documents]
     # Ledgers that one document lists under a topic name it for documents that list the same ones.
     for _, document in pairs:
         if document.topic:
             for ledger in document.ledgers:
-                known.setdefault(ledger.ledger_id, document.topic)
+                topics.setdefault(ledger.ledger_id, document.topic)
     named = []
     for file, document in pairs:
-        topic = document.topic or _topic_by_ledgers(document, known) or _topic_by_file_name(file.path)
+        topic = document.topic or _topic_by_ledgers(document, topics) or _topic_by_file_name(file.path)
         if topic:
             named.append((topic, document))
         else:
@@ -266,11 +266,11 @@ def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> 
     return named
 
 
-def _topic_by_ledgers(document: Document, known: Mapping[int, str]) -> str | None:
+def _topic_by_ledgers(document: Document, topics_of_ledgers: Mapping[int, str]) -> str | None:
     ids = {ledger.ledger_id for ledger in document.ledgers}
     if document.offloaded_ledger_id is not None:
         ids.add(document.offloaded_ledger_id)
-    topics = {known[id_] for id_ in ids if id_ in known}
+    topics = {topics_of_ledgers[id_] for id_ in ids if id_ in topics_of_ledgers}
     return topics.pop() if len(topics) == 1 else None
 
 

@@ -91,9 +91,9 @@ class AdminRest:
 
     def time_ms(self) -> int | None:
         """The clock of the broker that answers, to the second before; None where it tells none."""
-        told = self._http.headers("/admin/v2/brokers/version").get("Date")
+        date = self._http.headers("/admin/v2/brokers/version").get("Date")
         try:
-            return int(parsedate_to_datetime(told).timestamp() * 1000) if told else None
+            return int(parsedate_to_datetime(date).timestamp() * 1000) if date else None
         except ValueError:
             return None
 
@@ -197,22 +197,22 @@ def wanted_topics(rest: AdminRest, globs: Iterable[str]) -> list[str]:
 
     Only the namespaces that a glob can reach are listed, so that a role that sees one namespace can ask for it.
     """
-    found: set[str] = set()
+    topics: set[str] = set()
     for glob in _globs_of(globs, _DOMAIN):
         for namespace in _reachable(rest, glob):
             partitioned = set(rest.partitioned_topics(namespace))
-            found.update(topic for topic in rest.topics(namespace) if _matches(topic, glob, partitioned))
-    return sorted(topic for topic in found if is_topic(topic))
+            topics.update(topic for topic in rest.topics(namespace) if _matches(topic, glob, partitioned))
+    return sorted(topic for topic in topics if is_topic(topic))
 
 
 def wanted_scalable_topics(rest: AdminRest, globs: Iterable[str]) -> list[str]:
     """Full names of the scalable topics that any glob matches, sorted."""
-    found: set[str] = set()
+    topics: set[str] = set()
     for glob in _globs_of(globs, SCALABLE_SCHEME):
         for namespace in _reachable(rest, glob):
             names = (name for name in rest.scalable_topics(namespace) if is_scalable_topic(name))
-            found.update(name for name in names if fnmatchcase(name.removeprefix(SCALABLE_SCHEME), glob))
-    return sorted(found)
+            topics.update(name for name in names if fnmatchcase(name.removeprefix(SCALABLE_SCHEME), glob))
+    return sorted(topics)
 
 
 def _globs_of(globs: Iterable[str], domain: str) -> list[str]:
@@ -233,13 +233,13 @@ def _reachable(rest: AdminRest, glob: str) -> list[str]:
     fixed = (glob[: wildcard.start()] if wildcard else glob).split("/")[:-1]
     tenants = fixed[:1] or rest.tenants()
     named = "/".join(fixed[:2]) if len(fixed) >= 2 else None
-    found = []
+    reachable = []
     for tenant in tenants:
         try:
-            found += rest.namespaces(tenant)
+            reachable += rest.namespaces(tenant)
         except AdminError as error:
             # Whoever may read a namespace need not be allowed to list those of the tenant.
             if named is None or error.reason != "permission_denied":
                 raise
-            found += ["/".join(fixed[:3])] if len(fixed) == 3 else [named]
-    return [name for name in found if named is None or name == named or name.startswith(f"{named}/")]
+            reachable += ["/".join(fixed[:3])] if len(fixed) == 3 else [named]
+    return [name for name in reachable if named is None or name == named or name.startswith(f"{named}/")]

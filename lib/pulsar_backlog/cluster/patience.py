@@ -56,8 +56,8 @@ class Patience:
         """How long the next wait may last."""
         with self._lock:
             self._refresh()
-            left = 2 * self._timeout - _covered(self._waits)
-            return min(self._timeout, max(LEAST_SECONDS, left / 2 if self._waits else left))
+            remaining = 2 * self._timeout - _covered(self._waits)
+            return min(self._timeout, max(LEAST_SECONDS, remaining / 2 if self._waits else remaining))
 
     def answered(self) -> None:
         """The server gave what it was waited for."""

@@ -94,13 +94,13 @@ def open_index(folder: Path, admin_url: str, globs: tuple[str, ...], now_ms: int
     Raises:
         UsageError: the folder holds something else, or a snapshot of something else.
     """
-    asked = {"version": _VERSION, "admin_url": admin_url, "topics": sorted(globs)}
+    scope = {"version": _VERSION, "admin_url": admin_url, "topics": sorted(globs)}
     path = folder / INDEX_NAME
     if path.is_file() and (lines := _lines(path)):
-        return _continued(path, lines, asked)
+        return _continued(path, lines, scope)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        occupied = any(found.name not in (INDEX_NAME, LOCK_NAME) for found in folder.iterdir())
+        occupied = any(child.name not in (INDEX_NAME, LOCK_NAME) for child in folder.iterdir())
     except OSError as error:
         raise UsageError(f"--out {folder}: {error.strerror}") from None
     if occupied:
@@ -108,14 +108,14 @@ def open_index(folder: Path, admin_url: str, globs: tuple[str, ...], now_ms: int
             f"--out {folder} holds other files: choose an empty folder, so that none of them is taken for new"
         )
     index = SnapshotIndex(path, now_ms)
-    index._append({**asked, "begun_ms": now_ms})
+    index._append({**scope, "begun_ms": now_ms})
     return index
 
 
-def _continued(path: Path, lines: list[dict[str, Any]], asked: Mapping[str, object]) -> SnapshotIndex:
+def _continued(path: Path, lines: list[dict[str, Any]], scope: Mapping[str, object]) -> SnapshotIndex:
     head = lines[0]
     begun_ms = head.pop("begun_ms", None)
-    if head != asked or not isinstance(begun_ms, int):
+    if head != scope or not isinstance(begun_ms, int):
         raise UsageError(
             f"--out {path.parent} holds a snapshot of {head.get('topics')} from {head.get('admin_url')}: "
             "choose another folder, or ask for the same"
@@ -144,13 +144,13 @@ def _lines(path: Path) -> list[dict[str, Any]]:
 
 def saved_entries(folder: Path) -> list[Entry]:
     """What became of each topic of a snapshot, the newest of each; none where the folder is no snapshot."""
-    found: dict[str, Entry] = {}
+    entries: dict[str, Entry] = {}
     for line in _whole_lines(folder):
         try:
-            found[line["topic"]] = Entry(**{**line, "files": tuple(line["files"])})
+            entries[line["topic"]] = Entry(**{**line, "files": tuple(line["files"])})
         except (KeyError, TypeError):
             continue  # the line at the begin or the end
-    return list(found.values())
+    return list(entries.values())
 
 
 def snapshot_gaps(folder: Path) -> Iterator[tuple[str, str]]:

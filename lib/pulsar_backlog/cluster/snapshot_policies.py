@@ -56,13 +56,13 @@ def broker_settings(rest: AdminRest, missing: list[str]) -> dict[str, object]:
     return {
         "version": _or_none(rest.version, missing),
         "clusters": _or_none(rest.clusters, missing),
-        "settings": _or_none(lambda: _kept(rest.settings(), SETTINGS), missing),
+        "settings": _or_none(lambda: _named(rest.settings(), SETTINGS), missing),
     }
 
 
 def namespace_policies(rest: AdminRest, namespace: str, missing: list[str]) -> dict[str, object]:
     """Policies of a namespace; none when our role may not know them."""
-    return {"policies": _or_none(lambda: _kept(rest.namespace_policies(namespace), NAMESPACE_POLICIES), missing)}
+    return {"policies": _or_none(lambda: _named(rest.namespace_policies(namespace), NAMESPACE_POLICIES), missing)}
 
 
 def topic_policies(rest: AdminRest, topic: str) -> dict[str, object]:
@@ -92,7 +92,7 @@ def without_secret_members(value: object) -> object:
     return value
 
 
-def _kept(body: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
+def _named(body: Mapping[str, object], names: tuple[str, ...]) -> dict[str, object]:
     return {name: without_secret_members(body[name]) for name in names if name in body}
 
 

@@ -94,12 +94,12 @@ def is_cursor_ledger(body: Mapping[str, object]) -> bool:
 
 def values_of_dump(body: Fields, names: Mapping[str, object], file: str) -> Iterator[StoredValue]:
     """The managed ledgers and cursors in a dump; other nodes are passed over."""
-    for path, held in names.items():
+    for path, stored in names.items():
         node = _node_of_path(path.removeprefix(ROOT)) if path.startswith(ROOT) else None
         if node is None:
             continue
-        one = body.child(path) if isinstance(held, dict) else None
-        value = _decoded(held)
+        one = body.child(path) if isinstance(stored, dict) else None
+        value = _decoded(stored)
         if value == b"" and node[1] is not None:
             continue
         if value is None:
@@ -111,18 +111,18 @@ def values_of_dump(body: Fields, names: Mapping[str, object], file: str) -> Iter
 
 def nodes_of_dump(body: Fields, names: Mapping[str, object], root: str) -> Iterator[tuple[str, bytes]]:
     """Paths below `root` and their values; a value that is not base64 is noted."""
-    for path, held in names.items():
+    for path, stored in names.items():
         if path.startswith(root):
-            value = _decoded(held)
+            value = _decoded(stored)
             if value is None:
                 body.fault(path)
             else:
                 yield path, value
 
 
-def _decoded(held: object) -> bytes | None:
+def _decoded(value: object) -> bytes | None:
     """Bytes of a node of a dump; None where it holds no base64 text."""
-    text = next((held[key] for key in _B64_KEYS if key in held), None) if isinstance(held, dict) else held
+    text = next((value[key] for key in _B64_KEYS if key in value), None) if isinstance(value, dict) else value
     try:
         return base64.b64decode(text, validate=True) if isinstance(text, str) else None
     except (binascii.Error, ValueError):
@@ -152,12 +152,12 @@ def cursor_ledger_of(body: Fields, names: Mapping[str, object], file: str) -> Sa
     ledger_id = body.integer("ledgerId")
     if ledger_id is None or custom.text("pulsar/cursor") is None:
         return None
-    held = body.child("entries") if isinstance(names.get("entries"), dict) else None
+    body_of_entries = body.child("entries") if isinstance(names.get("entries"), dict) else None
     entries = names.get("entries")
     return SavedCursorLedger(
         ledger_id,
         file,
-        _entries(held, entries) if held is not None and isinstance(entries, dict) else {},
+        _entries(body_of_entries, entries) if body_of_entries is not None and isinstance(entries, dict) else {},
         topic=_topic(custom.text("pulsar/managed-ledger") or ""),
         cursor=decoded_name(custom.text("pulsar/cursor") or ""),
         custom={name: text for name in custom.names() if (text := custom.text(name)) is not None},
@@ -165,15 +165,15 @@ def cursor_ledger_of(body: Fields, names: Mapping[str, object], file: str) -> Sa
 
 
 def _entries(body: Fields, names: Mapping[str, object]) -> dict[int, bytes]:
-    found: dict[int, bytes] = {}
-    for name, held in names.items():
-        one = body.child(name) if isinstance(held, dict) else None
-        text = held if one is None else one.text("hex")
+    entries: dict[int, bytes] = {}
+    for name, value in names.items():
+        one = body.child(name) if isinstance(value, dict) else None
+        text = value if one is None else one.text("hex")
         try:
-            found[int(name)] = bytes.fromhex(text) if isinstance(text, str) else b""
+            entries[int(name)] = bytes.fromhex(text) if isinstance(text, str) else b""
         except ValueError:
             body.fault(name)
-    return found
+    return entries
 
 
 def _node_of_path(path: str) -> tuple[str, str | None] | None:

@@ -27,11 +27,11 @@ class SavedTransactions:
     watermarks: tuple[tuple[str, Position], ...]
 
     @staticmethod
-    def of(found: Transactions) -> SavedTransactions | None:
+    def of(store: Transactions) -> SavedTransactions | None:
         """What the store says; None where it says nothing."""
-        decisions = tuple((segment, txn, state) for (segment, txn), state in found.of_segments.items())
-        saved = SavedTransactions(tuple(found.headers.items()), decisions, tuple(found.watermarks.items()))
-        return saved if found != Transactions() else None
+        decisions = tuple((segment, txn, state) for (segment, txn), state in store.of_segments.items())
+        saved = SavedTransactions(tuple(store.headers.items()), decisions, tuple(store.watermarks.items()))
+        return saved if store != Transactions() else None
 
     def read(self) -> Transactions:
         """The same as it was."""
@@ -116,7 +116,7 @@ def together(
     topics, layouts = dict(state.topics), dict(state.layouts)
     values, ledgers, registered = list(state.stored_values), list(state.cursor_ledgers), set(state.registered)
     retention = SavedRetention({}, state.retention.namespaces, state.retention.default)
-    transactions, settings, known = state.transactions, state.settings, {one.ledger_id for one in ledgers}
+    transactions, settings, ledger_ids = state.transactions, state.settings, {one.ledger_id for one in ledgers}
     for one in earlier:
         if one.transactions is not None and transactions == Transactions():
             transactions = one.transactions.read()
@@ -129,14 +129,14 @@ def together(
         if one.retention is not None:
             retention.topics[one.topic] = one.retention
         values += one.stored_values
-        ledgers += [ledger for ledger in one.cursor_ledgers if ledger.ledger_id not in known]
+        ledgers += [ledger for ledger in one.cursor_ledgers if ledger.ledger_id not in ledger_ids]
         registered |= {(one.topic, name) for name in one.registered}
     retention.topics |= state.retention.topics
     topics = {name: topics[name] for name in sorted(topics)}
     disputed, findings = disputes(topics, topics_of_ledgers)
-    told = tuple(found for found in state.findings if found.code != "S20") + tuple(findings)
+    all_findings = tuple(finding for finding in state.findings if finding.code != "S20") + tuple(findings)
     return replace(
-        state, topics=topics, disputed=disputed, findings=told, stored_values=tuple(values),
+        state, topics=topics, disputed=disputed, findings=all_findings, stored_values=tuple(values),
         cursor_ledgers=tuple(ledgers), layouts=layouts, registered=frozenset(registered), transactions=transactions,
         retention=retention, settings=settings,
     )  # fmt: skip

@@ -54,36 +54,36 @@ class Transactions:
 
 def transactions_of_dump(nodes: Iterable[tuple[str, bytes]], faults: list[str]) -> Transactions:
     """Transactions among nodes below `/txn/` and their values; what is not one is noted."""
-    found, writes = Transactions(), set[tuple[str, TxnId]]()
+    transactions, writes = Transactions(), set[tuple[str, TxnId]]()
     for path, value in nodes:
         kind, _, rest = path.removeprefix(ROOT).partition("/")
         if not value or not rest or rest.endswith("__seq_counter__") or kind in ("tc", "tc-seq", "subscription-events"):
             continue
         body = _json(value)
-        if body is None or not _take(found, writes, kind, rest, Fields(body, faults, path)):
+        if body is None or not _take(transactions, writes, kind, rest, Fields(body, faults, path)):
             faults.append(path)
     for of, txn in writes:
-        if txn not in found.headers:
-            found.of_segments.setdefault((of, txn), "aborted")
-    return found
+        if txn not in transactions.headers:
+            transactions.of_segments.setdefault((of, txn), "aborted")
+    return transactions
 
 
-def _take(found: Transactions, writes: set[tuple[str, TxnId]], kind: str, rest: str, body: Fields) -> bool:
+def _take(transactions: Transactions, writes: set[tuple[str, TxnId]], kind: str, rest: str, body: Fields) -> bool:
     """Whether the node is understood."""
     if kind == "id":
         txn, state = _id(rest), _STATES.get(body.text("state") or "")
         if txn is not None and state is not None:
-            found.headers[txn] = state
+            transactions.headers[txn] = state
             return True
     elif kind == "op":
         return _take_operation(writes, rest, body)
     elif kind == "segment-state":
-        return _take_segment_state(found, rest, body)
+        return _take_segment_state(transactions, rest, body)
     elif kind == "segment-events":
         event, txn = _EVENT.fullmatch(rest), _id(body.text("txnId") or "")
         decision = _STATES.get(body.text("decision") or "")
         if event and txn is not None and decision in ("committed", "aborted"):
-            _decide(found, unquote(event[1]), txn, decision)
+            _decide(transactions, unquote(event[1]), txn, decision)
             return True
     return False
 
@@ -98,26 +98,26 @@ def _take_operation(writes: set[tuple[str, TxnId]], rest: str, body: Fields) -> 
     return True
 
 
-def _take_segment_state(found: Transactions, rest: str, body: Fields) -> bool:
+def _take_segment_state(transactions: Transactions, rest: str, body: Fields) -> bool:
     kind, _, name = rest.partition("/")
     if kind == "aborted":
         segment, _, id_ = name.rpartition(":")
         txn = _id(id_)
         if segment and txn is not None:
-            _decide(found, unquote(segment), txn, "aborted")
+            _decide(transactions, unquote(segment), txn, "aborted")
             return True
     elif kind == "watermark":
         ledger_id, entry_id = body.signed("ledgerId"), body.signed("entryId")
         if ledger_id is not None and entry_id is not None:
-            found.watermarks[unquote(name)] = (ledger_id, entry_id)
+            transactions.watermarks[unquote(name)] = (ledger_id, entry_id)
             return True
     return False
 
 
-def _decide(found: Transactions, segment: str, txn: TxnId, decision: str) -> None:
+def _decide(transactions: Transactions, segment: str, txn: TxnId, decision: str) -> None:
     """What says aborted is believed before what says committed: nothing of it was shown then."""
-    if found.of_segments.get((segment, txn)) != "aborted":
-        found.of_segments[segment, txn] = decision
+    if transactions.of_segments.get((segment, txn)) != "aborted":
+        transactions.of_segments[segment, txn] = decision
 
 
 def _id(text: str) -> TxnId | None:
@@ -136,14 +136,14 @@ def _json(value: bytes) -> dict[str, object] | None:
 
 def added(all_: Iterable[Transactions]) -> Transactions:
     """What several files say together."""
-    found = Transactions()
+    total = Transactions()
     for one in all_:
-        _update(found.headers, one.headers)
+        _update(total.headers, one.headers)
         for (segment, txn), decision in one.of_segments.items():
-            _decide(found, segment, txn, decision)
+            _decide(total, segment, txn, decision)
         for segment, position in one.watermarks.items():
-            found.watermarks[segment] = max(position, found.watermarks.get(segment, position))
-    return found
+            total.watermarks[segment] = max(position, total.watermarks.get(segment, position))
+    return total
 
 
 def _update(headers: dict[TxnId, str], others: Mapping[TxnId, str]) -> None:

@@ -67,13 +67,13 @@ def audit(
         raise UsageError("SOURCE is missing: name the folder or bucket that holds the offloaded ledgers")
     if source is not None:
         given = {**given, "source": absolute("source", source)}
-    asked = given_options(given).over(pipeline.options)
-    if is_service(asked.source or "") or asked.live:
+    options = given_options(given).over(pipeline.options)
+    if is_service(options.source or "") or options.live:
         from pulsar_backlog.runs.apart import check_apart
         from pulsar_backlog.steps.live_snapshots import with_snapshot
 
-        check_apart(asked.source, asked.out)
-        given = {**given, **with_snapshot(asked)}
+        check_apart(options.source, options.out)
+        given = {**given, **with_snapshot(options)}
     raise typer.Exit(run_pipeline(pipeline, given, "audit", as_json=as_json))
 
 

@@ -28,5 +28,5 @@ def compacted(
 
     summary = compare_view(absolute("source", source) or "", endpoint, dump, topic, admin, show_values)
     print_compacted(summary, terminal())
-    found = EXIT_FINDINGS if summary.is_wrong else EXIT_CLEAN
-    raise typer.Exit(EXIT_INCOMPLETE if summary.is_incomplete else found)
+    code = EXIT_FINDINGS if summary.is_wrong else EXIT_CLEAN
+    raise typer.Exit(EXIT_INCOMPLETE if summary.is_incomplete else code)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.service import Live
 
 Word = Literal["ok", "note", "wrong"]
-Told = Iterator[tuple[Word, str]]
+Lines = Iterator[tuple[Word, str]]
 
 PYTHONS = ((3, 11), (3, 12))
 """Versions of Python that pyproject.toml allows."""
@@ -46,7 +46,7 @@ def doctor(
 ) -> None:
     """Check what a run needs: Python, Java, jars, disk, configuration; with SOURCE also endpoint and credentials."""
     root = context.find_root().command
-    checks: dict[str, Callable[[], Told]] = {
+    checks: dict[str, Callable[[], Lines]] = {
         "Python": _python,
         "Java": _java,
         "jars": _jars,
@@ -59,19 +59,19 @@ def doctor(
     raise typer.Exit(EXIT_USAGE if "wrong" in words else EXIT_CLEAN)
 
 
-def _tell(name: str, check: Callable[[], Told]) -> Iterator[Word]:
+def _tell(name: str, check: Callable[[], Lines]) -> Iterator[Word]:
     from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 
     try:
-        told = list(check())
+        lines = list(check())
     except (UsageError, SourceError) as error:
-        told = [("wrong", str(error))]
-    for word, sentence in told:
+        lines = [("wrong", str(error))]
+    for word, sentence in lines:
         sys.stdout.write(f"{word:<5}  {name}: {visible(sentence, MAX_SENTENCE)}\n")
         yield word
 
 
-def _python() -> Told:
+def _python() -> Lines:
     from pulsar_backlog.versions import PACKAGES, package_version
 
     if sys.version_info[:2] not in PYTHONS:
@@ -84,7 +84,7 @@ def _python() -> Told:
         yield "ok", f"{platform.python_version()}, and all {len(PACKAGES)} packages are there"
 
 
-def _java() -> Told:
+def _java() -> Lines:
     from pulsar_backlog.spark.java import check_java, java_path
     from pulsar_backlog.spark.session import check_java_start
 
@@ -93,7 +93,7 @@ def _java() -> Told:
     yield "ok", f"{java_path()} is Java {version}, and starts as Spark starts it"
 
 
-def _jars() -> Told:
+def _jars() -> Lines:
     from pulsar_backlog.spark.jars import JARS_VARIABLE, jars_folder, unsound_jars
 
     if missing := unsound_jars():
@@ -104,7 +104,7 @@ def _jars() -> Told:
         yield "ok", f"the Delta jars are in {jars_folder()}"
 
 
-def _disk(out: Path) -> Told:
+def _disk(out: Path) -> Lines:
     from pulsar_backlog.runs.claims import check_room
 
     there = next(folder for folder in (out, *out.parents) if folder.exists())
@@ -115,24 +115,24 @@ def _disk(out: Path) -> Told:
         yield "ok", f"{shutil.disk_usage(folder).free / 1e9:,.1f} GB are free for {option} at {folder}"
 
 
-def _configuration(config: str | None) -> Told:
+def _configuration(config: str | None) -> Lines:
     from pulsar_backlog.config import configured, home
 
     pipelines = ", ".join(sorted(configured(config).pipelines))
     yield "ok", f"{config or home() / 'pipelines.yaml'} is right; pipelines: {pipelines}"
 
 
-def _variables(root: Any) -> Told:
+def _variables(root: Any) -> Lines:
     """Variables that look like ours and are not: a slip of the pen would otherwise go unseen."""
     from difflib import get_close_matches
 
-    known = OWN_VARIABLES | set(_named(root))
+    names = OWN_VARIABLES | set(_named(root))
     ours = sorted(name for name in os.environ if name.startswith(f"{PREFIX}_"))
     for name in ours:
-        if name not in known:
-            meant = get_close_matches(name, known, 1)
+        if name not in names:
+            meant = get_close_matches(name, names, 1)
             yield "wrong", f"{name} is set, and no option has it{f': {meant[0]} may be meant' if meant else ''}"
-    if set(ours) <= known:
+    if set(ours) <= names:
         yield "ok", f"set are {', '.join(ours)}" if ours else f"no {PREFIX}_ variable is set"
 
 
@@ -143,7 +143,7 @@ def _named(command: Any) -> Iterator[str]:
         yield from _named(below)
 
 
-def _source(given: dict[str, Any]) -> Told:
+def _source(given: dict[str, Any]) -> Lines:
     if given["source"] is None:
         yield "note", "not looked at: name a SOURCE to check endpoint and credentials too"
         return
@@ -169,7 +169,7 @@ def _source(given: dict[str, Any]) -> Told:
     yield "ok", f"{options.source} can be listed and read, and there are offloaded ledgers in it"
 
 
-def _brokers(live: Live) -> Told:
+def _brokers(live: Live) -> Lines:
     from pulsar_backlog.cluster.admin_http import AdminHttp
     from pulsar_backlog.cluster.admin_rest import AdminRest
     from pulsar_backlog.ledgers.live.place import access_of

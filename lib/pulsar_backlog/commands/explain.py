@@ -33,6 +33,6 @@ def explain(
         from pulsar_backlog.subscriptions.position_acks import acknowledged_by
 
         ledger_id, entry_id = map(int, position.split(":"))
-        said = acknowledged_by(Path(options.admin), model.topic, (ledger_id, entry_id))
-        model = replace(model, subscriptions=tuple(NamedValue(name, words) for name, words in said))
+        acknowledgement = acknowledged_by(Path(options.admin), model.topic, (ledger_id, entry_id))
+        model = replace(model, subscriptions=tuple(NamedValue(name, words) for name, words in acknowledgement))
     print_explain(model, terminal())

@@ -36,8 +36,8 @@ def locate(
     endpoint: EndpointOption = None,
 ) -> None:
     """Say where an id, uuid, index or time lies in the tables in DIR, and where to seek for it."""
-    asked = {"--id": id_, "--uuid": uuid, "--index": index, "--time": time}
-    given = [name for name, value in asked.items() if value is not None]
+    questions = {"--id": id_, "--uuid": uuid, "--index": index, "--time": time}
+    given = [name for name, value in questions.items() if value is not None]
     if len(given) != 1:
         raise UsageError("give one of --id, --uuid, --index and --time")
     answers: Callable[[Positions], Iterator[Located]]
@@ -51,10 +51,10 @@ def locate(
     from pulsar_backlog.sql.locating import Positions
     from pulsar_backlog.terminal import terminal
 
-    found = list(answers(Positions(absolute("out", out) or "", topic, cluster, endpoint)))
-    if not found:
+    places = list(answers(Positions(absolute("out", out) or "", topic, cluster, endpoint)))
+    if not places:
         raise UsageError(f"{given[0]}: the tables of {out} do not hold it; was its ledger in the audit?")
-    print_located(found, terminal())
+    print_located(places, terminal())
 
 
 def _of_id(text: str) -> Callable[[Positions], Iterator[Located]]:
@@ -103,9 +103,9 @@ def _of_time(text: str) -> Callable[[Positions], Iterator[Located]]:
         # The times are those of `entries`; only for what was found the joins of the view are worth their while.
         sides = positions.around(time_ms)
         rows = positions.at({_position(side["after"]) for side in sides if side["after"]})
-        found = {(row["cluster"], row["ledger_id"], row["entry_id"]): row for row in rows}
+        by_place = {(row["cluster"], row["ledger_id"], row["entry_id"]): row for row in rows}
         for side in sides:
-            row = found[side["cluster"], *_position(side["after"])] if side["after"] else None
+            row = by_place[side["cluster"], *_position(side["after"])] if side["after"] else None
             yield located_time(text, side, row)
 
     return answers

@@ -23,9 +23,9 @@ EndpointOption = Annotated[str | None, typer.Option(help=OPTIONS["endpoint"].wor
 OutArgument = Annotated[str, typer.Argument(metavar="DIR", help=OPTIONS["out"].words.help, show_default=False)]
 
 
-def _show_all(asked: bool) -> bool:
-    show_all(asked)
-    return asked
+def _show_all(wanted: bool) -> bool:
+    show_all(wanted)
+    return wanted
 
 
 VerboseOption = Annotated[

@@ -57,11 +57,11 @@ def rebuild_index(
     made = _rebuilt(opened, pair, managed_ledger, broker)
     _write_new(file, made.body)
     metadata = object_metadata(of_data, managed_ledger) if kind.names_itself else {}
-    said = {name: value for name, value in asdict(made).items() if name != "body"}
+    fields = {name: value for name, value in asdict(made).items() if name != "body"}
     upload = upload_command(opened.uri(data), file, metadata, options.endpoint) if kind.names_itself else None
     print_rebuilt(
         Rebuilt(
-            ledger, pair.copy, pair.kind, opened.uri(data), str(file), object_metadata=metadata, upload=upload, **said
+            ledger, pair.copy, pair.kind, opened.uri(data), str(file), object_metadata=metadata, upload=upload, **fields
         ),
         terminal(),
     )
@@ -126,9 +126,9 @@ def _chosen(source: Source, ledger_id: int, copy: str | None, broker: LedgerReco
         uuids = ", ".join(pair.copy for pair in pairs)
         raise UsageError(f"ledger {ledger_id} is stored as {uuids}: name one with --copy")
     pair = chosen[0]
-    found = examine(source, pair)
-    if found.has_index and not any(problem.code in ("S08", "S09", "S23") for problem in found.problems):
-        codes = ", ".join(sorted({problem.code for problem in found.problems}))
+    attempt = examine(source, pair)
+    if attempt.has_index and not any(problem.code in ("S08", "S09", "S23") for problem in attempt.problems):
+        codes = ", ".join(sorted({problem.code for problem in attempt.problems}))
         rest = f"; what is wrong with the data ({codes}) a new one would not mend" if codes else ""
         raise UsageError(f"ledger {ledger_id} has an index that does not contradict itself or its data{rest}")
     return pair

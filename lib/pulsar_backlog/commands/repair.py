@@ -106,18 +106,18 @@ def apply(
     journal = open_journal(plan, planned)
     if not yes:
         with closing(AdminHttp(admin_url, access)) as http:
-            told = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed, ledgers))
-        _show(planned, told, "Dry run, nothing was changed: add --yes to apply.")
-        raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in told) else EXIT_CLEAN)
+            lines = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed, ledgers))
+        _show(planned, lines, "Dry run, nothing was changed: add --yes to apply.")
+        raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in lines) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
     with claimed(audit_beside(plan), "pulsar-backlog repair apply"):
         with _door(admin_url, service_url, access, keys, ledgers) as door, journal.locked():
-            told = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
+            lines = _rows(apply_plan(door, planned, plan, journal, allowed, limits))
         record(plan)
     flags = {"--admin-url": admin_url, "--service-url": service_url, **connection.flags()}
     flags |= {"--encryption-key": encryption_key, "--public-key-file": public_key_file}
-    _show(planned, told, _verify_command(plan, flags | {"--private-key-file": private_key_file}))
-    raise typer.Exit(_exit_code(told))
+    _show(planned, lines, _verify_command(plan, flags | {"--private-key-file": private_key_file}))
+    raise typer.Exit(_exit_code(lines))
 
 
 @repair.command()
@@ -203,8 +203,8 @@ def _note(plan: Path, verdicts: list[Verdict], door: Door) -> None:
 
     with (plan / VERIFIED_NAME).open("a") as stream:
         for verdict in verdicts:
-            said = {"number": verdict.action.number, "verdict": verdict.verdict, "note": verdict.note}
-            stream.write(to_json({**said, "at_ms": door.now_ms(), "who": door.who}) + "\n")
+            fields = {"number": verdict.action.number, "verdict": verdict.verdict, "note": verdict.note}
+            stream.write(to_json({**fields, "at_ms": door.now_ms(), "who": door.who}) + "\n")
 
 
 def _show(plan: Plan, rows: list[_Row], next_step: str) -> None:

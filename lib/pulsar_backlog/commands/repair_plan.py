@@ -164,7 +164,7 @@ def record(plan: Path) -> None:
 
 
 def _chosen(rows: Sequence[Row], number: int) -> Row:
-    found = [row for row in rows if row["action"] == number]
-    if not found:
+    chosen = [row for row in rows if row["action"] == number]
+    if not chosen:
         raise UsageError(f"the plan has no action {number}")
-    return found[0]
+    return chosen[0]

@@ -131,16 +131,16 @@ def acked_set(state: AckState, ledger_lengths: Mapping[int, int | None] | None =
         for one in state.long_lists:
             bitmap = bitmap_of_words(one.words)
             ledgers[one.ledger_id] = ledgers.get(one.ledger_id, BitMap()) | bitmap
-    kept = {id_: rest for id_, bits in sorted(ledgers.items()) if (rest := _fresh(bits, id_, state.mark_delete))}
+    fresh = {id_: rest for id_, bits in sorted(ledgers.items()) if (rest := _fresh(bits, id_, state.mark_delete))}
     partly = {
         (b.ledger_id, b.entry_id): b.words
         for b in state.batches
         if any(b.words)
         and (b.ledger_id, b.entry_id) > state.mark_delete
         and 0 <= b.entry_id <= MAX_ENTRY_ID
-        and b.entry_id not in kept.get(b.ledger_id, ())
+        and b.entry_id not in fresh.get(b.ledger_id, ())
     }
-    return AckedSet(state.mark_delete, kept, partly)
+    return AckedSet(state.mark_delete, fresh, partly)
 
 
 def _fresh(bitmap: BitMap, ledger_id: int, mark_delete: Position) -> BitMap:

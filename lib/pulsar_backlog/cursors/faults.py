@@ -53,7 +53,7 @@ def faults_of(state: AckState, lengths: Mapping[int, int | None]) -> Iterator[St
 
 
 _BROKERS_OWN = ("pulsar.", "#pulsar.internal.")
-_KNOWN = ("pulsar.replicated.subscription", "#pulsar.internal.delayed.bucket")
+_OF_PULSAR = ("pulsar.replicated.subscription", "#pulsar.internal.delayed.bucket")
 
 
 def unknown_properties(names: Iterable[str]) -> Iterator[StateFault]:
@@ -63,7 +63,7 @@ def unknown_properties(names: Iterable[str]) -> Iterator[StateFault]:
     Not for deduplication's cursor, whose properties are named as producers.
     Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/ManagedCursor.java
     """
-    unknown = sorted(name for name in names if name.startswith(_BROKERS_OWN) and not name.startswith(_KNOWN))
+    unknown = sorted(name for name in names if name.startswith(_BROKERS_OWN) and not name.startswith(_OF_PULSAR))
     if unknown:
         yield StateFault("K15", "properties of a newer version", len(unknown), tuple(unknown[:MAX_NAMED]))
 

@@ -60,9 +60,9 @@ class Prediction:
     redelivered_from: Position | None
 
 
-def predict(found: Newest, limits: Limits, lengths: Mapping[int, int | None]) -> Prediction:
+def predict(newest: Newest, limits: Limits, lengths: Mapping[int, int | None]) -> Prediction:
     """What becomes of the newest state of a cursor; `lengths` are entries of the topic's ledgers."""
-    acked = found.chosen.acked
+    acked = newest.chosen.acked
     as_ranges = state_of(acked, long_array=False)
     range_bytes, list_bytes = position_info_bytes(as_ranges), long_array_bytes(acked)
     if limits.long_array:
@@ -70,7 +70,7 @@ def predict(found: Newest, limits: Limits, lengths: Mapping[int, int | None]) ->
     else:
         persisted = acked_set(limited(as_ranges, limits.ranges, limits.batch_entries))
     dropped = missing(acked, persisted, {})
-    surviving = found.stored.acked if found.stored is not None else persisted
+    surviving = newest.stored.acked if newest.stored is not None else persisted
     redelivered = missing(acked, surviving, lengths)
     first = min(redelivered, default=None)
     return Prediction(

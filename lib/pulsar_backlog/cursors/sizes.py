@@ -65,15 +65,15 @@ def ranges_of(acked: AckedSet) -> Int64s:
 
 def limited(state: AckState, max_ranges: int, max_batches: int) -> AckState:
     """What a broker persists of a state, the rest being dropped in silence."""
-    kept: list[LongList] = []
+    lists: list[LongList] = []
     entries = 0
     for one in state.long_lists:
         if entries > max_ranges:
             break
-        kept.append(one)
+        lists.append(one)
         entries += int(np.bitwise_count(one.words.view(np.uint64)).sum())
     return AckState(
-        state.mark_delete, state.ranges[:max_ranges], tuple(kept), state.batches[:max_batches], state.properties
+        state.mark_delete, state.ranges[:max_ranges], tuple(lists), state.batches[:max_batches], state.properties
     )
 
 

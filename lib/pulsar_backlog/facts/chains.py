@@ -42,11 +42,11 @@ class Link:
 
     def words(self) -> str:
         """Such as `5 to 9: the index goes on at 500`."""
-        said = f"{self.before} to {self.after}: "
+        ledgers = f"{self.before} to {self.after}: "
         if self.kind == "index":
-            return f"{said}the index goes on at {self.number}"
+            return f"{ledgers}the index goes on at {self.number}"
         more = f", and {counted(self.count - 1, 'more producer', 'more producers')}" if self.count > 1 else ""
-        return f"{said}producer {self.example} goes on at sequence id {self.number}{more}"
+        return f"{ledgers}producer {self.example} goes on at sequence id {self.number}{more}"
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,14 @@ def chains(topics: Mapping[int, str | None], links: Iterable[Link], letters: Map
     }
     led = {after for after, _ in following.values()}
     for first in sorted(topics.keys() - led):
-        ledgers, told = [first], list[Link]()
+        ledgers, chain = [first], list[Link]()
         while (step := following.get(ledgers[-1])) is not None:
             ledgers.append(step[0])
-            told += sorted(step[1], key=lambda link: link.kind)
+            chain += sorted(step[1], key=lambda link: link.kind)
         named = tuple(one for one in ledgers if one in letters)
-        if not told and not named:
+        if not chain and not named:
             continue
         names = {topics.get(one) for one in ledgers}
-        known = (names | {letters[one] for one in named}) - {None}
-        if None in names and len(known) <= 1:
-            yield Chain(tuple(ledgers), tuple(told), named, next(iter(known), None))
+        mapping = (names | {letters[one] for one in named}) - {None}
+        if None in names and len(mapping) <= 1:
+            yield Chain(tuple(ledgers), tuple(chain), named, next(iter(mapping), None))

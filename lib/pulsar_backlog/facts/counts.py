@@ -69,14 +69,14 @@ def _chosen(of: Callable[..., int], one: int | None, other: int | None) -> int |
 def counts_of(stretch: Stretch) -> Counts:
     """The counts of a stretch."""
     batch = stretch.batch
-    chunks = stretch.known("num_chunks_from_msg")
+    chunks = stretch.nullable("num_chunks_from_msg")
     # One chunk of one is a message of its own.
     outside = ~stretch.is_marker & ~(chunks.present & (chunks.values > 1))
-    said = np.where(batch.present, batch.values, 1)
+    counts = np.where(batch.present, batch.values, 1)
     return Counts(
         entries=len(stretch),
         bytes=int(stretch.lengths.sum()),
-        messages=int(said[outside].sum()),
+        messages=int(counts[outside].sum()),
         batches=_count(batch.present & ~stretch.is_marker),
         chunk_entries=_count(stretch.is_chunk),
         entries_with_uuid=_count(stretch.has_uuid),
@@ -108,12 +108,12 @@ def extremes_of(stretch: Stretch) -> Extremes:
 def codecs_of(stretch: Stretch) -> Counter[str]:
     """Entries by codec; without one it is the first, `NONE`."""
     column = stretch.rows.column("compression")
-    found = Counter({COMPRESSIONS[0]: column.null_count})
+    codecs = Counter({COMPRESSIONS[0]: column.null_count})
     if column.null_count < len(column):
         named = {name: _count(equals(column.fill_null(""), name)) for name in COMPRESSIONS}
-        found.update(named)
-        found[UNKNOWN_CODEC] = len(column) - found.total()
-    return +found
+        codecs.update(named)
+        codecs[UNKNOWN_CODEC] = len(column) - codecs.total()
+    return +codecs
 
 
 def _count(when: Bools) -> int:

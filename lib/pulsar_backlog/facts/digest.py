@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsar_backlog.chunks.shared_fields import REPLICATION_POSITION, SHARED_FIELDS
-from pulsar_backlog.facts.stretch import known, present
+from pulsar_backlog.facts.stretch import nullable, present
 from pulsar_backlog.wire.jit import compiled
 
 DIGESTED = (*SHARED_FIELDS, "properties")
@@ -54,7 +54,7 @@ def _hashes(column: pa.Array) -> Hashes:
     """The hash of each value; those of nulls mean nothing."""
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         numbers = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-        return _mixed(known(numbers).values.view(np.uint64) + np.uint64(1))
+        return _mixed(nullable(numbers).values.view(np.uint64) + np.uint64(1))
     _, offsets, data = column.buffers()
     hashes = np.empty(len(column), dtype=np.uint64)
     starts = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
@@ -73,7 +73,7 @@ def _mixed(hashes: Hashes) -> Hashes:
 def _hash_runs(data: Any, starts: Any, hashes: Any) -> None:
     """FNV-1a of `data[starts[i]:starts[i + 1]]` into `hashes[i]`."""
     for row in range(len(hashes)):
-        found = np.uint64(0xCBF29CE484222325)
+        digest = np.uint64(0xCBF29CE484222325)
         for at in range(starts[row], starts[row + 1]):
-            found = (found ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
-        hashes[row] = found
+            digest = (digest ^ np.uint64(data[at])) * np.uint64(0x100000001B3)
+        hashes[row] = digest

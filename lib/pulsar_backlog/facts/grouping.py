@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.facts.stretch import Bools, Known
+from pulsar_backlog.facts.stretch import Bools, Nullable
 from pulsar_backlog.wire.arrays import Int64s
 
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -31,47 +31,47 @@ class Groups:
 
     def sums(self, values: Int64s, wanted: Bools) -> Int64s:
         """The sum of each group's wanted rows."""
-        found = np.zeros(len(self), dtype=np.int64)
-        np.add.at(found, *self._only(wanted, values))
-        return found
+        sums = np.zeros(len(self), dtype=np.int64)
+        np.add.at(sums, *self._only(wanted, values))
+        return sums
 
     def counts(self, wanted: Bools) -> Int64s:
         """How many rows of each group are wanted."""
         (codes,) = self._only(wanted)
         return np.bincount(codes, minlength=len(self)).astype(np.int64)
 
-    def least(self, column: Known) -> Known:
+    def least(self, column: Nullable) -> Nullable:
         """The smallest number of each group."""
-        found = np.full(len(self), _MOST)
-        np.minimum.at(found, *self._only(column.present, column.values))
-        return self._where_any(found, column.present)
+        least = np.full(len(self), _MOST)
+        np.minimum.at(least, *self._only(column.present, column.values))
+        return self._where_any(least, column.present)
 
-    def most(self, column: Known) -> Known:
+    def most(self, column: Nullable) -> Nullable:
         """The largest number of each group."""
-        found = np.full(len(self), _LEAST)
-        np.maximum.at(found, *self._only(column.present, column.values))
-        return self._where_any(found, column.present)
+        most = np.full(len(self), _LEAST)
+        np.maximum.at(most, *self._only(column.present, column.values))
+        return self._where_any(most, column.present)
 
     def first(self) -> Int64s:
         """The first row of each group."""
-        found = np.zeros(len(self), dtype=np.int64)
-        found[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
-        return found
+        firsts = np.zeros(len(self), dtype=np.int64)
+        firsts[self.codes[::-1]] = np.arange(len(self.codes))[::-1]
+        return firsts
 
-    def last(self, wanted: Bools) -> Known:
+    def last(self, wanted: Bools) -> Nullable:
         """The last wanted row of each group."""
-        found = np.zeros(len(self), dtype=np.int64)
+        lasts = np.zeros(len(self), dtype=np.int64)
         codes, rows = self._only(wanted, np.arange(len(self.codes)))
-        found[codes] = rows
-        return self._where_any(found, wanted)
+        lasts[codes] = rows
+        return self._where_any(lasts, wanted)
 
-    def last_of_most(self, wanted: Bools, *columns: Int64s) -> Known:
+    def last_of_most(self, wanted: Bools, *columns: Int64s) -> Nullable:
         """Among each group's wanted rows the last one of those with the largest numbers, columns compared in order."""
-        left = wanted
+        remaining = wanted
         for values in columns if wanted.any() else ():
-            most = self.most(Known(values, left))
-            left = left & (values == most.values[self.codes])
-        return self.last(left)
+            most = self.most(Nullable(values, remaining))
+            remaining = remaining & (values == most.values[self.codes])
+        return self.last(remaining)
 
     def _only(self, wanted: Bools, *columns: Int64s) -> tuple[Int64s, ...]:
         """Codes and columns of the wanted rows; to take all or none of them costs nothing."""
@@ -81,10 +81,10 @@ class Groups:
             return self.codes[:0], *(column[:0] for column in columns)
         return self.codes[wanted], *(column[wanted] for column in columns)
 
-    def _where_any(self, found: Int64s, wanted: Bools) -> Known:
+    def _where_any(self, values: Int64s, wanted: Bools) -> Nullable:
         """The numbers, where a group has a wanted row."""
         present = self.counts(wanted) > 0
-        return Known(np.where(present, found, 0), present)
+        return Nullable(np.where(present, values, 0), present)
 
 
 def grouped_by(*columns: pa.Array) -> Groups:
@@ -95,6 +95,6 @@ def grouped_by(*columns: pa.Array) -> Groups:
         codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy(zero_copy_only=False)
         count = len(encoded.dictionary)
         if len(columns) > 1:
-            found, codes = np.unique(codes, return_inverse=True)
-            count = len(found)
+            uniques, codes = np.unique(codes, return_inverse=True)
+            count = len(uniques)
     return Groups(codes.astype(np.int64, copy=False), count)

@@ -75,8 +75,8 @@ def ledger_row(facts: Facts | None, cluster: str, topic: str | None, ledger_id: 
         return row | asdict(Counts()) | dict.fromkeys(backwards, 0) | nothing
     row |= asdict(facts.counts) | asdict(facts.extremes) | _order_columns(facts.order)
     steps, odd = (
-        [{"code": code, **asdict(one), "entry_ids": list(one.entry_ids)} for code, one in found.items()]
-        for found in (facts.order.steps, facts.odd)
+        [{"code": code, **asdict(one), "entry_ids": list(one.entry_ids)} for code, one in counts.items()]
+        for counts in (facts.order.steps, facts.odd)
     )
     return row | {"codecs": dict(facts.codecs), "steps": steps, "odd": odd} | _cell_columns(facts.sizes)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsar_backlog.facts.digest import DIGESTED, metadata_digests
-from pulsar_backlog.facts.stretch import known, present
+from pulsar_backlog.facts.stretch import nullable, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.noted_entries import TABLE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
@@ -37,10 +37,10 @@ def noted_entries(entries: pa.RecordBatch) -> pa.RecordBatch | None:
     return entries.select(_READ).append_column("is_encrypted", encrypted).filter(wanted)
 
 
-def noted_rows(noted: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def noted_rows(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """The rows of `noted_entries`, of entries that were found in one or more batches."""
-    entries = pa.concat_batches(noted)
-    broker_ms = known(entries.column("broker_timestamp"))
+    entries = pa.concat_batches(batches)
+    broker_ms = nullable(entries.column("broker_timestamp"))
     made = {
         "broker_timestamp_ms": pa.array(broker_ms.values, mask=~broker_ms.present),
         "has_key": pa.array(present(entries.column("partition_key"))),

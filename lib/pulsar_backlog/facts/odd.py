@@ -28,8 +28,8 @@ class Places:
 
 def odd_entries(stretch: Stretch) -> dict[str, Places]:
     """The odd entries of a stretch, by code."""
-    found = {MISMATCH: stretch.is_damaged, ABSENT: stretch.is_unchecked} | _flagged(stretch)
-    return {code: _places(stretch, mask) for code, mask in sorted(found.items()) if mask.any()}
+    masks = {MISMATCH: stretch.is_damaged, ABSENT: stretch.is_unchecked} | _flagged(stretch)
+    return {code: _places(stretch, mask) for code, mask in sorted(masks.items()) if mask.any()}
 
 
 def both_places(before: Mapping[str, Places], after: Mapping[str, Places]) -> dict[str, Places]:
@@ -47,13 +47,13 @@ def _flagged(stretch: Stretch) -> dict[str, Bools]:
     if flags.null_count == len(flags):
         return {}
     names, rows = pc.list_flatten(flags), pc.list_parent_indices(flags).to_numpy()
-    left = np.ones(len(names), dtype=np.bool_)
-    found: dict[str, Bools] = {}
+    remaining = np.ones(len(names), dtype=np.bool_)
+    flagged_by: dict[str, Bools] = {}
     for flag, code in _FLAG_CODES.items():
         hit = equals(names, flag)
-        left &= ~hit
-        found[code] = _at(rows[hit], len(stretch))
-    return found | {_OTHER_FLAGS: _at(rows[left], len(stretch))}
+        remaining &= ~hit
+        flagged_by[code] = _at(rows[hit], len(stretch))
+    return flagged_by | {_OTHER_FLAGS: _at(rows[remaining], len(stretch))}
 
 
 def _at(rows: np.ndarray[tuple[int, ...], np.dtype[np.int64]], count: int) -> Bools:

@@ -25,7 +25,7 @@ from pulsar_backlog.facts.steps import (
     neighbours,
     steps_of,
 )
-from pulsar_backlog.facts.stretch import Bools, Known, Stretch
+from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch
 from pulsar_backlog.wire.arrays import Int64s
 
 Timed = tuple[int, int]
@@ -137,10 +137,10 @@ def joined(before: Order, after: Order, times_after: Callable[[], Iterable[Publi
         last_index=before.last_index if after.last_index is None else after.last_index,
         first_timed=before.first_timed or after.first_timed,
         last_broker_ms=before.last_broker_ms if after.last_broker_ms is None else after.last_broker_ms,
-        newest_publish_ms=_said(max, before.newest_publish_ms, after.newest_publish_ms),
-        oldest_publish=_said(min, before.oldest_publish, after.oldest_publish),
-        earliest=_said(min, before.earliest, after.earliest),
-        latest=_said(max, before.latest, after.latest),
+        newest_publish_ms=_choose_present(max, before.newest_publish_ms, after.newest_publish_ms),
+        oldest_publish=_choose_present(min, before.oldest_publish, after.oldest_publish),
+        earliest=_choose_present(min, before.earliest, after.earliest),
+        latest=_choose_present(max, before.latest, after.latest),
         not_ascending=before.not_ascending + after.not_ascending + (b.entry_id <= a.entry_id),
         index_backwards=before.index_backwards + after.index_backwards + index_back,
         broker_backwards=before.broker_backwards + after.broker_backwards + broker_back,
@@ -156,11 +156,11 @@ def _joined_steps(before: Order, after: Order, times_after: Callable[[], Iterabl
         late = late_entries(newest_ms, times_after())
         steps |= {"B06": late} if late else {}
     at_seam = dict(_steps_at_seam(before, after))
-    found = {
+    joined = {
         code: add_steps(code, before.steps.get(code), add_steps(code, at_seam.get(code), steps.get(code)))
         for code in STEPS
     }
-    return {code: step for code, step in found.items() if step is not None}
+    return {code: step for code, step in joined.items() if step is not None}
 
 
 def _steps_at_seam(before: Order, after: Order) -> Iterable[tuple[str, Step]]:
@@ -180,12 +180,12 @@ def _steps_at_seam(before: Order, after: Order) -> Iterable[tuple[str, Step]]:
 
 
 def _edge(stretch: Stretch, place: int) -> Edge:
-    said = stretch.counted_batch.at(place)
+    count = stretch.counted_batch.at(place)
     damaged = bool(stretch.is_damaged[place])
     return Edge(
         entry_id=int(stretch.entry_ids[place]),
         index=stretch.index.at(place),
-        messages=None if damaged else max(1 if said is None else said, 1),
+        messages=None if damaged else max(1 if count is None else count, 1),
         first_message_index=None if damaged else stretch.first_message_index.at(place),
         has_metadata=bool(stretch.has_metadata[place]),
         broker_ms=stretch.broker_ms.at(place),
@@ -193,24 +193,24 @@ def _edge(stretch: Stretch, place: int) -> Edge:
     )
 
 
-def _earliest(times: Known, entry_ids: Int64s) -> Timed | None:
-    found = times.least()
-    return None if found is None else (found, int(entry_ids[times.present & (times.values == found)].min()))
+def _earliest(times: Nullable, entry_ids: Int64s) -> Timed | None:
+    earliest = times.least()
+    return None if earliest is None else (earliest, int(entry_ids[times.present & (times.values == earliest)].min()))
 
 
-def _latest(times: Known, entry_ids: Int64s) -> Timed | None:
-    found = times.most()
-    return None if found is None else (found, int(entry_ids[times.present & (times.values == found)].max()))
+def _latest(times: Nullable, entry_ids: Int64s) -> Timed | None:
+    latest = times.most()
+    return None if latest is None else (latest, int(entry_ids[times.present & (times.values == latest)].max()))
 
 
 def _count(when: Bools) -> int:
     return int(np.count_nonzero(when))
 
 
-Said = TypeVar("Said", int, Timed)
+Value = TypeVar("Value", int, Timed)
 
 
-def _said(choose: Callable[..., Said], *values: Said | None) -> Said | None:
+def _choose_present(choose: Callable[..., Value], *values: Value | None) -> Value | None:
     """The least or the greatest of what is known."""
-    known = [value for value in values if value is not None]
-    return choose(known) if known else None
+    present = [value for value in values if value is not None]
+    return choose(present) if present else None

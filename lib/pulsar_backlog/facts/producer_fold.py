@@ -38,12 +38,12 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
         places: int64[producers, 7], -1 before.
     """
     for row in range(len(codes)):
-        one, known = codes[row], flags[row]
-        message = known & MARKER == 0
-        sound = known & DAMAGED == 0
-        chunk = message and known & CHUNKS != 0 and numbers[NUM_CHUNKS, row] > 1
-        _add(sums[one], numbers[:, row], known, message, chunk)
-        if sound and known & TIMED:
+        one, flag = codes[row], flags[row]
+        message = flag & MARKER == 0
+        sound = flag & DAMAGED == 0
+        chunk = message and flag & CHUNKS != 0 and numbers[NUM_CHUNKS, row] > 1
+        _add(sums[one], numbers[:, row], flag, message, chunk)
+        if sound and flag & TIMED:
             stored_ms = numbers[STORED_MS, row]
             times[one, FIRST_MS] = min(times[one, FIRST_MS], stored_ms)
             times[one, LAST_MS] = max(times[one, LAST_MS], stored_ms)
@@ -60,12 +60,12 @@ def fold_producers(codes: Any, flags: Any, numbers: Any, sums: Any, times: Any, 
         if chunk and sound:
             _largest_chunk(places[one], numbers, row)
         best = places[one, AHEAD]
-        if known & OWN and (best < 0 or numbers[AHEAD_MS, row] >= numbers[AHEAD_MS, best]):
+        if flag & OWN and (best < 0 or numbers[AHEAD_MS, row] >= numbers[AHEAD_MS, best]):
             places[one, AHEAD] = row
 
 
 @compiled
-def _add(sums: Any, numbers: Any, known: int, message: bool, chunk: bool) -> None:
+def _add(sums: Any, numbers: Any, flag: int, message: bool, chunk: bool) -> None:
     sums[ENTRIES] += 1
     sums[BYTES] += numbers[LENGTH]
     sums[LARGEST] = max(sums[LARGEST], numbers[LENGTH])
@@ -75,10 +75,10 @@ def _add(sums: Any, numbers: Any, known: int, message: bool, chunk: bool) -> Non
     if chunk:
         sums[CHUNK_ENTRIES] += 1
         sums[CHUNK_BYTES] += numbers[PAYLOAD_LENGTH]
-    if known & BATCH:
+    if flag & BATCH:
         sums[BATCHES] += 1
         sums[BATCHED] += numbers[BATCH_SIZE]
-    elif known & CHUNKS == 0:
+    elif flag & CHUNKS == 0:
         sums[SINGLES] += 1
         sums[SINGLE_BYTES] += numbers[PAYLOAD_LENGTH]
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pulsar_backlog.facts import producer_fold as fold
 from pulsar_backlog.facts.grouping import grouped_by
-from pulsar_backlog.facts.stretch import Known, Stretch, known, present
+from pulsar_backlog.facts.stretch import Nullable, Stretch, nullable, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.producer_facts import TABLE
 from pulsar_backlog.wire.arrays import Int64s
@@ -52,7 +52,7 @@ def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     fold.fold_producers(groups.codes, _flags(stretch), numbers, sums, times, places)
     columns: dict[str, pa.Array] = {name: pa.array(sums[:, at]) for at, name in enumerate(_SUMS)}
     for at, name in enumerate(_TIMES):
-        columns[name] = _array(Known(times[:, at], np.abs(times[:, at]) != _NEVER))
+        columns[name] = _array(Nullable(times[:, at], np.abs(times[:, at]) != _NEVER))
     columns |= _places(stretch, numbers, places)
     first = places[:, fold.FIRST]
     columns |= {"producer_name": names.take(pa.array(first)), "first_entry_id": pa.array(stretch.entry_ids[first])}
@@ -68,14 +68,14 @@ def added_up(rows: pa.RecordBatch) -> pa.RecordBatch:
         for name in ("cluster", "topic", "ledger_id", "first_entry_id", "producer_name", "first")
     }
     every = np.ones(rows.num_rows, dtype=np.bool_)
-    columns |= {name: _array(groups.sums(known(rows.column(name)).values, every)) for name in _ADDED}
-    columns |= {name: _array(groups.least(known(rows.column(name)))) for name in _LEAST}
-    columns |= {name: _array(groups.most(known(rows.column(name)))) for name in _MOST}
+    columns |= {name: _array(groups.sums(nullable(rows.column(name)).values, every)) for name in _ADDED}
+    columns |= {name: _array(groups.least(nullable(rows.column(name)))) for name in _LEAST}
+    columns |= {name: _array(groups.most(nullable(rows.column(name)))) for name in _MOST}
     columns["last_entry"] = rows.column("last_entry").take(_array(groups.last(every)))
     for name, by in _LAST_OF_MOST.items():
         column = rows.column(name)
         wanted = present(column)
-        last = groups.last_of_most(wanted, *(known(column.field(field)).values for field in by))
+        last = groups.last_of_most(wanted, *(nullable(column.field(field)).values for field in by))
         columns[name] = column.take(_array(last))
     return _batch(columns, {}, len(groups))
 
@@ -100,7 +100,7 @@ def _flags(stretch: Stretch) -> npt.NDArray[np.uint8]:
 
 def _numbers(stretch: Stretch) -> Int64s:
     """What each entry says, as the loop wants it."""
-    chunk_id = stretch.known("chunk_id")
+    chunk_id = stretch.nullable("chunk_id")
     return np.stack((
         stretch.lengths,
         stretch.longs("payload_length"),
@@ -117,38 +117,38 @@ def _places(stretch: Stretch, numbers: Int64s, places: Int64s) -> dict[str, pa.A
     """Columns that name entries."""
     every = np.ones(len(stretch), dtype=np.bool_)
     headers, slices, lengths, ahead_ms = (
-        Known(numbers[row], every) for row in (fold.PAYLOAD_OFFSET, fold.PAYLOAD_LENGTH, fold.LENGTH, fold.AHEAD_MS)
+        Nullable(numbers[row], every) for row in (fold.PAYLOAD_OFFSET, fold.PAYLOAD_LENGTH, fold.LENGTH, fold.AHEAD_MS)
     )
-    told: dict[str, tuple[int, dict[str, Known]]] = {
+    columns: dict[str, tuple[int, dict[str, Nullable]]] = {
         "first": (fold.FIRST, {"index": stretch.first_message_index & ~stretch.is_damaged}),
         "last_entry": (fold.LAST_ENTRY, {}),
-        "last": (fold.LAST, {"sequence_id": Known(stretch.longs("sequence_id"), every)}),
+        "last": (fold.LAST, {"sequence_id": Nullable(stretch.longs("sequence_id"), every)}),
         "last_message": (fold.LAST_MESSAGE, {}),
         "largest_header": (fold.HEADER, {"bytes": headers}),
         "largest_slice": (fold.SLICE, {"bytes": slices, "length": lengths}),
         "clock_ahead": (fold.AHEAD, {"ms": ahead_ms}),
     }
     return {
-        name: _place(name, stretch, Known(np.maximum(places[:, at], 0), places[:, at] >= 0), more)
-        for name, (at, more) in told.items()
+        name: _place(name, stretch, Nullable(np.maximum(places[:, at], 0), places[:, at] >= 0), more)
+        for name, (at, more) in columns.items()
     }
 
 
-def _place(name: str, stretch: Stretch, row: Known, more: Mapping[str, Known]) -> pa.Array:
+def _place(name: str, stretch: Stretch, row: Nullable, more: Mapping[str, Nullable]) -> pa.Array:
     """A column of structs: the entries at `row`, with what more is told of each; null where there is none."""
     values: dict[str, pa.Array] = {
         "ledger_id": pa.array(np.full(len(row.values), stretch.ledger_id)),
         "entry_id": pa.array(stretch.entry_ids[row.values]),
     }
-    values |= {field: _array(Known(told.values[row.values], told.present[row.values])) for field, told in more.items()}
+    values |= {field: _array(Nullable(one.values[row.values], one.present[row.values])) for field, one in more.items()}
     kind = arrow_schema(TABLE).field(name).type
     return pa.StructArray.from_arrays(
         [values[field.name] for field in kind], fields=list(kind), mask=pa.array(~row.present)
     )
 
 
-def _array(values: Int64s | Known) -> pa.Array:
-    if isinstance(values, Known):
+def _array(values: Int64s | Nullable) -> pa.Array:
+    if isinstance(values, Nullable):
         return pa.array(values.values, mask=~values.present)
     return pa.array(values)
 

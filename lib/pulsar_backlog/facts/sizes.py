@@ -60,8 +60,8 @@ def _cells(times: Int64s, sums: Int64s, least_ms: int) -> Sizes:
     first_ms = int(times.min())
     width = width_ms(first_ms, int(times.max()), least_ms)
     cells = times // width - first_ms // width
-    held = np.flatnonzero(np.bincount(cells))
+    used = np.flatnonzero(np.bincount(cells))
     added = np.zeros((len(sums), int(cells.max()) + 1), dtype=np.int64)
     for into, values in zip(added, sums, strict=True):
         np.add.at(into, cells, values)
-    return Sizes(width, (held + first_ms // width) * width, added[:, held])
+    return Sizes(width, (used + first_ms // width) * width, added[:, used])

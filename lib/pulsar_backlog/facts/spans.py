@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from pulsar_backlog.facts.steps import PublishTimes
-from pulsar_backlog.facts.stretch import Known, Stretch, known
+from pulsar_backlog.facts.stretch import Nullable, Stretch, nullable
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.entry_spans import TABLE
 from pulsar_backlog.wire.arrays import Int64s
@@ -55,12 +55,12 @@ def entry_ids_of(rows: pa.RecordBatch, row: int) -> Int64s:
 
 def publish_times_of(rows: pa.RecordBatch, row: int) -> PublishTimes:
     """The publish times of a span that may be compared."""
-    times = known(rows.column("publish_times_ms")[row].values)
-    told = times.present.copy()
+    times = nullable(rows.column("publish_times_ms")[row].values)
+    present = times.present.copy()
     untimed = rows.column("untimed")[row]
     if untimed.is_valid:
-        told[untimed.values.to_numpy()] = False
-    return PublishTimes(entry_ids_of(rows, row), Known(times.values, told))
+        present[untimed.values.to_numpy()] = False
+    return PublishTimes(entry_ids_of(rows, row), Nullable(times.values, present))
 
 
 def _list(values: Int64s | None, kind: pa.ListType) -> pa.Array:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pulsar_backlog.facts.stretch import Bools, Known, Stretch, last_before
+from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch, last_before
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.wire.arrays import Int64s
 
@@ -42,7 +42,7 @@ class PublishTimes:
     """Publish times of a stretch that may be compared."""
 
     entry_ids: Int64s
-    publish_ms: Known
+    publish_ms: Nullable
 
 
 def publish_times(stretch: Stretch) -> PublishTimes:
@@ -56,7 +56,7 @@ def steps_of(stretch: Stretch) -> dict[str, Step]:
     A damaged entry's own fields say nothing; broker metadata is not covered by the checksum.
     """
     ids, sound = stretch.entry_ids, ~stretch.is_damaged
-    index = Known(np.clip(stretch.index.values, -FARTHEST, FARTHEST), stretch.index.present)
+    index = Nullable(np.clip(stretch.index.values, -FARTHEST, FARTHEST), stretch.index.present)
     messages = np.maximum(np.where(stretch.counted_batch.present, stretch.counted_batch.values, 1), 1)
     skipped = np.diff(index.values, prepend=index.values[:1]) - messages
     adjoins = np.concatenate(([False], (np.diff(ids) == 1) & neighbours(index.present)))
@@ -66,24 +66,24 @@ def steps_of(stretch: Stretch) -> dict[str, Step]:
     broker_before = last_before(stretch.broker_ms)
     back_ms = broker_before.values - stretch.broker_ms.values
     late_ms = _late_ms(stretch.told_publish_ms, None)
-    found = {
+    steps = {
         "B01": _step("B01", adjoins & sound & (skipped > 0), skipped, ids),
         "B02": _step("B02", index.present & index_before.present & (again > 0), again, ids),
         "B03": _step("B03", np.concatenate(([False], metadata[1:] != metadata[:-1])), np.zeros_like(ids), ids),
         "B04": _step("B04", stretch.broker_ms.present & broker_before.present & (back_ms > 0), back_ms, ids),
         "B06": _step("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, ids),
     }
-    return {code: step for code, step in found.items() if step is not None}
+    return {code: step for code, step in steps.items() if step is not None}
 
 
 def late_entries(newest_ms: int | None, pieces: Iterable[PublishTimes]) -> Step | None:
     """Entries published long before one that is stored before them (`B06`), among `pieces` or up to `newest_ms`."""
-    found: Step | None = None
+    step: Step | None = None
     for piece in pieces:
         late_ms = _late_ms(piece.publish_ms, newest_ms)
-        found = add_steps("B06", found, _step("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, piece.entry_ids))
+        step = add_steps("B06", step, _step("B06", late_ms > PUBLISH_TOLERANCE_MS, late_ms, piece.entry_ids))
         newest_ms = max((ms for ms in (newest_ms, piece.publish_ms.most()) if ms is not None), default=None)
-    return found
+    return step
 
 
 def add_steps(code: str, before: Step | None, after: Step | None) -> Step | None:
@@ -120,7 +120,7 @@ def _step(code: str, when: Bools, extent: Int64s, entry_ids: Int64s) -> Step | N
     return Step(len(places), min(total, FARTHEST) if code in _ADDED else farthest, listed)
 
 
-def _late_ms(publish_ms: Known, newest_ms: int | None) -> Int64s:
+def _late_ms(publish_ms: Nullable, newest_ms: int | None) -> Int64s:
     """How long before the newest one stored before it each entry was published; at most 0 where nothing says so."""
     times = np.where(publish_ms.present, publish_ms.values, _NEVER)
     newest = np.maximum.accumulate(np.concatenate(([_NEVER if newest_ms is None else newest_ms], times)))[:-1]

@@ -26,20 +26,20 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Known:
+class Nullable:
     """Whole numbers that may be absent; `values` are 0 where they are."""
 
     values: Int64s
     present: Bools
 
-    def __and__(self, wanted: Bools) -> Known:
+    def __and__(self, wanted: Bools) -> Nullable:
         """The same, absent where not wanted."""
         present = self.present & wanted
-        return Known(np.where(present, self.values, 0), present)
+        return Nullable(np.where(present, self.values, 0), present)
 
-    def or_else(self, other: Known) -> Known:
+    def or_else(self, other: Nullable) -> Nullable:
         """The other's number where this one is absent."""
-        return Known(np.where(self.present, self.values, other.values), self.present | other.present)
+        return Nullable(np.where(self.present, self.values, other.values), self.present | other.present)
 
     def at(self, place: int) -> int | None:
         """The number at a place, or None."""
@@ -75,17 +75,17 @@ class Stretch:
 
     def longs(self, name: str) -> Int64s:
         """A column of whole numbers that is never null."""
-        return known(self.rows.column(name)).values
+        return nullable(self.rows.column(name)).values
 
     @property
     def stored_lengths(self) -> Int64s:
         """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
-        blocks = known(self.rows.column("block_length"))
+        blocks = nullable(self.rows.column("block_length"))
         return np.where(blocks.present, blocks.values, self.lengths)
 
-    def known(self, name: str) -> Known:
+    def nullable(self, name: str) -> Nullable:
         """A column of whole numbers, or of times as milliseconds, that may be null."""
-        return known(self.rows.column(name))
+        return nullable(self.rows.column(name))
 
     def present(self, name: str) -> Bools:
         """Where a column is not null."""
@@ -130,12 +130,12 @@ class Stretch:
         return fields & ~self.is_marker
 
     @cached_property
-    def batch(self) -> Known:
+    def batch(self) -> Nullable:
         """Messages that its batch says it holds; absent where it is no batch."""
-        return self.known("num_messages_in_batch")
+        return self.nullable("num_messages_in_batch")
 
     @cached_property
-    def counted_batch(self) -> Known:
+    def counted_batch(self) -> Nullable:
         """Messages by which its batch moves the broker's index on; absent where that moves on by one.
 
         Brokers append an entry of a transaction without its count of messages (TopicTransactionBuffer).
@@ -148,14 +148,14 @@ class Stretch:
         return np.where(self.is_marker, 0, np.maximum(np.where(self.batch.present, self.batch.values, 1), 0))
 
     @cached_property
-    def index(self) -> Known:
+    def index(self) -> Nullable:
         """The broker's index of its last message."""
-        return self.known("index")
+        return self.nullable("index")
 
     @cached_property
-    def broker_ms(self) -> Known:
+    def broker_ms(self) -> Nullable:
         """When the broker added it."""
-        return self.known("broker_timestamp")
+        return self.nullable("broker_timestamp")
 
     @cached_property
     def has_metadata(self) -> Bools:
@@ -168,27 +168,27 @@ class Stretch:
         return self.longs("publish_time_ms")
 
     @cached_property
-    def publish_ms(self) -> Known:
+    def publish_ms(self) -> Nullable:
         """When the producer says it sent it; absent where that is out of range."""
-        return self.known("publish_time")
+        return self.nullable("publish_time")
 
     @cached_property
-    def told_publish_ms(self) -> Known:
+    def told_publish_ms(self) -> Nullable:
         """The same of undamaged messages only: what may be compared."""
         return self.publish_ms & ~self.is_damaged & ~self.is_marker
 
     @cached_property
-    def stored_ms(self) -> Known:
+    def stored_ms(self) -> Nullable:
         """When it was stored: by the broker's clock, else by the producer's."""
         return self.broker_ms.or_else(self.publish_ms)
 
     @cached_property
-    def first_message_index(self) -> Known:
+    def first_message_index(self) -> Nullable:
         """Index of its first message; absent where a wrong count or index leaves the numbers there are."""
         others = np.where(self.counted_batch.present, self.counted_batch.values, 1) - 1
         first = self.index.values - others
         overflows = ((self.index.values ^ others) & (self.index.values ^ first)) < 0
-        return Known(first, self.index.present & ~overflows)
+        return Nullable(first, self.index.present & ~overflows)
 
 
 def present(column: pa.Array) -> Bools:
@@ -202,16 +202,16 @@ def present(column: pa.Array) -> Bools:
     return bits[column.offset :].view(np.bool_)
 
 
-def known(column: pa.Array) -> Known:
+def nullable(column: pa.Array) -> Nullable:
     """A column of whole numbers, or of times as milliseconds. Its memory is looked at as it is: a copy takes longer."""
     there = present(column)
     if column.null_count == len(column):
-        return Known(np.zeros(len(column), dtype=np.int64), there)
+        return Nullable(np.zeros(len(column), dtype=np.int64), there)
     kind = np.dtype(f"i{column.type.bit_width // 8}")
     numbers = np.frombuffer(column.buffers()[1], kind)[column.offset : column.offset + len(column)].astype(np.int64)
     if pa.types.is_timestamp(column.type):
         numbers //= _MICROS_IN_MILLI
-    return Known(np.where(there, numbers, 0) if column.null_count else numbers, there)
+    return Nullable(np.where(there, numbers, 0) if column.null_count else numbers, there)
 
 
 def equals(column: pa.Array, text: str) -> Bools:
@@ -219,9 +219,9 @@ def equals(column: pa.Array, text: str) -> Bools:
     return np.asarray(pc.equal(column, text).to_numpy(zero_copy_only=False))
 
 
-def last_before(column: Known) -> Known:
+def last_before(column: Nullable) -> Nullable:
     """For each row the last number that is present in the rows before it."""
     rows = np.arange(len(column.values))
     upto = np.maximum.accumulate(np.where(column.present, rows, -1)) if len(rows) else rows
     before = np.concatenate(([-1], upto[:-1]))
-    return Known(np.where(before >= 0, column.values[np.maximum(before, 0)], 0), before >= 0)
+    return Nullable(np.where(before >= 0, column.values[np.maximum(before, 0)], 0), before >= 0)

@@ -52,10 +52,10 @@ class Budget:
 
     def __str__(self) -> str:
         """As it is typed."""
-        said = (("--budget-bytes", self.data_bytes), ("--limit", self.ledgers), ("--sample", self.percent))
+        options = (("--budget-bytes", self.data_bytes), ("--limit", self.ledgers), ("--sample", self.percent))
         return ", ".join(
             f"{option} {value:g}%" if option == "--sample" else f"{option} {value}"
-            for option, value in said
+            for option, value in options
             if value is not None
         )
 
@@ -80,7 +80,7 @@ def within(budget: Budget, pending: Sequence[Copy], topics: Mapping[str | None, 
         return list(pending)
     taken: list[Copy] = []
     ended: set[str | None] = set()
-    read = {topic: known.read for topic, known in topics.items()}
+    read = {topic: topic_bytes.read for topic, topic_bytes in topics.items()}
     room, percent = budget.data_bytes, None if budget.percent == 100 else budget.percent
     for copy in sorted(pending, key=lambda one: one.ledger_id, reverse=True):
         size = copy.data_bytes or 0

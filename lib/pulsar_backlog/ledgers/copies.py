@@ -111,30 +111,30 @@ class Examined:
 
 def examine(source: Source, pair: Pair) -> Examined:
     """Read a copy's index, and block headers where they are needed to know the blocks."""
-    found = _with_index(source, Examined(pair))
+    attempt = _with_index(source, Examined(pair))
     if pair.data is None:
         path = pair.index.path if pair.index else ""
-        return _with(found, Problem("S04", "The index object has no data object beside it.", path))
-    found = _with_data_metadata(source, found, pair.data)
+        return _with(attempt, Problem("S04", "The index object has no data object beside it.", path))
+    attempt = _with_data_metadata(source, attempt, pair.data)
     try:
-        found = _with_blocks(source, found, pair.data)
+        attempt = _with_blocks(source, attempt, pair.data)
     except SourceError as error:
-        return _with(found, Problem("S02", str(error), pair.data.path, incomplete=True))
-    return with_version(found)
+        return _with(attempt, Problem("S02", str(error), pair.data.path, incomplete=True))
+    return with_version(attempt)
 
 
-def _with_index(source: Source, found: Examined) -> Examined:
-    listed = found.pair.index
+def _with_index(source: Source, attempt: Examined) -> Examined:
+    listed = attempt.pair.index
     if listed is None:
-        return found
+        return attempt
     try:
         fetched = source.fetch(listed.path, MAX_INDEX_BYTES)
     except SourceError as error:
-        return _with(found, Problem("S02", str(error), listed.path, incomplete=True))
+        return _with(attempt, Problem("S02", str(error), listed.path, incomplete=True))
     index, faults = decode_index(fetched.data)
     metadata = index.metadata if index else None
-    found = replace(
-        found,
+    attempt = replace(
+        attempt,
         index=index,
         has_index=index is not None,
         metadata=metadata,
@@ -142,81 +142,81 @@ def _with_index(source: Source, found: Examined) -> Examined:
         user_metadata=fetched.user_metadata,
     )
     if index is None:
-        return _with(found, Problem("S08", f"The index cannot be decoded: {faults[0].code}.", listed.path))
+        return _with(attempt, Problem("S08", f"The index cannot be decoded: {faults[0].code}.", listed.path))
     if faults:
         codes = ", ".join(sorted({fault.code for fault in faults}))
-        return _with(found, Problem("S09", f"The index contradicts itself: {codes}.", listed.path))
-    return found
+        return _with(attempt, Problem("S09", f"The index contradicts itself: {codes}.", listed.path))
+    return attempt
 
 
-def _with_data_metadata(source: Source, found: Examined, data: StoredObject) -> Examined:
+def _with_data_metadata(source: Source, attempt: Examined, data: StoredObject) -> Examined:
     """The data object's user metadata, where the index gave none and it is needed for the topic."""
-    if found.pair.index is None:
+    if attempt.pair.index is None:
         message = "The data object has no index object beside it."
-        found = _with(found, Problem("S05", message, data.path))
-    if found.managed_ledger is not None or found.user_metadata:
-        return found
+        attempt = _with(attempt, Problem("S05", message, data.path))
+    if attempt.managed_ledger is not None or attempt.user_metadata:
+        return attempt
     try:
-        return replace(found, user_metadata=source.user_metadata(data.path))
+        return replace(attempt, user_metadata=source.user_metadata(data.path))
     except SourceError as error:
-        return _with(found, Problem("S02", str(error), data.path, incomplete=True))
+        return _with(attempt, Problem("S02", str(error), data.path, incomplete=True))
 
 
-def with_version(found: Examined) -> Examined:
+def with_version(attempt: Examined) -> Examined:
     """With a problem where its objects say that they are of another version of the format."""
-    version = found.user_metadata.get(FORMAT_VERSION_KEY, FORMAT_VERSION)
+    version = attempt.user_metadata.get(FORMAT_VERSION_KEY, FORMAT_VERSION)
     if version == FORMAT_VERSION:
-        return found
-    listed = found.pair.index or found.pair.data
+        return attempt
+    listed = attempt.pair.index or attempt.pair.data
     message = f"Format version {version[:32]!r}, known is {FORMAT_VERSION}."
-    return _with(found, Problem("S22", message, listed.path if listed else ""))
+    return _with(attempt, Problem("S22", message, listed.path if listed else ""))
 
 
-def _with_blocks(source: Source, found: Examined, data: StoredObject) -> Examined:
-    named = _blocks_of_index(found.index, data.size) if found.index else ()
-    promised = found.index.data_length if found.index else None
-    if len(named) == 1 and promised == data.size and not found.faults:
-        return _with_counts(replace(found, blocks=named))  # the walk checks the only header
+def _with_blocks(source: Source, attempt: Examined, data: StoredObject) -> Examined:
+    named = _blocks_of_index(attempt.index, data.size) if attempt.index else ()
+    promised = attempt.index.data_length if attempt.index else None
+    if len(named) == 1 and promised == data.size and not attempt.faults:
+        return _with_counts(replace(attempt, blocks=named))  # the walk checks the only header
     chain = read_chain(source, data)
     if not named:
-        found = _with_chain_alone(found, chain, data)
-        return _with_counts(_with_size_check(source, found, chain, data))
-    trusted = chain.is_whole and not _is_shortened(found, data)
-    found = replace(found, blocks=chain.blocks if trusted else named)
+        attempt = _with_chain_alone(attempt, chain, data)
+        return _with_counts(_with_size_check(source, attempt, chain, data))
+    trusted = chain.is_whole and not _is_shortened(attempt, data)
+    attempt = replace(attempt, blocks=chain.blocks if trusted else named)
     if trusted and _places(chain.blocks) != _places(named):
-        path = found.pair.index.path if found.pair.index else data.path
-        found = _with(found, Problem("S09", "The index names other blocks than the data's headers.", path))
-    return _with_counts(_with_size_check(source, found, chain, data))
+        path = attempt.pair.index.path if attempt.pair.index else data.path
+        attempt = _with(attempt, Problem("S09", "The index names other blocks than the data's headers.", path))
+    return _with_counts(_with_size_check(source, attempt, chain, data))
 
 
-def _with_chain_alone(found: Examined, chain: Chain, data: StoredObject) -> Examined:
+def _with_chain_alone(attempt: Examined, chain: Chain, data: StoredObject) -> Examined:
     after = (fault for fault in chain.faults if fault.code == "bytes_after_last_block")  # the walk tells of the others
-    found = replace(found, blocks=chain.blocks, faults=(*found.faults, *after))
+    attempt = replace(attempt, blocks=chain.blocks, faults=(*attempt.faults, *after))
     if chain.is_whole:
-        return found
+        return attempt
     message = "The block headers do not form a chain to the end of the data object."
-    return _with(found, Problem("S12", message, data.path))
+    return _with(attempt, Problem("S12", message, data.path))
 
 
-def _with_size_check(source: Source, found: Examined, chain: Chain, data: StoredObject) -> Examined:
+def _with_size_check(source: Source, attempt: Examined, chain: Chain, data: StoredObject) -> Examined:
     """Compare the data object's listed size with the length that the index promises."""
-    index = found.index
+    index = attempt.index
     if index is None or index.data_length == data.size or index.data_length <= BLOCK_HEADER_BYTES:
-        return found
+        return attempt
     message = f"The data object has {data.size} bytes, the index promises {index.data_length}."
     if data.size > index.data_length:
-        found = _with(found, Problem("S11", message, data.path))
-        if any(fault.code == "bytes_after_last_block" for fault in found.faults):
-            return found
-        return replace(found, faults=(*found.faults, _surplus(source, index, data)))
-    if chain.is_whole and not _is_shortened(found, data):
-        return _with(found, Problem("S09", message, data.path))  # the data is whole by its own headers
-    return _with(found, Problem("S10", message, data.path))
+        attempt = _with(attempt, Problem("S11", message, data.path))
+        if any(fault.code == "bytes_after_last_block" for fault in attempt.faults):
+            return attempt
+        return replace(attempt, faults=(*attempt.faults, _surplus(source, index, data)))
+    if chain.is_whole and not _is_shortened(attempt, data):
+        return _with(attempt, Problem("S09", message, data.path))  # the data is whole by its own headers
+    return _with(attempt, Problem("S10", message, data.path))
 
 
-def _is_shortened(found: Examined, data: StoredObject) -> bool:
+def _is_shortened(attempt: Examined, data: StoredObject) -> bool:
     """Whether the index names a block that would begin beyond the data's end: then whole blocks were cut off."""
-    return found.index is not None and any(entry.offset >= data.size for entry in found.index.entries)
+    return attempt.index is not None and any(entry.offset >= data.size for entry in attempt.index.entries)
 
 
 def _surplus(source: Source, index: JcloudIndex, data: StoredObject) -> Fault:
@@ -225,30 +225,30 @@ def _surplus(source: Source, index: JcloudIndex, data: StoredObject) -> Fault:
     return Fault("bytes_after_last_block", at, at, surplus, "data", f"{at} bytes", f"{surplus} more", first_bytes)
 
 
-def _with_counts(found: Examined) -> Examined:
+def _with_counts(attempt: Examined) -> Examined:
     """Give each block the entries it must hold, and hold the sums against the ledger metadata."""
-    blocks, total = found.blocks, found.expected_entries
+    blocks, total = attempt.blocks, attempt.expected_entries
     counted = []
     for number, block in enumerate(blocks):
         is_last = number == len(blocks) - 1
         following = total if is_last else blocks[number + 1].first_entry_id
         count = None if following is None else following - block.first_entry_id
         counted.append(replace(block, entry_count=count if count and count > 0 else None, is_last=is_last))
-    found = replace(found, blocks=tuple(counted))
-    return _with(found, *_sums(found))
+    attempt = replace(attempt, blocks=tuple(counted))
+    return _with(attempt, *_sums(attempt))
 
 
-def _sums(found: Examined) -> Iterator[Problem]:
+def _sums(attempt: Examined) -> Iterator[Problem]:
     """What index and ledger metadata say of each other: the data holds a header for each block and entry, and the rest.
 
     The last block has no padding; blocks before it may have some.
     """
-    index, entries, size = found.index, found.expected_entries, found.expected_bytes
-    if index is None or found.metadata is None:
+    index, entries, size = attempt.index, attempt.expected_entries, attempt.expected_bytes
+    if index is None or attempt.metadata is None:
         return
-    path = found.pair.index.path if found.pair.index else ""
+    path = attempt.pair.index.path if attempt.pair.index else ""
     if entries is None or size is None or size < 0 or entries == 0:
-        promise = f"last entry {found.metadata.last_entry_id}, {size} bytes"
+        promise = f"last entry {attempt.metadata.last_entry_id}, {size} bytes"
         yield Problem("S09", f"The ledger metadata of an offloaded ledger says {promise}.", path)
         return
     needed = BLOCK_HEADER_BYTES * len(index.entries) + ENTRY_HEADER_BYTES * entries + size
@@ -286,5 +286,5 @@ def _places(blocks: tuple[Block, ...]) -> list[tuple[int, int, int]]:
     return [(block.offset, block.length, block.first_entry_id) for block in blocks]
 
 
-def _with(found: Examined, *problems: Problem) -> Examined:
-    return replace(found, problems=(*found.problems, *problems))
+def _with(attempt: Examined, *problems: Problem) -> Examined:
+    return replace(attempt, problems=(*attempt.problems, *problems))

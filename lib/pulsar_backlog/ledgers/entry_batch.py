@@ -119,5 +119,5 @@ class EntryBatch:
             return Place(self.spread.paths[int(self.spread.path[at])], int(self.spread.offset[at]), length)
         if self.compressed is None:
             return Place(path, int(self.places[at]), length)
-        found = self.compressed
-        return Place(path, int(found.offset[at]), length, int(found.inner_offset[at]), int(found.length[at]))
+        blocks = self.compressed
+        return Place(path, int(blocks.offset[at]), length, int(blocks.inner_offset[at]), int(blocks.length[at]))

@@ -205,10 +205,10 @@ class _Look:
             for some in groups_of(self.indexes.items(), THREADS):
                 if self.is_over():
                     break
-                for found in pool.map(self._topic_of, some):
-                    if found is None or self.scope.names(found):
+                for topic in pool.map(self._topic_of, some):
+                    if topic is None or self.scope.names(topic):
                         return True
-                    self.topics.add(found)
+                    self.topics.add(topic)
         return False
 
     def _topic_of(self, listed: tuple[tuple[int, str, str], StoredObject]) -> str | None:

@@ -34,11 +34,11 @@ class Inventory:
     findings: list[Finding]
 
 
-def settle(surveyed: Survey, known: Known) -> Inventory:
+def settle(surveyed: Survey, known: ClusterRecords) -> Inventory:
     """What is to be said of each copy of a survey, by what others know too."""
     copies: list[LedgerCopy] = []
     findings = list(surveyed.findings)
-    for _, attempts in groupby(surveyed.attempts, key=lambda found: found.pair.ledger_id):
+    for _, attempts in groupby(surveyed.attempts, key=lambda attempt: attempt.pair.ledger_id):
         settled, said = known.settle(list(attempts))
         copies += settled
         findings += said
@@ -61,11 +61,11 @@ def take_inventory(
     Raises:
         UsageError: the source does not exist.
     """
-    return settle(survey(source, take_listing(source)), Known(topics_of_ledgers or {}, broker_copies or {}))
+    return settle(survey(source, take_listing(source)), ClusterRecords(topics_of_ledgers or {}, broker_copies or {}))
 
 
 @dataclass(frozen=True)
-class Known:
+class ClusterRecords:
     """What others know of ledgers."""
 
     topics: Mapping[int, str]
@@ -76,17 +76,19 @@ class Known:
         ledger_id = attempts[0].pair.ledger_id
         broker = self.broker.get(ledger_id)
         chosen = _choose(attempts, broker)
-        attempts = [found for found in attempts if found is chosen or not STORAGE_KINDS[found.pair.kind].is_broker_read]
-        stored = [found for found in attempts if not STORAGE_KINDS[found.pair.kind].is_broker_read]
+        attempts = [
+            attempt for attempt in attempts if attempt is chosen or not STORAGE_KINDS[attempt.pair.kind].is_broker_read
+        ]
+        stored = [attempt for attempt in attempts if not STORAGE_KINDS[attempt.pair.kind].is_broker_read]
         between = _between(stored, chosen) if len(stored) > 1 else []
         copies, findings = [], []
-        for found in attempts:
-            topic = self._topic(found)
-            problems = [*found.problems, *(between if found in stored else ())]
-            if found is chosen or chosen is None:
-                problems += _against_broker(found, topic, broker)
-                problems += [] if topic else [Problem("S18", _NO_PROMISE, _path(found))]
-            copy = _copy(found, topic, broker, problems, len(attempts), chosen)
+        for attempt in attempts:
+            topic = self._topic(attempt)
+            problems = [*attempt.problems, *(between if attempt in stored else ())]
+            if attempt is chosen or chosen is None:
+                problems += _against_broker(attempt, topic, broker)
+                problems += [] if topic else [Problem("S18", _NO_PROMISE, _path(attempt))]
+            copy = _copy(attempt, topic, broker, problems, len(attempts), chosen)
             copies.append(copy)
             if copy.status != "spare":
                 findings += [_finding(problem, copy) for problem in problems]
@@ -102,87 +104,87 @@ class Known:
 def _choose(attempts: list[Examined], broker: LedgerRecord | None) -> Examined | None:
     """The copy to scan, or None when no data object is there."""
 
-    def merit(found: Examined) -> tuple[bool, bool, bool, bool, int]:
-        named = bool(broker and broker.complete and broker.uuid == _uuid(found))
-        agrees = found.has_index and not any(problem.code in _DAMAGE for problem in found.problems)
+    def merit(one: Examined) -> tuple[bool, bool, bool, bool, int]:
+        named = bool(broker and broker.complete and broker.uuid == _uuid(one))
+        agrees = one.has_index and not any(problem.code in _DAMAGE for problem in one.problems)
         # Lengths tell which of two copies holds more only where both are stored the same way.
-        kind = STORAGE_KINDS[found.pair.kind]
-        size = found.pair.data.size if found.pair.data else 0
+        kind = STORAGE_KINDS[one.pair.kind]
+        size = one.pair.data.size if one.pair.data else 0
         return named, kind.is_broker_read, agrees, kind.has_equal_blocks, size
 
-    with_data = [found for found in attempts if found.pair.data is not None]
+    with_data = [each for each in attempts if each.pair.data is not None]
     return max(with_data, key=merit, default=None)  # the first among equals: the order of UUIDs
 
 
 def _between(attempts: list[Examined], chosen: Examined | None) -> list[Problem]:
     """What several copies of one ledger say of each other."""
     path = _path(chosen or attempts[0])
-    codes = {problem.code for found in attempts if found is not chosen for problem in found.problems}
+    codes = {problem.code for attempt in attempts if attempt is not chosen for problem in attempt.problems}
     leftovers = f" The others have: {', '.join(sorted(codes))}." if codes else ""
-    said = [Problem("S06", f"{len(attempts)} copies of the ledger are stored.{leftovers}", path)]
+    problems = [Problem("S06", f"{len(attempts)} copies of the ledger are stored.{leftovers}", path)]
     promises: dict[str, set[object]] = {
-        "entries": {found.expected_entries for found in attempts},
-        "bytes": {found.expected_bytes for found in attempts},
-        "managed ledger": {found.managed_ledger for found in attempts},
+        "entries": {attempt.expected_entries for attempt in attempts},
+        "bytes": {attempt.expected_bytes for attempt in attempts},
+        "managed ledger": {attempt.managed_ledger for attempt in attempts},
     }
     differ = [what for what, values in promises.items() if len(values - {None}) > 1]
     if differ:
-        said.append(Problem("S07", f"The copies promise different {', '.join(differ)}.", path))
-    return said
+        problems.append(Problem("S07", f"The copies promise different {', '.join(differ)}.", path))
+    return problems
 
 
-def _against_broker(found: Examined, topic: str | None, broker: LedgerRecord | None) -> list[Problem]:
+def _against_broker(attempt: Examined, topic: str | None, broker: LedgerRecord | None) -> list[Problem]:
     """Where saved admin JSON says something else than the copy does."""
-    if broker is None or (broker.uuid is not None and broker.uuid != _uuid(found)):
+    if broker is None or (broker.uuid is not None and broker.uuid != _uuid(attempt)):
         return []
     pairs = (
-        ("entries", broker.entries, found.expected_entries),
-        ("bytes", broker.size_bytes, found.expected_bytes),
+        ("entries", broker.entries, attempt.expected_entries),
+        ("bytes", broker.size_bytes, attempt.expected_bytes),
         ("topic", broker.topic, topic),
     )
     return [
-        Problem("S20", f"The broker records {what} {theirs}, the copy promises {ours}.", _path(found))
+        Problem("S20", f"The broker records {what} {theirs}, the copy promises {ours}.", _path(attempt))
         for what, theirs, ours in pairs
         if theirs is not None and ours is not None and theirs != ours
     ]
 
 
 def _copy(
-    found: Examined,
+    attempt: Examined,
     topic: str | None,
     broker: LedgerRecord | None,
     problems: list[Problem],
     attempts: int,
     chosen: Examined | None,
 ) -> LedgerCopy:
-    data, index = found.pair.data, found.pair.index
-    metadata = found.metadata
-    times = _write_times_ms(found)
+    data, index = attempt.pair.data, attempt.pair.index
+    metadata = attempt.metadata
+    times = _write_times_ms(attempt)
     return LedgerCopy(
         topic=topic,
-        ledger_id=found.pair.ledger_id,
-        copy=found.pair.copy,
-        kind=found.pair.kind,
-        managed_ledger=found.managed_ledger,
+        ledger_id=attempt.pair.ledger_id,
+        copy=attempt.pair.copy,
+        kind=attempt.pair.kind,
+        managed_ledger=attempt.managed_ledger,
         data_uri=data.path if data else None,
         index_uri=index.path if index else None,
         data_bytes=data.size if data else None,
         index_bytes=index.size if index else None,
         data_etag=data.etag if data else None,
-        expected_entries=_promised(found.expected_entries, broker.entries if broker else None, found),
-        expected_bytes=_promised(found.expected_bytes, broker.size_bytes if broker else None, found),
-        expected_data_bytes=found.index.data_length if found.index else None,
-        ledger_state=_state(found, broker),
+        expected_entries=_promised(attempt.expected_entries, broker.entries if broker else None, attempt),
+        expected_bytes=_promised(attempt.expected_bytes, broker.size_bytes if broker else None, attempt),
+        expected_data_bytes=attempt.index.data_length if attempt.index else None,
+        ledger_state=_state(attempt, broker),
         created_time_ms=metadata.created_ms if metadata else None,
         closed_time_ms=broker.closed_time_ms if broker else None,
-        offload_complete=_is_complete(found, broker, attempts),
-        selected=found is chosen,
-        status=_status(found, chosen),
+        offload_complete=_is_complete(attempt, broker, attempts),
+        selected=attempt is chosen,
+        status=_status(attempt, chosen),
         faults=tuple(sorted({problem.code for problem in problems})),
-        blocks=found.blocks,
-        structure_faults=found.faults,
-        checksum_uri=found.pair.checksums.path if found.pair.checksums else None,
-        pulsar_cluster=found.user_metadata.get(CLUSTER_KEY),
+        blocks=attempt.blocks,
+        structure_faults=attempt.faults,
+        checksum_uri=attempt.pair.checksums.path if attempt.pair.checksums else None,
+        pulsar_cluster=attempt.user_metadata.get(CLUSTER_KEY),
         first_written_ms=min(times, default=None),
         last_written_ms=max(times, default=None),
     )
@@ -195,35 +197,35 @@ def _write_times_ms(found: Examined) -> list[int]:
     return times if len(times) == len(written) else []
 
 
-def _promised(ours: int | None, theirs: int | None, found: Examined) -> int | None:
+def _promised(ours: int | None, theirs: int | None, attempt: Examined) -> int | None:
     """What the copy promises; one stored before the ledger ended promises nothing: then what the broker recorded."""
-    return theirs if ours is None and STORAGE_KINDS[found.pair.kind].is_spread else ours
+    return theirs if ours is None and STORAGE_KINDS[attempt.pair.kind].is_spread else ours
 
 
-def _state(found: Examined, broker: LedgerRecord | None) -> str | None:
+def _state(attempt: Examined, broker: LedgerRecord | None) -> str | None:
     """State of the ledger. One stored before it ended may go on elsewhere until somebody says where it ends."""
-    if STORAGE_KINDS[found.pair.kind].is_spread and found.metadata is None:
+    if STORAGE_KINDS[attempt.pair.kind].is_spread and attempt.metadata is None:
         return "OPEN" if broker is None or broker.entries is None else "CLOSED"
-    return found.metadata.state if found.metadata else None
+    return attempt.metadata.state if attempt.metadata else None
 
 
-def _is_complete(found: Examined, broker: LedgerRecord | None, attempts: int) -> bool | None:
+def _is_complete(attempt: Examined, broker: LedgerRecord | None, attempts: int) -> bool | None:
     """Whether admin JSON calls this attempt complete; a broker knows one attempt, so any other is not."""
     if broker is None:
         return None
     if broker.uuid is not None:
-        return broker.complete if broker.uuid == _uuid(found) else False
+        return broker.complete if broker.uuid == _uuid(attempt) else False
     return broker.complete if attempts == 1 else None
 
 
-def _status(found: Examined, chosen: Examined | None) -> str:
-    if chosen is not None and found is not chosen:
+def _status(attempt: Examined, chosen: Examined | None) -> str:
+    if chosen is not None and attempt is not chosen:
         return "spare"
-    if found.pair.data is None or not found.blocks:
+    if attempt.pair.data is None or not attempt.blocks:
         return "unreadable"
-    if STORAGE_KINDS[found.pair.kind].has_equal_blocks and found.pair.data.size <= BLOCK_HEADER_BYTES:
+    if STORAGE_KINDS[attempt.pair.kind].has_equal_blocks and attempt.pair.data.size <= BLOCK_HEADER_BYTES:
         return "unreadable"
-    return "damaged" if any(problem.code in _DAMAGE for problem in found.problems) else "ok"
+    return "damaged" if any(problem.code in _DAMAGE for problem in attempt.problems) else "ok"
 
 
 def _finding(problem: Problem, copy: LedgerCopy) -> Finding:
@@ -258,10 +260,10 @@ def _merged(findings: list[Finding]) -> Iterator[Finding]:
         )
 
 
-def _uuid(found: Examined) -> str:
-    return found.pair.copy.partition("#")[0]
+def _uuid(attempt: Examined) -> str:
+    return attempt.pair.copy.partition("#")[0]
 
 
-def _path(found: Examined) -> str:
-    stored = found.pair.index or found.pair.data
+def _path(attempt: Examined) -> str:
+    stored = attempt.pair.index or attempt.pair.data
     return stored.path if stored else ""

@@ -97,27 +97,27 @@ def take_listing(source: Source, spill: Path | None = None) -> Listing:
         UsageError: the source does not exist, or nothing of it can be listed: then nothing may be called missing.
     """
     listing = Listing()
-    found = Gathered(spill)
+    gathered = Gathered(spill)
     total = 0
     for stored in source.list(listing.unreadable.append):
         total += _digest(f"{stored.path}\0{stored.size}\0{stored.etag}")
         listing.stored_bytes += stored.size
         folder, _, name = stored.path.rpartition("/")
         if live := live_ledger(stored.path):
-            found.add((live[1], f"live-{stored.etag}", folder, "live"), "data", stored)
+            gathered.add((live[1], f"live-{stored.etag}", folder, "live"), "data", stored)
         elif named := offload_name(name):
             ledger_id, uuid, part = named
-            found.add((ledger_id, uuid, folder, "jcloud"), part, stored)
+            gathered.add((ledger_id, uuid, folder, "jcloud"), part, stored)
         elif (key := _map_file(folder, name)) is not None:
-            found.add(key, name, stored)
+            gathered.add(key, name, stored)
         else:
             _add_other(listing, folder, name, stored)
-    found.close()
-    if listing.unreadable and not (found.objects or listing.logs or listing.streams or listing.foreign.count):
+    gathered.close()
+    if listing.unreadable and not (gathered.objects or listing.logs or listing.streams or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
-    listing.spilled = found.objects if found.files else 0
-    listing.pairs = numbered(found.held)
-    for stored in strays(found.held):
+    listing.spilled = gathered.objects if gathered.files else 0
+    listing.pairs = numbered(gathered.held)
+    for stored in strays(gathered.held):
         listing.foreign.add(stored.path)
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"

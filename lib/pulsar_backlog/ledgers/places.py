@@ -75,9 +75,9 @@ class BlockOpener:
         Raises:
             SourceError: the object cannot be read.
         """
-        held = place.inner_offset is not None and (place.path, place.offset) in self._held
+        is_open = place.inner_offset is not None and (place.path, place.offset) in self._held
         nothing = np.empty(0, dtype=np.uint8)
-        stored = nothing if held else self._source.read(place.path, place.offset, place.end)
+        stored = nothing if is_open else self._source.read(place.path, place.offset, place.end)
         return self.part(place, stored)
 
     def _header(self, path: str) -> Header:

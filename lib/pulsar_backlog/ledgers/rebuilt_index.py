@@ -115,8 +115,8 @@ def _read_whole(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Bl
         for batch in walk_unit(source, unit):
             if batch.faults:
                 fault = batch.faults[0]
-                said = f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}"
-                raise refused(source, data, said)
+                words = f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}"
+                raise refused(source, data, words)
             if len(batch.entry_id):
                 if (int(batch.entry_id[0]), int(batch.entry_id[-1])) != (entries, entries + len(batch.entry_id) - 1):
                     raise refused(source, data, f"entry {entries} is not where it should be")
@@ -170,20 +170,20 @@ def _check(source: Source, pair: Pair, data: StoredObject, body: bytes, read: tu
 
 
 def _unknown(managed_ledger: str | None, broker: LedgerRecord | None) -> list[str]:
-    said = []
+    words = []
     if managed_ledger is None:
-        said.append("which topic the ledger belongs to: the index names no managed ledger (--admin may tell)")
+        words.append("which topic the ledger belongs to: the index names no managed ledger (--admin may tell)")
     if broker is None or broker.entries is None:
-        said.append(
+        words.append(
             "how many entries the ledger had: whole blocks that are lost at the end of the data object cannot be "
             "noticed (--admin tells)"
         )
-    said.append("when the ledger was created: left out")
-    said.append(
+    words.append("when the ledger was created: left out")
+    words.append(
         "its bookies, quorums and digest: no bookie is named, the quorums are written as 1, the digest as CRC32C; "
         "brokers do not use them for reading"
     )
-    return said
+    return words
 
 
 def refused(source: Source, data: StoredObject, words: str) -> SourceError:

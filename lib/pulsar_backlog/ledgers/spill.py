@@ -108,12 +108,12 @@ def spilled_ledgers(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, At
         yield ledger_id, attempts
 
 
-def numbered(found: Attempts) -> list[Pair]:
+def numbered(attempts: Attempts) -> list[Pair]:
     """Pairs by ledger and UUID; the same attempt in a second folder gets a number behind its UUID."""
     times: dict[tuple[int, str], int] = {}
     pairs = []
-    for ledger_id, uuid, folder, kind in sorted(found):
-        objects = found[ledger_id, uuid, folder, kind]
+    for ledger_id, uuid, folder, kind in sorted(attempts):
+        objects = attempts[ledger_id, uuid, folder, kind]
         data, index = objects.get("data"), objects.get("index")
         if data is None and index is None:
             continue
@@ -123,8 +123,8 @@ def numbered(found: Attempts) -> list[Pair]:
     return pairs
 
 
-def strays(found: Attempts) -> Iterator[StoredObject]:
+def strays(attempts: Attempts) -> Iterator[StoredObject]:
     """Checksums of nothing."""
-    for objects in found.values():
+    for objects in attempts.values():
         if not objects.keys() & {"data", "index"}:
             yield from objects.values()

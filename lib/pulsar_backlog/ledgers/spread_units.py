@@ -32,20 +32,20 @@ def units_of(copy: LedgerCopy | PlannedCopy, unit_bytes: int) -> Iterator[ScanUn
 def _ranges(blocks: tuple[Block, ...], unit_bytes: int) -> Iterator[tuple[int, tuple[Block, ...]]]:
     """The first id of each unit, and its blocks, ascending by their first id."""
     low, size, carried = 0, 0, 0
-    held: list[Block] = []
+    pending: list[Block] = []
     for block in sorted(blocks, key=lambda one: (one.first_entry_id, one.uri or "", one.offset)):
-        if size >= unit_bytes and block.first_entry_id > max(low, held[-1].first_entry_id):
-            reaching = [one for one in held if _last(one) >= block.first_entry_id]
+        if size >= unit_bytes and block.first_entry_id > max(low, pending[-1].first_entry_id):
+            reaching = [one for one in pending if _last(one) >= block.first_entry_id]
             carried = sum(one.length for one in reaching)
             if carried <= MAX_CARRIED * unit_bytes:
-                yield low, tuple(held)
-                low, held, size = block.first_entry_id, reaching, 0
+                yield low, tuple(pending)
+                low, pending, size = block.first_entry_id, reaching, 0
             else:
                 size = 0  # looked at again after as much as a unit holds
-        held.append(block)
+        pending.append(block)
         size += block.length
-    if held:
-        yield low, tuple(held)
+    if pending:
+        yield low, tuple(pending)
 
 
 def overlapping(blocks: tuple[Block, ...]) -> Iterator[list[Block]]:

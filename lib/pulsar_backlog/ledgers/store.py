@@ -108,15 +108,15 @@ class Source:
             UsageError: the source does not exist.
             SourceError: without `on_error` only.
         """
-        told = on_error or _raise
+        report = on_error or _raise
         if (stored := self._stored) is not None:
-            for one in stored.list(told):
+            for one in stored.list(report):
                 if is_live(one.path):
-                    told(SourceError(stored.uri(one.path), "failed", "an object with the name of a live ledger"))
+                    report(SourceError(stored.uri(one.path), "failed", "an object with the name of a live ledger"))
                 else:
                     yield one
         if self.live is not None or stored is None:
-            yield from self.live_place.list(told)
+            yield from self.live_place.list(report)
 
     def unfinished(self) -> Iterator[Upload] | None:
         """Multipart uploads to the source that were never finished; None where its store has no way to tell.

@@ -42,7 +42,7 @@ class Survey:
 
     def topics(self) -> dict[int, str]:
         """Full topic names of the ledgers whose objects name one."""
-        return {found.pair.ledger_id: found.topic for found in self.attempts if found.topic is not None}
+        return {attempt.pair.ledger_id: attempt.topic for attempt in self.attempts if attempt.topic is not None}
 
 
 def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = None) -> Survey:
@@ -59,9 +59,9 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     logs = list(read_logs(source, wanted, ledgers))
     of_bookies = list(ledgers_found(logs, ledgers))
     streams = read_streams(source, listing.streams if ledgers is None or ledgers else [], ledgers)
-    attempts += [found.examined for found in of_bookies if found.is_of_messages]
+    attempts += [ledger.examined for ledger in of_bookies if ledger.is_of_messages]
     attempts += streamed_ledgers(source, streams, ledgers)
-    attempts.sort(key=lambda found: found.pair.ledger_id)
+    attempts.sort(key=lambda ledger: ledger.pair.ledger_id)
     findings = [
         *_findings_of_listing(source, listing, logs, streams),
         *findings_of_streams(streams),

@@ -130,8 +130,8 @@ class _Walk:
             yield from self._padding(block, position)
         elif reason == block_entries.OVERRUN:
             length = int.from_bytes(self._bytes(position, 4), "big", signed=True)
-            left = block.offset + block.length - position - ENTRY_HEADER_BYTES
-            at_most = f"a length of 0 to {left}"
+            remaining = block.offset + block.length - position - ENTRY_HEADER_BYTES
+            at_most = f"a length of 0 to {remaining}"
             self._entry_fault("entry_overruns_block", block, position, expected, at_most, str(length))
         elif reason == block_entries.SURPLUS:
             promised = f"{block.entry_count} entries"
@@ -160,8 +160,8 @@ class _Walk:
 
     def _cut(self, block: Block, position: int, expected: int) -> None:
         """The object ends inside the block: before, inside or after the header of the entry at `position`."""
-        left = self._bytes(position, ENTRY_HEADER_BYTES)
-        if left and left != (PADDING * 3)[: len(left)]:
+        remaining = self._bytes(position, ENTRY_HEADER_BYTES)
+        if remaining and remaining != (PADDING * 3)[: len(remaining)]:
             found = f"the object's end after {(self._object_end or 0) - position} bytes"
             self._entry_fault("entry_overruns_block", block, position, expected, "a whole entry", found)
 
@@ -185,8 +185,8 @@ class _Walk:
         if not self._found and not faults:
             return
         empty = np.empty(0, dtype=np.int64)
-        found = self._found or [(empty, empty, empty)]
-        ids, offsets, lengths = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
+        parts = self._found or [(empty, empty, empty)]
+        ids, offsets, lengths = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
         yield EntryBatch(self._buffer, self._base, ids, offsets, lengths, faults)
         self._found = []
 
@@ -199,5 +199,5 @@ class _Walk:
         self._faults.add(Fault(code, block.offset, at, block.length, field, expected, found, context))
 
     def _entry_fault(self, code: str, block: Block, at: int, entry_id: int, expected: str, found: str) -> None:
-        left = block.offset + block.length - at
-        self._faults.add(Fault(code, at, at, left, "entry", expected, found, self._bytes(at, CONTEXT_BYTES), entry_id))
+        rest = block.offset + block.length - at
+        self._faults.add(Fault(code, at, at, rest, "entry", expected, found, self._bytes(at, CONTEXT_BYTES), entry_id))

@@ -34,7 +34,7 @@ class Rows:
     schema: pa.Schema
     _at: list[int] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=dict)
-    _held: int = 0
+    _size: int = 0
 
     def add(self, at: int, outcome: str, reason: str, payload: StoredPayload | None, **own: Any) -> None:
         """Add a message of entry `at`; `own` are columns in which it differs from its entry.
@@ -56,12 +56,12 @@ class Rows:
         self._at.append(at)
         for name, value in values.items():
             self._columns.setdefault(name, []).append(value)
-        self._held += payload.size_bytes if payload and payload.inline else 0
+        self._size += payload.size_bytes if payload and payload.inline else 0
 
     @property
     def full(self) -> bool:
         """Whether it is time to write them out."""
-        return self._held >= BATCH_BYTES or len(self._at) >= BATCH_ROWS
+        return self._size >= BATCH_BYTES or len(self._at) >= BATCH_ROWS
 
     def take(self) -> Iterator[pa.RecordBatch]:
         """What was added since, as one batch of `messages`, if any."""
@@ -80,7 +80,7 @@ class Rows:
                 arrays.append(entries.column(column.name))
             else:
                 arrays.append(pa.nulls(count, column.type))
-        self._at, self._columns, self._held = [], {}, 0
+        self._at, self._columns, self._size = [], {}, 0
         yield pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 

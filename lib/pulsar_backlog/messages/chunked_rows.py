@@ -71,13 +71,13 @@ def _by_chunk(
     rows: Iterator[tuple[int, ...]], count: int, picks: set[tuple[int, int]], paths: list[str]
 ) -> tuple[tuple[Copy, ...], ...]:
     """Copies by chunk id, those of the manifest first."""
-    known: dict[int, list[Copy]] = {}
+    copies: dict[int, list[Copy]] = {}
     for chunk_id, ledger_id, entry_id, offset, length, payload_offset, *block, path in rows:
         inner_offset, block_length = (None if number < 0 else number for number in block)
         copy = Copy(ledger_id, entry_id, paths[path], offset, length, payload_offset, inner_offset, block_length)
-        own = known.setdefault(chunk_id, [])
+        own = copies.setdefault(chunk_id, [])
         own.insert(0, copy) if (ledger_id, entry_id) in picks else own.append(copy)
-    return tuple(tuple(known.get(chunk_id, ())) for chunk_id in range(count))
+    return tuple(tuple(copies.get(chunk_id, ())) for chunk_id in range(count))
 
 
 def export_planned(planned: Iterator[Planned], context: ExportContext, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -98,14 +98,14 @@ def _export_group(group: list[Planned], context: ExportContext, schema: pa.Schem
     wanted = (one for item in group for one in _ranges(item.message))
     reader = RangeReader(context.source.read, wanted, BlockOpener(context.source))
     ring = context.keys.ring()
-    rows, held = [], 0
+    rows, size = [], 0
     for item in group:
         rebuilt = rebuild_message(item.message, reader, ring, context.store)
         rows.append(_row(item, rebuilt, context))
-        held += len(rebuilt.payload.inline or b"") if rebuilt.payload else 0
-        if held >= BATCH_BYTES:
+        size += len(rebuilt.payload.inline or b"") if rebuilt.payload else 0
+        if size >= BATCH_BYTES:
             yield pa.RecordBatch.from_pylist(rows, schema=schema)
-            rows, held = [], 0
+            rows, size = [], 0
     if rows:
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
 

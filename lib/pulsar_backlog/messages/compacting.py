@@ -98,8 +98,8 @@ class Latest:
             return
         digest = hashlib.blake2b(key.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
         if size > 0:
-            kept = key if self.with_keys else None
-            self.spots[digest] = Spot(spot.position, spot.batch_index, spot.num_chunks, kept)
+            key_or_none = key if self.with_keys else None
+            self.spots[digest] = Spot(spot.position, spot.batch_index, spot.num_chunks, key_or_none)
         else:
             self.spots.pop(digest, None)
             self.removed[digest] = spot.position

@@ -73,29 +73,29 @@ class PayloadOpener:
     def _split(self, at: int, outcome: Outcome, reason: str, payload: Any, entry: dict[str, Any]) -> None:
         size = entry["num_messages_in_batch"]
         members, fault = _members(payload, size)
-        kept = [member for member in members if not member.compacted_out]
+        visible = [member for member in members if not member.compacted_out]
         if fault is not None:
             # What stands before the fault is given out, but a broken member makes all of the batch doubtful.
             reason = "; ".join(filter(None, (reason, fault.reason)))
             short = len(members) < size
-            if short or not kept:  # a batch of which no member can be given out is a row too
+            if short or not visible:  # a batch of which no member can be given out is a row too
                 index = len(members) if short else -1
                 self.bare.add(at, fault.outcome, fault.reason, None, batch_index=index, batch_size=size)
-        for member in kept:
+        for member in visible:
             own = member_columns(member, entry, size)
             self._add(self.members, at, outcome, reason, member.payload, member.null_value, own)
 
     def _add(
         self, rows: Rows, at: int, outcome: Outcome, reason: str, payload: Any, null: bool | None, own: dict[str, Any]
     ) -> None:
-        kept = payload if isinstance(payload, StoredPayload) else None
-        if null and not (kept.size_bytes if kept else len(payload)):
+        stored = payload if isinstance(payload, StoredPayload) else None
+        if null and not (stored.size_bytes if stored else len(payload)):
             rows.add(at, outcome, reason, _NULL_VALUE, **own | {"payload_sha256": None})
             return
         if null:
             reason = "; ".join(filter(None, (reason, NULL_WITH_BYTES)))
         try:
-            rows.add(at, outcome, reason, kept or self._store.keep(payload), **own)
+            rows.add(at, outcome, reason, stored or self._store.keep(payload), **own)
         except Unexportable as fault:
             rows.add(at, fault.outcome, fault.reason, None, **own)
 

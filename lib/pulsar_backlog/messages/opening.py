@@ -55,12 +55,12 @@ def joined_pieces(pieces: Iterable[BytesLike], max_message_bytes: int) -> bytes:
         DecodeError: it cannot be decompressed.
         Unexportable: `too_large`.
     """
-    held = bytearray()
+    joined = bytearray()
     for piece in pieces:
-        if len(held) + len(piece) > min(MAX_HELD_BYTES, max_message_bytes):
-            raise Unexportable("too_large", f"a batch that opens to more than {len(held)} bytes is not taken apart")
-        held += piece
-    return bytes(held)
+        if len(joined) + len(piece) > min(MAX_HELD_BYTES, max_message_bytes):
+            raise Unexportable("too_large", f"a batch that opens to more than {len(joined)} bytes is not taken apart")
+        joined += piece
+    return bytes(joined)
 
 
 def size_doubt(actual_bytes: int, uncompressed_size: int | None, compression: str | None) -> str | None:

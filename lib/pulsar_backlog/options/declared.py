@@ -51,7 +51,7 @@ class Declared:
 
 def _declared(name: str) -> Declared:
     field = Options.model_fields[name]
-    words = next(found for found in field.metadata if isinstance(found, Words))
+    words = next(one for one in field.metadata if isinstance(one, Words))
     parts = set(_types_in(field.annotation))
     kind = bool if bool in parts else int if int in parts else str
     choices = tuple(part for part in parts if isinstance(part, str))

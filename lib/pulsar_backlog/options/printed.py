@@ -93,7 +93,7 @@ class Run:
 
     def fill(self, text: str) -> str:
         """A text with the places of the commands in it filled in: `pulsar-backlog export OUT`."""
-        return _IN_TEXT.sub(lambda found: self.command(found[1]), text)
+        return _IN_TEXT.sub(lambda match: self.command(match[1]), text)
 
     def words(self, name: str) -> str:
         """What stands behind a command's name: its place, then the options of the run."""

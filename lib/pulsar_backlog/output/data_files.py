@@ -110,10 +110,10 @@ class DataFileWriter:
         if self._bounds:
             stats["nullCount"] = {name: bounds.nulls for name, bounds in self._bounds.items()}
             limits = {name: bounds.limits(self._schema.field(name).type) for name, bounds in self._bounds.items()}
-            known = {name: limit for name, limit in limits.items() if limit is not None}
-            if len(known) == len(limits):
-                stats["minValues"] = {name: low for name, (low, _) in known.items()}
-                stats["maxValues"] = {name: high for name, (_, high) in known.items()}
+            limits_known = {name: limit for name, limit in limits.items() if limit is not None}
+            if len(limits_known) == len(limits):
+                stats["minValues"] = {name: low for name, (low, _) in limits_known.items()}
+                stats["maxValues"] = {name: high for name, (_, high) in limits_known.items()}
         return json.dumps(stats)
 
 
@@ -243,11 +243,11 @@ class _Bounds:
 
     def widen(self, values: pa.ChunkedArray) -> None:
         self.nulls += values.null_count
-        found: Mapping[str, Any] = pc.min_max(values).as_py()
-        if found["min"] is None:
+        bounds: Mapping[str, Any] = pc.min_max(values).as_py()
+        if bounds["min"] is None:
             return
-        self.low = found["min"] if self.low is None else min(self.low, found["min"])
-        self.high = found["max"] if self.high is None else max(self.high, found["max"])
+        self.low = bounds["min"] if self.low is None else min(self.low, bounds["min"])
+        self.high = bounds["max"] if self.high is None else max(self.high, bounds["max"])
 
     def limits(self, kind: pa.DataType) -> tuple[Any, Any] | None:
         """Both bounds as the protocol writes them; None where it has no way to write them.

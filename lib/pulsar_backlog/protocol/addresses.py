@@ -21,7 +21,7 @@ class NoConnectionError(ClientError):
 
 def addresses_of(url: str) -> list[str]:
     """The addresses that a service URL names, each as a URL with host and port; none where it is no service URL."""
-    found = []
+    addresses = []
     try:
         parts = urlsplit(url)
         for place in parts.netloc.split(","):
@@ -30,7 +30,7 @@ def addresses_of(url: str) -> list[str]:
             if one.username is not None or not _HOST.fullmatch(host):
                 return []
             port = one.port or (6651 if parts.scheme == TLS_SCHEME else 6650)
-            found.append(f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}")
+            addresses.append(f"{parts.scheme}://{f'[{host}]' if ':' in host else host}:{port}")
     except ValueError:  # brackets that do not close, or a port that is none
         return []
-    return found if parts.scheme in (SCHEME, TLS_SCHEME) else []
+    return addresses if parts.scheme in (SCHEME, TLS_SCHEME) else []

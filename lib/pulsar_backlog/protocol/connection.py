@@ -154,7 +154,7 @@ class Connection:
             ClientError: the connection broke.
         """
         self._deadline = self._service.deadline()
-        with self._told():
+        with self._as_client_errors():
             self._send(kind, body, more)
 
     def wait(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes]:
@@ -165,8 +165,8 @@ class Connection:
         """
         self._deadline = self._service.deadline()
         while True:
-            if found := self._next(kind):
-                return found
+            if answer := self._next(kind):
+                return answer
 
     def messages_within(self, seconds: float, least_rate: int | None = None) -> Messages | None:
         """The messages that are here, at least one; None where nothing comes for so long.
@@ -181,34 +181,34 @@ class Connection:
         quiet_at = time.monotonic() + seconds
         while not self._is_quiet(quiet_at - time.monotonic()):
             self._deadline = time.monotonic() + self._service.access.timeout_seconds
-            with self._told():
+            with self._as_client_errors():
                 self._fill(4)
                 self._deadline += self._frame_bytes() / least_rate if least_rate else 0.0
                 self._fill(4 + self._frame_bytes())
                 buffer = np.frombuffer(bytes(memoryview(self._held)[self._at :]), dtype=np.uint8)
-            found = np.empty((frames.COLUMNS, buffer.size // frames.LEAST_BYTES), dtype=np.int64)
-            count, end = frames.find_messages(buffer, found)
+            places = np.empty((frames.COLUMNS, buffer.size // frames.LEAST_BYTES), dtype=np.int64)
+            count, end = frames.find_messages(buffer, places)
             if count:
                 self._at += end
-                return Messages(buffer, found[:, :count])
+                return Messages(buffer, places[:, :count])
             if self._next(BaseCommand.MESSAGE):
                 raise ClientError(self._url, "failed", "a message of the broker cannot be read: it names no position")
         return None
 
     def _next(self, kind: BaseCommand.Type) -> tuple[BaseCommand, bytes] | None:
         """The next command and what follows it; None where it is of another kind."""
-        with self._told():
-            found, more = self._received()
-            if found.type == kind:
-                return found, more
-            if found.type == BaseCommand.PING:
+        with self._as_client_errors():
+            frame, more = self._received()
+            if frame.type == kind:
+                return frame, more
+            if frame.type == BaseCommand.PING:
                 self._send(BaseCommand.PONG, CommandPong())
-            elif found.type in _ERRORS:
-                error = found.error if found.type == BaseCommand.ERROR else found.send_error
+            elif frame.type in _ERRORS:
+                error = frame.error if frame.type == BaseCommand.ERROR else frame.send_error
                 reason = REASONS.get(error.error, "failed")
                 raise ClientError(self._url, reason, f"the broker refuses: {error.message[:300]}")
-            elif found.type in _CLOSED:
-                raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[found.type]}")
+            elif frame.type in _CLOSED:
+                raise ClientError(self._url, "interrupted", f"the broker closed the {_CLOSED[frame.type]}")
             return None
 
     def _is_quiet(self, seconds: float) -> bool:
@@ -220,7 +220,7 @@ class Connection:
         return not waiting.poll(max(0.0, seconds) * 1000)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _as_client_errors(self) -> Iterator[None]:
         try:
             yield
         except TimeoutError:
@@ -264,10 +264,10 @@ class Connection:
 
     def _limit(self) -> None:
         """Let the system wait no longer than the answer may take as a whole."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
             raise TimeoutError
-        self._socket.settimeout(left)
+        self._socket.settimeout(remaining)
 
 
 def _connected(service: Service) -> socket.socket:
@@ -279,8 +279,8 @@ def _connected(service: Service) -> socket.socket:
             raise ClientError(url, "failed", against)
         host, port = urlsplit(url).hostname, urlsplit(url).port
         try:
-            left = max(_LEAST_SECONDS, deadline - time.monotonic())
-            plain = socket.create_connection((host, port), left / (len(addresses) - number))
+            remaining = max(_LEAST_SECONDS, deadline - time.monotonic())
+            plain = socket.create_connection((host, port), remaining / (len(addresses) - number))
         except OSError as error:
             last = error
             continue

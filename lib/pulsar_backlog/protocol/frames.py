@@ -87,14 +87,14 @@ def _bytes_field(buffer: Any, at: int, end: int, wanted: int) -> Any:
 @Loop
 def _number_field(buffer: Any, at: int, end: int, wanted: int) -> int:
     """Value of the last field of a number that is a varint; -1 where there is none, or no plain message."""
-    found = -1
+    content = -1
     while at < end:
         number, kind, value, _, at = _field(buffer, at, end)
         if at < 0:
             return -1
         if number == wanted and kind == _VARINT:
-            found = value
-    return found
+            content = value
+    return content
 
 
 @Loop
@@ -121,18 +121,18 @@ def compile_loop() -> None:
 
 
 @Loop
-def find_messages(buffer: Any, found: Any) -> Any:
+def find_messages(buffer: Any, places: Any) -> Any:
     """The messages that begin the buffer, as far as they are whole and the array has room.
 
     Args:
         buffer: what came (uint8), from a frame's first byte on.
-        found: int64, out: a column for each message, rows as `LEDGER` and following.
+        places: int64, out: a column for each message, rows as `LEDGER` and following.
 
     Returns:
         How many there are, and the place of the first frame that is cut off, or no message.
     """
     count, at = 0, 0
-    while count < found.shape[1] and buffer.size - at >= 8:
+    while count < places.shape[1] and buffer.size - at >= 8:
         size, command_size = i32(buffer, at), i32(buffer, at + 4)
         if size > buffer.size - at - 4 or command_size < 0 or command_size > size - 4:
             break
@@ -145,9 +145,9 @@ def find_messages(buffer: Any, found: Any) -> Any:
         if end < 0 or ledger < 0 or entry < 0:
             break
         first, after = at + 8 + command_size, at + 4 + size
-        found[LEDGER, count], found[ENTRY, count] = ledger, entry
-        found[PLACE, count], found[LENGTH, count] = first, after - first
-        found[MESSAGES, count] = _messages_in(buffer, first, after)
+        places[LEDGER, count], places[ENTRY, count] = ledger, entry
+        places[PLACE, count], places[LENGTH, count] = first, after - first
+        places[MESSAGES, count] = _messages_in(buffer, first, after)
         count += 1
         at = after
     return count, at

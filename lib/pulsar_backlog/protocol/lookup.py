@@ -29,9 +29,9 @@ def connection_to_owner(
     Raises:
         ClientError: nobody serves it.
     """
-    asked, authoritative = service, False
+    address, authoritative = service, False
     for _ in range(_MAX_REDIRECTS):
-        connection = Connection(asked)
+        connection = Connection(address)
         try:
             question = CommandLookupTopic(topic=topic, request_id=1, authoritative=authoritative)
             answer = connection.ask(BaseCommand.LOOKUP, question, BaseCommand.LOOKUP_RESPONSE).lookupTopicResponse
@@ -39,7 +39,7 @@ def connection_to_owner(
         except ClientError:
             connection.close()
             raise
-        if answer.response == CommandLookupTopicResponse.Connect and url == asked.url:
+        if answer.response == CommandLookupTopicResponse.Connect and url == address.url:
             check(url)
             return connection
         connection.close()
@@ -47,7 +47,7 @@ def connection_to_owner(
         owner = Service(url, service.access, service.until)
         if answer.response == CommandLookupTopicResponse.Connect:
             return Connection(service, urlsplit(url).netloc) if answer.proxy_through_service_url else Connection(owner)
-        asked, authoritative = owner, answer.authoritative
+        address, authoritative = owner, answer.authoritative
     raise ClientError(topic, "failed", "too many redirects: brokers disagree on who owns the topic")
 
 
@@ -66,8 +66,8 @@ def _owner(service: Service, topic: str, answer: CommandLookupTopicResponse, may
             "nothing was sent there: see the broker's advertised addresses and listeners",
         )  # fmt: skip
     host = urlsplit(url).hostname or ""
-    known = {urlsplit(one).hostname for one in addresses_of(service.url)}
-    if not answer.proxy_through_service_url and host not in known and not may_follow(host):
+    hosts = {urlsplit(one).hostname for one in addresses_of(service.url)}
+    if not answer.proxy_through_service_url and host not in hosts and not may_follow(host):
         raise ClientError(
             topic, "failed", f"a broker names host {host!r}, which is not in the cluster's own list of brokers; "
             f"nothing was sent there: if it is a broker of this cluster, add --broker-host {host}",

@@ -71,9 +71,9 @@ class Reader:
             ClientError: none comes in time, or the connection broke.
         """
         self._flow()
-        found, data = self._connection.wait(BaseCommand.MESSAGE)
+        command, data = self._connection.wait(BaseCommand.MESSAGE)
         self._allowed -= _messages_in(data)
-        return _position(found.message.message_id), data
+        return _position(command.message.message_id), data
 
     def messages_within(self, seconds: float, least_rate: int | None = None) -> Messages | None:
         """The next entries, as many as are here; None where the broker sends nothing for so long though it may.
@@ -84,9 +84,9 @@ class Reader:
             ClientError: the connection broke.
         """
         self._flow()
-        found = self._connection.messages_within(seconds, least_rate)
-        self._allowed -= int(found.found[frames.MESSAGES].sum()) if found else 0
-        return found
+        messages = self._connection.messages_within(seconds, least_rate)
+        self._allowed -= int(messages.found[frames.MESSAGES].sum()) if messages else 0
+        return messages
 
     def _flow(self) -> None:
         if self._allowed <= self._permits // 2:

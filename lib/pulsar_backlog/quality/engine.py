@@ -28,8 +28,8 @@ def row_wise_expectations() -> dict[str, Any]:
     """Classes of expectations that look at each row, by name: only these can say which rows failed."""
     base = gx("great_expectations.expectations.expectation")
     bases = (base.ColumnMapExpectation, base.ColumnPairMapExpectation, base.MulticolumnMapExpectation)
-    found = vars(gx("great_expectations.expectations")).items()
-    return {name: value for name, value in found if isinstance(value, type) and issubclass(value, bases)}
+    members = vars(gx("great_expectations.expectations")).items()
+    return {name: value for name, value in members if isinstance(value, type) and issubclass(value, bases)}
 
 
 def quiet_context() -> Any:

@@ -98,10 +98,10 @@ def reconciled(
     stored = stored_by_ledger(stored_copies(copies), stored_besides(uploads, streamed))
     if state is None:
         return [row for ledger_id in sorted(stored) for row in compare_ledger(ledger_id, stored[ledger_id], None, None)]
-    known = Knowledge.of(state)
+    knowledge = Knowledge.of(state)
     claims = {claim.record.ledger_id: claim for claim in claims_of(state)}
-    ids = sorted(stored.keys() | claims.keys() | known.compacted.keys())
-    rows = [row for id_ in ids for row in compare_ledger(id_, stored.get(id_, []), claims.get(id_), known)]
+    ids = sorted(stored.keys() | claims.keys() | knowledge.compacted.keys())
+    rows = [row for id_ in ids for row in compare_ledger(id_, stored.get(id_, []), claims.get(id_), knowledge)]
     whose = Whose.of((row.judged.verdict, row.pulsar_cluster) for row in rows)
     return [row.owned(owned(row.judged, row.pulsar_cluster, whose)) for row in rows]
 
@@ -109,56 +109,56 @@ def reconciled(
 def stored_besides(uploads: Iterable[Upload], streamed: Iterable[Streamed]) -> Iterator[Stored]:
     """What is stored besides copies that were examined."""
     for upload in uploads:
-        if (found := stored_upload(upload)) is not None:
-            yield found
+        if (one := stored_upload(upload)) is not None:
+            yield one
     yield from map(stored_stream, streamed)
 
 
-def stored_by_ledger(*found: Iterable[Stored]) -> dict[int, list[Stored]]:
+def stored_by_ledger(*copies: Iterable[Stored]) -> dict[int, list[Stored]]:
     """What is stored of each ledger."""
     by_ledger: dict[int, list[Stored]] = {}
-    for one in chain.from_iterable(found):
+    for one in chain.from_iterable(copies):
         by_ledger.setdefault(one.ledger_id, []).append(one)
     return by_ledger
 
 
-def compare_ledger(ledger_id: int, stored: list[Stored], claim: Claim | None, known: Knowledge | None) -> list[Row]:
+def compare_ledger(ledger_id: int, stored: list[Stored], claim: Claim | None, knowledge: Knowledge | None) -> list[Row]:
     """All that is stored of a ledger against what metadata say of it; whose it is, `owned` tells.
 
     Args:
         ledger_id: ledger.
         stored: of it.
         claim: what metadata say of it; None where they do not know it.
-        known: the rest that they say; None compares nothing.
+        knowledge: the rest that they say; None compares nothing.
     """
     stored = sorted(stored, key=lambda one: one.copy)
-    if known is None:
+    if knowledge is None:
         return [Row(ledger_id, one.topic, one.copy, one.kind, _NO_METADATA, one) for one in stored]
     record = claim.record if claim else None
     rows = []
     for one in stored:
         topic = one.topic or (record.topic if record else None)
-        rows.append(Row(ledger_id, topic, one.copy, one.kind, judge(one, stored, record, known), one, record))
-    return sorted([*rows, *_absent(rows, ledger_id, claim, known)], key=lambda row: row.copy)
+        rows.append(Row(ledger_id, topic, one.copy, one.kind, judge(one, stored, record, knowledge), one, record))
+    return sorted([*rows, *_absent(rows, ledger_id, claim, knowledge)], key=lambda row: row.copy)
 
 
-def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, known: Knowledge) -> Iterator[Row]:
+def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, knowledge: Knowledge) -> Iterator[Row]:
     """A ledger that metadata know and nobody stores, or of which only other attempts are stored."""
     is_held = any(traits_of(row.kind).is_offloaded for row in rows)
     is_seen = is_held or any(traits_of(row.kind).deleted_by for row in rows)
-    if ledger_id in known.compacted and not is_seen:
-        said = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
-        yield Row(ledger_id, known.compacted[ledger_id], "", "none", Judged("compacted", said))
+    if ledger_id in knowledge.compacted and not is_seen:
+        reason = "The compacted view of the topic. Only BookKeeper has it: brokers never offload it."
+        yield Row(ledger_id, knowledge.compacted[ledger_id], "", "none", Judged("compacted", reason))
     if claim is None or any(row.judged.verdict in ("current", "unfinished") for row in rows):
         return
     record = claim.record
     uuid = (record.uuid or "").lower()
     if record.complete and uuid not in {row.copy for row in rows} and (record.uuid or not is_held):
-        said = "The broker reads this ledger from offloaded objects that are not here."
-        yield Row(ledger_id, record.topic, uuid, "none", Judged("missing", said), record=record)
+        reason = "The broker reads this ledger from offloaded objects that are not here."
+        yield Row(ledger_id, record.topic, uuid, "none", Judged("missing", reason), record=record)
     if not record.complete and not is_seen and claim.may_hold_entries:
-        said = "As far as the saved metadata tell, the broker has this ledger in BookKeeper."
-        yield Row(ledger_id, record.topic, uuid, "none", Judged("not_offloaded", said), record=record)
+        reason = "As far as the saved metadata tell, the broker has this ledger in BookKeeper."
+        yield Row(ledger_id, record.topic, uuid, "none", Judged("not_offloaded", reason), record=record)
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ class Whose:
     clusters: frozenset[str]
 
     @classmethod
-    def of(cls, found: Iterable[tuple[str, str | None]]) -> Whose:
+    def of(cls, names: Iterable[tuple[str, str | None]]) -> Whose:
         """By verdict and Pulsar cluster of all that is stored."""
-        owners = {owner for verdict, owner in found if verdict == "current"}
+        owners = {owner for verdict, owner in names if verdict == "current"}
         return cls(bool(owners), frozenset(owner for owner in owners if owner is not None))
 
 
@@ -194,8 +194,8 @@ def owned(judged: Judged, owner: str | None, whose: Whose) -> tuple[Judged, bool
     if judged.verdict not in NOT_NEEDED:
         return judged, False, False
     if whose.clusters and owner is not None and owner not in whose.clusters:
-        said = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
-        return Judged("other_cluster", said), False, False
+        reason = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
+        return Judged("other_cluster", reason), False, False
     if not whose.confirmed:
         return Judged(judged.verdict, judged.reason + _NONE_CONFIRMED, judged.current_copy), False, False
     return judged, True, owner is None or owner not in whose.clusters

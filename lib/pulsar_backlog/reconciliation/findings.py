@@ -89,8 +89,8 @@ def findings_of_inventory(tallies: Tallies, listed_whole: bool = True) -> Iterat
 
 def finding_of_uploads(error: SourceError) -> Finding:
     """Unfinished uploads that could not be listed."""
-    said = printable([str(error)])[0]
-    message = f"Unfinished uploads could not be listed, so the cost of their parts is unknown: {said}"
+    words = printable([str(error)])[0]
+    message = f"Unfinished uploads could not be listed, so the cost of their parts is unknown: {words}"
     return Finding("S34", "uploads", message, sureness="cannot_tell", reason="the store did not list them")
 
 

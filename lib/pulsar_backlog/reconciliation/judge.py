@@ -68,7 +68,7 @@ def claims_of(state: ClusterState) -> Iterator[Claim]:
                 yield Claim(record, may_hold_entries(topic, record))
 
 
-def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, known: Knowledge) -> Judged:
+def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, knowledge: Knowledge) -> Judged:
     """What `one` is, of all that is stored of its ledger, by what metadata say of the ledger."""
     kind = traits_of(one.kind)
     if kind.deleted_by:
@@ -77,15 +77,15 @@ def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, 
         return Judged(
             "undecided", "Streaming offload: the metadata name its objects as segments, and no admin JSON shows those."
         )
-    if one.ledger_id in known.disputed:
+    if one.ledger_id in knowledge.disputed:
         return Judged("undecided", "Two topics claim this ledger, so no statement about it is reliable.")
-    if one.ledger_id in known.compacted:
-        topic = known.compacted[one.ledger_id]
+    if one.ledger_id in knowledge.compacted:
+        topic = knowledge.compacted[one.ledger_id]
         return Judged(
             "compacted", f"This ledger belongs to the compacted view of {topic}: brokers do not offload such ledgers."
         )
     if record is None:
-        return _without_record(one, known)
+        return _without_record(one, knowledge)
     if one.topic is not None and one.topic != record.topic:
         return Judged("undecided", f"The objects name another topic than the metadata, which name {record.topic}.")
     if record.uuid is None:
@@ -95,16 +95,16 @@ def judge(one: Stored, attempts: Sequence[Stored], record: LedgerRecord | None, 
     return _other_attempt(one, attempts, record)
 
 
-def _without_record(one: Stored, known: Knowledge) -> Judged:
+def _without_record(one: Stored, knowledge: Knowledge) -> Judged:
     """What no topic's list of ledgers has."""
     if one.topic is None:
         return Judged("undecided", "Nothing names the topic of this ledger, and no saved list of ledgers has it.")
-    if one.topic in known.in_part:
+    if one.topic in knowledge.in_part:
         return Judged("undecided", "Of the topic's saved list of ledgers some could not be read: this may be one.")
-    span = known.spans.get(one.topic)
+    span = knowledge.spans.get(one.topic)
     if span is None:
-        said = "was deleted, belongs to another cluster, or was not saved"
-        return Judged("unknown_topic", f"The saved metadata hold no ledgers of this topic: it {said}.")
+        reason = "was deleted, belongs to another cluster, or was not saved"
+        return Judged("unknown_topic", f"The saved metadata hold no ledgers of this topic: it {reason}.")
     first, last = span
     if one.ledger_id < first:
         return Judged("trimmed", f"The topic now begins at ledger {first}: the broker has deleted this one.")
@@ -136,7 +136,7 @@ def _other_attempt(one: Stored, attempts: Sequence[Stored], record: LedgerRecord
     if not record.complete:
         return Judged("doubtful", "The metadata call no attempt complete: the broker may read this one, now or later.")
     uuid = (record.uuid or "").lower()
-    named = [found for found in attempts if found.uuid == uuid and found.examined is not None]
+    named = [attempt for attempt in attempts if attempt.uuid == uuid and attempt.examined is not None]
     if len(named) != 1 or named[0].examined is None:
         many = counted(len(named), "copy of it is", "copies of it are")
         return Judged("rescue", f"The broker reads attempt {uuid}, and {many} here: this may be the last one.")

@@ -59,7 +59,7 @@ class SegmentState:
 
     def row(self, cluster: str) -> dict[str, object]:
         """As a row of `segments`."""
-        said = self.layout
+        layout = self.layout
         return {
             "cluster": cluster,
             "topic": self.topic,
@@ -68,13 +68,13 @@ class SegmentState:
             "first_hash": self.parts.first_hash,
             "last_hash": self.parts.last_hash,
             "status": self.status,
-            "parents": list(said.parents) if said else None,
-            "children": list(said.children) if said else None,
-            "created_epoch": said.created_epoch if said else None,
-            "sealed_epoch": said.sealed_epoch if said else None,
-            "created_time": _time(said.created_ms) if said else None,
-            "sealed_time": _time(said.sealed_ms) if said else None,
-            "is_legacy": bool(said and said.is_legacy),
+            "parents": list(layout.parents) if layout else None,
+            "children": list(layout.children) if layout else None,
+            "created_epoch": layout.created_epoch if layout else None,
+            "sealed_epoch": layout.sealed_epoch if layout else None,
+            "created_time": _time(layout.created_ms) if layout else None,
+            "sealed_time": _time(layout.sealed_ms) if layout else None,
+            "is_legacy": bool(layout and layout.is_legacy),
             "is_terminated": self.is_terminated,
             "first_ledger_id": self.first_ledger_id,
             "watermark_ledger_id": self.watermark[0] if self.watermark else None,
@@ -98,20 +98,20 @@ def segment_states(state: ClusterState | None, stored: Mapping[str, Stored]) -> 
     cursors = _cursors(state) if state else {}
     named = {one.name: (layout, one) for layout in layouts.values() for one in layout.segments}
     listed = {name for name in (*stored, *topics) if segment_parts(name)} - named.keys()
-    found = [_laid_out(layout, one, stored, cursors, state) for layout, one in named.values()]
+    states = [_laid_out(layout, one, stored, cursors, state) for layout, one in named.values()]
     for name in listed:
         topic, parts = scalable_topic_of(name) or "", segment_parts(name)
         if parts is not None:
             status = _status_of_unnamed(layouts.get(topic), parts)
             terminated = topics[name].terminated if name in topics else None
             of_name = stored.get(name, NOTHING), cursors.get(name, ())
-            found.append(SegmentState(topic, name, parts, status, None, terminated, *of_name))
+            states.append(SegmentState(topic, name, parts, status, None, terminated, *of_name))
     watermarks = state.transactions.watermarks if state else {}
     firsts = {name: min((one.ledger_id for one in of.ledgers), default=None) for name, of in topics.items()}
-    found = [
-        replace(one, first_ledger_id=firsts.get(one.segment), watermark=watermarks.get(one.segment)) for one in found
+    states = [
+        replace(one, first_ledger_id=firsts.get(one.segment), watermark=watermarks.get(one.segment)) for one in states
     ]
-    return sorted(found, key=lambda one: (one.topic, one.parts.segment_id, one.segment))
+    return sorted(states, key=lambda one: (one.topic, one.parts.segment_id, one.segment))
 
 
 def _laid_out(
@@ -170,8 +170,8 @@ def _without_layout(topic: str, segments: list[SegmentState]) -> Finding:
 
 def _unread(topic: str, segments: list[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
     """Segments that the layout names, of which nothing is stored, and of whose ledgers nothing was saved."""
-    known = state.topics if state else {}
-    unread = [one for one in segments if not one.stored.ledgers and one.segment not in known]
+    topics = state.topics if state else {}
+    unread = [one for one in segments if not one.stored.ledgers and one.segment not in topics]
     if unread:
         words = (
             f"{counted(len(unread), 'segment')} of {topic} have no ledger in the source, and no list of their ledgers "
@@ -208,14 +208,14 @@ def _range_faults(layout: Layout) -> Iterator[str]:
 
 
 def _pruned(topic: str, segments: list[SegmentState]) -> Iterator[Finding]:
-    left = [one for one in segments if one.status == "pruned" and one.stored.ledgers]
-    if left:
-        ledgers = sum(one.stored.ledgers for one in left)
+    pruned = [one for one in segments if one.status == "pruned" and one.stored.ledgers]
+    if pruned:
+        ledgers = sum(one.stored.ledgers for one in pruned)
         words = (
-            f"{topic} pruned {counted(len(left), 'segment')}, of which {counted(ledgers, 'ledger')} with "
-            f"{counted(sum(one.stored.entries for one in left), 'entry')} are still stored: no client reads them."
+            f"{topic} pruned {counted(len(pruned), 'segment')}, of which {counted(ledgers, 'ledger')} with "
+            f"{counted(sum(one.stored.entries for one in pruned), 'entry')} are still stored: no client reads them."
         )
-        evidence = tuple(one.segment for one in left)
+        evidence = tuple(one.segment for one in pruned)
         yield Finding("S52", topic, words, topic=topic, count=ledgers, evidence=evidence, reason=_LAYOUT)
 
 

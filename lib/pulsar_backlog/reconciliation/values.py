@@ -101,9 +101,9 @@ class Row:
         """Pulsar's own name of the cluster that wrote it; None where that is not known."""
         return self.stored.pulsar_cluster if self.stored else None
 
-    def owned(self, found: tuple[Judged, bool, bool]) -> Row:
+    def owned(self, judgement: tuple[Judged, bool, bool]) -> Row:
         """The row with what is known of whose it is."""
-        judged, leaks, alone = found
+        judged, leaks, alone = judgement
         return replace(self, judged=judged, leaks=leaks, needs_sole_owner=alone)
 
     def row(self, cluster: str) -> dict[str, object]:

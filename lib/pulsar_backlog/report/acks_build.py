@@ -49,15 +49,15 @@ def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
     cells = _grouped(rows.cells, "topic", "subscription")
     advice = advice_by_subscription(rows.needs, rows.dangers)
     axes = {topic: _axis(starts) for (topic,), starts in _grouped(rows.axes, "topic").items()}
-    found: dict[Topic, TopicAcks] = {}
+    acks: dict[Topic, TopicAcks] = {}
     for (topic,), own in _grouped(rows.subscriptions, "topic").items():
         subscriptions = tuple(
             _facts(row, stalls.get(key, ()), cells.get(key, ()), advice.get(key, NO_ADVICE))
             for row in sorted(own, key=lambda row: row["number"])
             for key in [(topic, row["subscription"])]
         )
-        found[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"], _sureness(own[0]))
-    return found
+        acks[topic] = TopicAcks(axes.get(topic), subscriptions, own[0]["total"], own[0]["blocked"], _sureness(own[0]))
+    return acks
 
 
 def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
@@ -172,7 +172,7 @@ def _picked(row: Row, shape: type[Any]) -> Any:
 
 
 def _grouped(rows: Iterable[Row], *by: str) -> dict[tuple[Any, ...], list[Row]]:
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in by), []).append(row)
-    return found
+        groups.setdefault(tuple(row[name] for name in by), []).append(row)
+    return groups

@@ -33,7 +33,7 @@ class SubscriptionView:
     type: str
     backlog: str
     strip: Strip | None
-    told: tuple[tuple[str, str], ...]
+    details: tuple[tuple[str, str], ...]
     todo: tuple[Todo, ...]
     stands: str | None
 
@@ -51,7 +51,7 @@ def subscription_views(acks: TopicAcks, topic: str, run: Run) -> tuple[Subscript
             type=type_words(facts.row),
             backlog=backlog_words(facts.row),
             strip=strip(acks.axis, facts),
-            told=tuple(told(facts.row)),
+            details=tuple(details(facts.row)),
             todo=todo(facts, topic, run),
             stands=stands_words(facts.blocked_at, facts.blocked_sureness),
         )
@@ -104,7 +104,7 @@ def stands_words(at: Position | None, sureness: str | None) -> str | None:
     return f"{STALLED.get(sureness or '', MAY_BE_STALLED)} {stands_at(at)}: nothing behind it is delivered"
 
 
-def told(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
+def details(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
     """Facts of a subscription as name and text."""
     if row["backlog_entries"] is None:
         yield "State", f"unknown: {visible(row['reason'])}"

@@ -79,7 +79,7 @@ def messages(topic: Mapping[str, Any]) -> int | None:
 
 def counts(topics: Sequence[Row], ledgers: Mapping[str, Any]) -> Counts:
     """Totals over all topics."""
-    known = [messages(topic) for topic in topics]
+    counts_of_topics = [messages(topic) for topic in topics]
     return Counts(
         topics=ledgers["topics"],
         ledgers=ledgers["ledgers"],
@@ -87,7 +87,7 @@ def counts(topics: Sequence[Row], ledgers: Mapping[str, Any]) -> Counts:
         entries=_sum(topics, "entries"),
         rejected=_sum(topics, "rejected"),
         bytes=_sum(topics, "bytes"),
-        messages=sum(count for count in known if count is not None),
+        messages=sum(count for count in counts_of_topics if count is not None),
         chunk_entries=_sum(topics, "chunk_entries"),
     )
 
@@ -122,10 +122,10 @@ def _bucket(row: Mapping[str, Any]) -> Bucket:
 
 
 def _by_topic(rows: Iterable[Row]) -> dict[Topic, list[Row]]:
-    found: dict[Topic, list[Row]] = {}
+    groups: dict[Topic, list[Row]] = {}
     for row in rows:
-        found.setdefault(row["topic"], []).append(row)
-    return found
+        groups.setdefault(row["topic"], []).append(row)
+    return groups
 
 
 def _sum(rows: Iterable[Row], name: str) -> int:

@@ -51,7 +51,7 @@ DAMAGE_SHORT: dict[str, str] = {
 }
 """The same in a few words."""
 
-_SAID = {
+_WORDS = {
     "mixed": "delivers {} mixed with another, without an error",
     "wrong_content": "delivers {} with bytes missing or added, without an error",
     "silent_loss": "acknowledges {} without delivering, though whole in the log",
@@ -156,12 +156,12 @@ def sentences(clients: TopicClients) -> tuple[ClientSentence, ...]:
         for row in sorted(clients.forecasts, key=lambda row: row["model"])
         if row["damage"]
     ]
-    told = {row["model"] for row in clients.forecasts if row["damage"]}
-    examples = [one for one in clients.examples if one.outcome in _SAID]
+    models = {row["model"] for row in clients.forecasts if row["damage"]}
+    examples = [one for one in clients.examples if one.outcome in _WORDS]
     others = [
         ClientSentence(one.model, _does(one), one.sureness, one.reason)
         for one in sorted(examples, key=lambda one: (DANGEROUS.index(one.outcome), one.model))
-        if one.outcome != "breaks_client" or one.model not in told
+        if one.outcome != "breaks_client" or one.model not in models
     ]
     return (*stopped, *others)
 
@@ -176,7 +176,7 @@ def _stops(row: ForecastRow) -> str:
 def _does(one: Example) -> str:
     first = "at" if one.publications == 1 else "the first at"
     what = counted(one.publications, "message")
-    return f"{_SAID[one.outcome].format(what)} ({first} {one.ledger_id}:{one.entry_id})"
+    return f"{_WORDS[one.outcome].format(what)} ({first} {one.ledger_id}:{one.entry_id})"
 
 
 def damage_words(damage: str) -> str:

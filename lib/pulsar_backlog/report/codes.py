@@ -43,8 +43,8 @@ class CodeGroup:
     @property
     def sureness(self) -> tuple[str, ...]:
         """How sure the listed findings are, surest first."""
-        found = {row["sureness"] for row in self.rows}
-        return tuple(s for s in SURENESS if s in found)
+        grades = {row["sureness"] for row in self.rows}
+        return tuple(s for s in SURENESS if s in grades)
 
 
 def by_code(rows: Sequence[FindingRow], totals: Sequence[FindingTotal]) -> tuple[CodeGroup, ...]:

@@ -50,12 +50,12 @@ class ConsumerFacts:
 
     urgent: tuple[Fact, ...] = ()
     later: tuple[Fact, ...] = ()
-    told: frozenset[str] = frozenset()
+    covered: frozenset[str] = frozenset()
 
 
 def consumer_facts(acks: Acks, models: Sequence[ModelSum]) -> ConsumerFacts:
     """What is to be said over all topics."""
-    return ConsumerFacts((*_blocked(acks), *_stopped(models)), tuple(_misled(models)), _told(models))
+    return ConsumerFacts((*_blocked(acks), *_stopped(models)), tuple(_misled(models)), _covered(models))
 
 
 def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
@@ -78,7 +78,7 @@ def topic_consumer_facts(section: TopicSection) -> ConsumerFacts:
         each = [f"{_name(row['model'])} {_short(row['damage'])} {_at(row)}" for row in stopped]
         urgent.append(Fact("broken", ", ".join(each), None, "Consumers", _STOPPED_MEANING))
     sums = [_sum_of(row) for row in rows]
-    return ConsumerFacts(tuple(urgent), tuple(_misled(sums)), _told(sums))
+    return ConsumerFacts(tuple(urgent), tuple(_misled(sums)), _covered(sums))
 
 
 def _sum_of(row: ForecastRow) -> ModelSum:
@@ -95,7 +95,7 @@ def _short(damage: str | None) -> str:
     return DAMAGE_SHORT.get(damage or "", "is stopped")
 
 
-def _told(models: Sequence[ModelSum]) -> frozenset[str]:
+def _covered(models: Sequence[ModelSum]) -> frozenset[str]:
     stopped = STOPPED_CODES if any(one.stopped for one in models) else frozenset()
     return stopped | (MISLED_CODES if any(map(_misleads, models)) else frozenset())
 
@@ -139,28 +139,28 @@ def headline_of_blocked(acks: Acks) -> str | None:
 
 def stalled_words(blocked: int, by: Mapping[str, int]) -> str:
     """`50 subscriptions are stalled (16 likely, 34 possible)`."""
-    found = {word: count for word, count in _by_sureness(blocked, by).items() if count > 0}
+    counts = {word: count for word, count in _by_sureness(blocked, by).items() if count > 0}
     who = counted(blocked, "subscription")
-    if len(found) > 1:
-        return f"{who} are stalled ({', '.join(f'{count:,} {_HOW[word]}' for word, count in found.items())})"
-    words = STALLED.get(next(iter(found), ""), MAY_BE_STALLED)
+    if len(counts) > 1:
+        return f"{who} are stalled ({', '.join(f'{count:,} {_HOW[word]}' for word, count in counts.items())})"
+    words = STALLED.get(next(iter(counts), ""), MAY_BE_STALLED)
     return f"{who} {words if blocked == 1 else words.replace('is ', 'are ')}"
 
 
 def sureness_words(blocked: int, by: Mapping[str, int]) -> str:
     """How sure it is of how many: `likely for 3, cannot tell for 2`."""
-    found = _by_sureness(blocked, by)
-    listed = [word for word in SURENESS if found[word]]
+    counts = _by_sureness(blocked, by)
+    listed = [word for word in SURENESS if counts[word]]
     if len(listed) == 1:
         return SURENESS[listed[0]]
-    return ", ".join(f"{SURENESS[word]} for {found[word]:,}" for word in listed)
+    return ", ".join(f"{SURENESS[word]} for {counts[word]:,}" for word in listed)
 
 
 def _by_sureness(blocked: int, by: Mapping[str, int]) -> dict[str, int]:
     """Of as many as are blocked; of what nothing is said it cannot be told."""
-    found = {word: by.get(word, 0) for word in SURENESS}
-    found["cannot_tell"] += blocked - sum(found.values())
-    return found
+    counts = {word: by.get(word, 0) for word in SURENESS}
+    counts["cannot_tell"] += blocked - sum(counts.values())
+    return counts
 
 
 def _stopped(models: Sequence[ModelSum]) -> list[Fact]:
@@ -208,10 +208,10 @@ def _lost(counts: dict[str, int]) -> int:
 
 
 def _misled_words(counts: dict[str, int]) -> list[str]:
-    garbled, silent, left = _garbled(counts), counts.get("silent_loss", 0), counts.get("lost", 0)
+    garbled, silent, lost = _garbled(counts), counts.get("silent_loss", 0), counts.get("lost", 0)
     words = [f"delivers {counted(garbled, 'message')} garbled"] if garbled else []
     words += [f"acknowledges {counted(silent, 'whole message')} without delivering"] if silent else []
-    return words + ([f"leaves {counted(left, 'whole message')} in the backlog"] if left else [])
+    return words + ([f"leaves {counted(lost, 'whole message')} in the backlog"] if lost else [])
 
 
 def _name(text: str) -> str:

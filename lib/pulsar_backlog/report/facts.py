@@ -94,7 +94,7 @@ def facts(
     rejected: int,
     ledgers_not_ok: int,
     quality: Sequence[QualityRow] = (),
-    told: frozenset[str] = frozenset(),
+    covered: frozenset[str] = frozenset(),
 ) -> tuple[Fact, ...]:
     """Everything that somebody has to know, worst first; empty when nothing is wrong or unread.
 
@@ -104,7 +104,7 @@ def facts(
     return (
         *publications,
         *_entry_facts(codes, rejected),
-        *_other_facts(codes, told | (TOLD_BY_PUBLICATIONS if publications else frozenset())),
+        *_other_facts(codes, covered | (TOLD_BY_PUBLICATIONS if publications else frozenset())),
         *_quality_facts(quality),
         *_unread_facts(codes, ledgers_not_ok),
         *_arriving_facts(groups),
@@ -113,17 +113,17 @@ def facts(
 
 def _publication_facts(groups: Sequence[PublicationGroup]) -> list[Fact]:
     counts = by_outcome(groups)
-    found: list[Fact] = []
+    parts: list[Fact] = []
     for name in BROKEN:
         if counts[name]:
-            subject = f"{counts[name]:,} more" if found else counted(counts[name], "message")
+            subject = f"{counts[name]:,} more" if parts else counted(counts[name], "message")
             what = f"{subject} {_VERBS[name][counts[name] > 1]}"
-            found.append(Fact("broken", what, _sureness(groups, name), *_MEANINGS[name]))
+            parts.append(Fact("broken", what, _sureness(groups, name), *_MEANINGS[name]))
     mixed = by_flag(groups).get(MIXED, 0)
     if mixed:
         what = f"{counted(mixed, 'message')} may be delivered mixed with another"
-        found.append(Fact("broken", what, None, "Consumers", _MIXED_MEANING))
-    return found
+        parts.append(Fact("broken", what, None, "Consumers", _MIXED_MEANING))
+    return parts
 
 
 def _sureness(groups: Sequence[PublicationGroup], name: Outcome) -> str:
@@ -140,27 +140,27 @@ def _sureness(groups: Sequence[PublicationGroup], name: Outcome) -> str:
 def _entry_facts(codes: Sequence[CodeGroup], rejected: int) -> list[Fact]:
     undecodable = max([rejected, *(g.count for g in codes if g.kind.code == "E02")])
     corrupt = sum(g.count for g in codes if g.kind.code == "E01")
-    found: list[Fact] = []
+    parts: list[Fact] = []
     if undecodable:
         what = f"{counted(undecodable, 'entry')} could not be decoded"
-        found.append(Fact("undecoded", what, None, "Whoever sent it", _REJECTED_MEANING))
+        parts.append(Fact("undecoded", what, None, "Whoever sent it", _REJECTED_MEANING))
     if corrupt:
         verb = "fails its checksum" if corrupt == 1 else "fail their checksum"
-        found.append(Fact("broken", f"{counted(corrupt, 'entry')} {verb}", None, "Consumers", _CORRUPT_MEANING))
-    return found
+        parts.append(Fact("broken", f"{counted(corrupt, 'entry')} {verb}", None, "Consumers", _CORRUPT_MEANING))
+    return parts
 
 
 def _other_facts(codes: Sequence[CodeGroup], told_codes: frozenset[str]) -> list[Fact]:
     """Errors that publications and entries do not already tell, in the catalogue's words."""
-    found: list[Fact] = []
+    parts: list[Fact] = []
     for group in codes:
         code = group.kind.code
-        told = group.incomplete or code in TOLD_BY_ENTRIES or code in told_codes
-        if severity_rank(group.severity) == 0 and not told:
+        is_shown = group.incomplete or code in TOLD_BY_ENTRIES or code in told_codes
+        if severity_rank(group.severity) == 0 and not is_shown:
             what = f"{counted(group.findings, 'error')}: {spaced(group.kind.name)} ({code})"
             sureness = ", ".join(SURENESS[s] for s in group.sureness) or None
-            found.append(Fact("broken", what, sureness, "What it means", group.kind.meaning))
-    return found
+            parts.append(Fact("broken", what, sureness, "What it means", group.kind.meaning))
+    return parts
 
 
 def _quality_facts(quality: Sequence[QualityRow]) -> list[Fact]:
@@ -174,14 +174,14 @@ def _quality_facts(quality: Sequence[QualityRow]) -> list[Fact]:
 
 def _unread_facts(codes: Sequence[CodeGroup], ledgers_not_ok: int) -> list[Fact]:
     """What was not read; damaged ledgers only where no finding says it better."""
-    left = sum(g.count for g in codes if g.kind.code == LEFT_UNREAD)
-    chosen = [Fact("unread", f"{counted(left, 'ledger')} left unread on purpose", None, *_CHOSEN)] if left else []
+    count = sum(g.count for g in codes if g.kind.code == LEFT_UNREAD)
+    chosen = [Fact("unread", f"{counted(count, 'ledger')} left unread on purpose", None, *_CHOSEN)] if count else []
     others = TOLD_BY_ENTRIES | {LEFT_UNREAD}
     unread = sum(g.findings for g in codes if g.incomplete and g.kind.code not in others)
-    told = any(g.kind.code.startswith("S") and severity_rank(g.severity) == 0 for g in codes)
+    has_error = any(g.kind.code.startswith("S") and severity_rank(g.severity) == 0 for g in codes)
     if unread:
         what = f"{counted(unread, 'object')} could not be read in full"
-    elif ledgers_not_ok and not told:
+    elif ledgers_not_ok and not has_error:
         what = f"{counted(ledgers_not_ok, 'ledger')} could not be read in full"
     else:
         return chosen

@@ -56,9 +56,9 @@ class SubscriptionLine:
 def topic_with_section(one: Judged, place: Place) -> TopicLine:
     """The line of a topic that has a section."""
     (grade, line), section = one
-    known: Counter[str] = Counter(section.acks.sureness)
-    known.update(sureness_of_broken(section.groups))
-    sureness = next((word for word in SURENESS if known[word]), None)
+    counts: Counter[str] = Counter(section.acks.sureness)
+    counts.update(sureness_of_broken(section.groups))
+    sureness = next((word for word in SURENESS if counts[word]), None)
     return TopicLine(
         section.topic, grade, line, sureness, section.entries, section.bytes, place, topic_order(*one)
     )  # fmt: skip

@@ -75,8 +75,8 @@ def by_state(groups: Iterable[PublicationGroup]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for group in groups:
         counts[group.state] += group.publications
-    known = {state: counts[state] for state in STATE_ORDER if counts[state]}
-    return known | {state: counts[state] for state in sorted(counts) if state not in known and counts[state]}
+    present = {state: counts[state] for state in STATE_ORDER if counts[state]}
+    return present | {state: counts[state] for state in sorted(counts) if state not in present and counts[state]}
 
 
 def by_flag(groups: Iterable[PublicationGroup]) -> dict[str, int]:

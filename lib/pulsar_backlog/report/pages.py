@@ -123,9 +123,9 @@ class _Report:
         if more is None:
             return
         together = self.first
-        self.first, left = _taken(iter(together), FIRST_BYTES)
-        held = [] if left is None else [left, *together[len(self.first) + 1 :]]
-        for pack, is_last in _with_last(_packed(chain(held, [more], drawn), PACK_BYTES)):
+        self.first, over = _taken(iter(together), FIRST_BYTES)
+        waiting = [] if over is None else [over, *together[len(self.first) + 1 :]]
+        for pack, is_last in _with_last(_packed(chain(waiting, [more], drawn), PACK_BYTES)):
             number = len(self.made.get("part", ())) + 1
             for at, _ in pack:
                 self.lines[at] = replace(self.lines[at], place=Place(number, at + 1))
@@ -170,8 +170,8 @@ class _Report:
             lists=[ListPages(_WHAT[kind], tuple(made)) for kind, made in self.made.items()],
             places=places,
         )
-        told = page(self.model, FEW_ROWS_PER_CODE if large else MAX_ROWS_PER_CODE)
-        text = _page("report", self.model, page=told, front=front)
+        body = page(self.model, FEW_ROWS_PER_CODE if large else MAX_ROWS_PER_CODE)
+        text = _page("report", self.model, page=body, front=front)
         before, tag, after = text.rpartition(_DATA)
         room_bytes = MAX_PAGE_BYTES - len(text.encode())
         subscriptions = map(subscription_line, self.model.subscriptions)
@@ -207,13 +207,13 @@ def _texts(pack: Iterable[Drawn]) -> list[Markup]:
 
 def _with_last(packs: Iterable[list[Drawn]]) -> Iterator[tuple[list[Drawn], bool]]:
     """Each of them, and whether it is the last: one is held back."""
-    held: list[Drawn] | None = None
+    waiting: list[Drawn] | None = None
     for pack in packs:
-        if held is not None:
-            yield held, False
-        held = pack
-    if held is not None:
-        yield held, True
+        if waiting is not None:
+            yield waiting, False
+        waiting = pack
+    if waiting is not None:
+        yield waiting, True
 
 
 def _taken(drawn: Iterator[Drawn], limit_bytes: int) -> tuple[list[Drawn], Drawn | None]:

@@ -147,7 +147,7 @@ def _kind(size: int, cell: AckCell | None) -> str:
 
 
 def _stretch(axis: Axis, cells: Iterable[AckCell | None], run: Sequence[int]) -> Stretch:
-    found = [cell for cell in cells if cell is not None]
+    present = [cell for cell in cells if cell is not None]
     following = run[-1] + 1
     last, before = (axis.last, False) if following == len(axis.starts) else _end(*axis.starts[following])
     return Stretch(
@@ -156,9 +156,9 @@ def _stretch(axis: Axis, cells: Iterable[AckCell | None], run: Sequence[int]) ->
         last=last,
         before=before,
         entries=sum(axis.sizes[at] for at in run),
-        unacked=round(sum(cell.unacked for cell in found)),
-        holes=sum(cell.holes for cell in found),
-        stalls=sum(cell.stalls for cell in found),
+        unacked=round(sum(cell.unacked for cell in present)),
+        holes=sum(cell.holes for cell in present),
+        stalls=sum(cell.stalls for cell in present),
     )
 
 

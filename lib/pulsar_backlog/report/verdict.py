@@ -116,22 +116,22 @@ def judge(model: ReportModel) -> Verdict:
     consumers = consumer_facts(model.acks, model.clients)
     of_log = facts(
         model.groups, codes, rejected=model.counts.rejected, ledgers_not_ok=model.counts.ledgers_not_ok,
-        quality=model.quality, told=consumers.told,
+        quality=model.quality, covered=consumers.covered,
     )  # fmt: skip
-    found = (*consumers.urgent, *of_log, *consumers.later)
+    all_facts = (*consumers.urgent, *of_log, *consumers.later)
     complete = (
-        model.exit_code != 4 and not any(f.kind == "unread" for f in found) and not any(g.incomplete for g in codes)
+        model.exit_code != 4 and not any(f.kind == "unread" for f in all_facts) and not any(g.incomplete for g in codes)
     )
-    if not complete and not any(f.kind in ("unread", "undecoded") for f in found):
-        found = (*found, unread_fact("something could not be read"))
+    if not complete and not any(f.kind in ("unread", "undecoded") for f in all_facts):
+        all_facts = (*all_facts, unread_fact("something could not be read"))
     warnings = sum(g.findings for g in codes if g.severity == "warning")
-    grade = _grade(model, found, warnings)
+    grade = _grade(model, all_facts, warnings)
     return Verdict(
         grade=grade,
         complete=complete,
-        headline=_headline(model, grade, found, warnings),
+        headline=_headline(model, grade, all_facts, warnings),
         sureness=_sureness(model, complete, {g.kind.code for g in codes}),
-        facts=found,
+        facts=all_facts,
         warnings=warnings,
         steps=(*_of_worst(model), *_steps(model, codes))[:MAX_STEPS],
     )
@@ -151,12 +151,12 @@ def topic_line(section: TopicSection) -> tuple[Grade, str]:
     codes = by_code(section.findings, section.finding_totals)
     not_ok = sum(ledger.status in ("damaged", "unreadable") for ledger in section.ledgers)
     consumers = topic_consumer_facts(section)
-    of_log = facts(section.groups, codes, rejected=section.rejected, ledgers_not_ok=not_ok, told=consumers.told)
-    found = (*consumers.urgent, *of_log, *consumers.later)
-    listed = _joined(found)
-    if any(f.kind in ERRORS for f in found):
+    of_log = facts(section.groups, codes, rejected=section.rejected, ledgers_not_ok=not_ok, covered=consumers.covered)
+    all_facts = (*consumers.urgent, *of_log, *consumers.later)
+    listed = _joined(all_facts)
+    if any(f.kind in ERRORS for f in all_facts):
         return "broken", listed
-    if any(f.kind == "unread" for f in found):
+    if any(f.kind == "unread" for f in all_facts):
         return "incomplete", listed
     warnings = sum(g.findings for g in codes if g.severity == "warning")
     if warnings:
@@ -164,25 +164,25 @@ def topic_line(section: TopicSection) -> tuple[Grade, str]:
     return "clean", listed or "nothing wrong found"
 
 
-def _grade(model: ReportModel, found: Sequence[Fact], warnings: int) -> Grade:
+def _grade(model: ReportModel, facts: Sequence[Fact], warnings: int) -> Grade:
     if not model.counts.entries and not model.counts.rejected and not model.counts.ledgers:
         return "nothing"
-    if any(f.kind in ERRORS for f in found):
+    if any(f.kind in ERRORS for f in facts):
         return "broken"
-    if any(f.kind == "unread" for f in found):
+    if any(f.kind == "unread" for f in facts):
         return "incomplete"
     return "odd" if warnings or any(not row["passed"] for row in model.quality) else "clean"
 
 
-def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings: int) -> str:
+def _headline(model: ReportModel, grade: Grade, facts: Sequence[Fact], warnings: int) -> str:
     read = f"{counted(model.counts.topics, 'topic')}, {counted(model.counts.entries, 'entry')}"
-    arriving = _joined([f for f in found if f.kind == "arriving"])
-    unread = _joined([f for f in found if f.kind == "unread"])
+    arriving = _joined([f for f in facts if f.kind == "arriving"])
+    unread = _joined([f for f in facts if f.kind == "unread"])
     if grade == "nothing":
         text = ", ".join(filter(None, ["nothing was audited: no ledger was found", unread]))
     elif grade == "broken":
         stalled = headline_of_blocked(model.acks)
-        parts = [stalled, unread] if stalled else [_worst_error(model, found, unread), _worst_waiting(model)]
+        parts = [stalled, unread] if stalled else [_worst_error(model, facts, unread), _worst_waiting(model)]
         text = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts if part)
     elif grade == "incomplete":
         text = f"{unread}; in the rest ({read}) no error was found"
@@ -196,11 +196,11 @@ def _headline(model: ReportModel, grade: Grade, found: Sequence[Fact], warnings:
     return " ".join([f"{text[0].upper()}{text[1:]}.", *model.earlier.sentences(model.started_ms)])
 
 
-def _worst_error(model: ReportModel, found: Sequence[Fact], unread: str) -> str:
+def _worst_error(model: ReportModel, facts: Sequence[Fact], unread: str) -> str:
     """The worst error, where there is one topic, and how sure; always with what was not decoded or not read."""
-    broken = [f for f in found if f.kind == "broken"]
+    broken = [f for f in facts if f.kind == "broken"]
     parts = [f"{f.what} ({f.sureness})" if f.sureness else f.what for f in broken[:1]]
-    parts += [f.what for f in found if f.kind == "undecoded"]
+    parts += [f.what for f in facts if f.kind == "undecoded"]
     parts += [unread] if unread else []
     if len(broken) > 1:
         parts.append(f"and {counted(len(broken) - 1, 'other kind')} of error")
@@ -219,13 +219,13 @@ def _worst_waiting(model: ReportModel) -> str:
     return ""
 
 
-def _joined(found: Sequence[Fact]) -> str:
-    return _after_blocked(found, ", ".join(f.what for f in found if f.kind != "blocked"))
+def _joined(facts: Sequence[Fact]) -> str:
+    return _after_blocked(facts, ", ".join(f.what for f in facts if f.kind != "blocked"))
 
 
-def _after_blocked(found: Sequence[Fact], text: str) -> str:
+def _after_blocked(facts: Sequence[Fact], text: str) -> str:
     """What is stalled comes first, as a sentence of its own."""
-    sentences = [f.what for f in found if f.kind == "blocked"] + ([text] if text else [])
+    sentences = [f.what for f in facts if f.kind == "blocked"] + ([text] if text else [])
     return ". ".join([*sentences[:1], *(f"{one[0].upper()}{one[1:]}" for one in sentences[1:])])
 
 
@@ -252,12 +252,12 @@ def _of_worst(model: ReportModel) -> Iterator[Step]:
 
 def _steps(model: ReportModel, codes: Sequence[CodeGroup]) -> Iterator[Step]:
     """Commands in the order of urgency; codes that need the same command share a step."""
-    found: dict[Command, list[Remedy]] = {}
+    remedies: dict[Command, list[Remedy]] = {}
     for group in codes:
         if severity_rank(group.severity) <= 1:
             first = group.rows[0] if group.rows else None
             text = fill(group.kind.command, run_of(model), first)
             command = Command(text, changes_of(group.kind.command))
-            found.setdefault(command, []).append(Remedy(group.kind.code, spaced(group.kind.name), group.kind.remedy))
-    for command, of in found.items():
+            remedies.setdefault(command, []).append(Remedy(group.kind.code, spaced(group.kind.name), group.kind.remedy))
+    for command, of in remedies.items():
         yield Step(command.text, command.changes, tuple(of[:MAX_REMEDIES]))

@@ -68,9 +68,9 @@ class FactRuns:
             if self._producers[0].num_rows > MOST_HELD // 2:
                 yield from self._let_producers_go()
         yield "entry_spans", span_row(stretch, self._cluster)
-        noted = noted_entries(batch)
-        if noted is not None:
-            self._noted.append(noted)
+        noted_rows = noted_entries(batch)
+        if noted_rows is not None:
+            self._noted.append(noted_rows)
             if sum(rows.num_rows for rows in self._noted) > MOST_NOTED:
                 yield from self._let_noted_go()
 
@@ -102,7 +102,7 @@ def joined_runs(
         runs: as tasks saw them.
         times_of: the publish times of a ledger's run, for where those before it reach into it.
     """
-    found: dict[int, Facts] = {}
+    facts: dict[int, Facts] = {}
     for (ledger_id, _), run in sorted(runs.items(), key=lambda item: item[0]):
-        found[ledger_id] = both(found.get(ledger_id), run, lambda of=(ledger_id, run): times_of(*of))  # type: ignore[misc]
-    return found
+        facts[ledger_id] = both(facts.get(ledger_id), run, lambda of=(ledger_id, run): times_of(*of))  # type: ignore[misc]
+    return facts

@@ -148,10 +148,10 @@ def _places(entries: EntryBatch, chosen: slice) -> _Places:
     if entries.spread is not None:
         spread = entries.spread
         return _Places(entry_id, spread.offset[chosen], length, None, None, spread.path[chosen], spread.paths)
-    found: Compressed | None = entries.compressed
-    if found is None:
+    blocks: Compressed | None = entries.compressed
+    if blocks is None:
         return _Places(entry_id, entries.places[chosen], length, None, None)
-    return _Places(entry_id, found.offset[chosen], length, found.inner_offset[chosen], found.length[chosen])
+    return _Places(entry_id, blocks.offset[chosen], length, blocks.inner_offset[chosen], blocks.length[chosen])
 
 
 def _joined(places: list[_Places]) -> _Places:

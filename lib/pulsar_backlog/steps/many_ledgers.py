@@ -22,6 +22,7 @@ from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.frames.inventory.attempts import OBJECTS_OF_TASK, found_ledgers, listed_objects
 from pulsar_backlog.frames.inventory.compared import (
     Comparison,
     besides_frame,
@@ -31,7 +32,6 @@ from pulsar_backlog.frames.inventory.compared import (
     tallies_of,
     whose_of,
 )
-from pulsar_backlog.frames.inventory.found import OBJECTS_OF_TASK, found_ledgers, listed_objects
 from pulsar_backlog.frames.packed import unpacked
 from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds, LedgerTopics

@@ -51,9 +51,9 @@ class SavedState:
     def horizons(self) -> dict[str, Position]:
         """How far each topic is compacted."""
         return {
-            one.topic: one.found.chosen.acked.mark_delete
+            one.topic: one.newest.chosen.acked.mark_delete
             for one in self.subscriptions
-            if one.kind == "compaction" and one.found is not None
+            if one.kind == "compaction" and one.newest is not None
         }
 
     def rows(self, cluster: str) -> list[dict[str, Any]]:

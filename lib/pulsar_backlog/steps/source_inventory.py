@@ -8,7 +8,7 @@ from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState, broker_copies
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
-from pulsar_backlog.ledgers.inventory import Inventory, Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
 from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import Upload
@@ -35,11 +35,11 @@ def take_inventory(
     surveyed = survey(source, listing)
     state = state_by(surveyed.topics())
     if state is None:
-        inventory = settle(surveyed, Known({}, {}))
+        inventory = settle(surveyed, ClusterRecords({}, {}))
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-    known = Known(topics, records)
+    known = ClusterRecords(topics, records)
     inventory = settle(surveyed, known)
     stored = {copy.ledger_id for copy in inventory.copies}
     held = reconciled(inventory.copies, uploads, state, surveyed.streamed)

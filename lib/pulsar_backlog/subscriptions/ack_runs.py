@@ -62,8 +62,8 @@ class Runs:
 
     def add(self, columns: Int64s) -> None:
         """Rows of first, last, entries, messages, bytes."""
-        for held, column in zip((self.first, self.last, self.entries, self.messages, self.bytes), columns, strict=True):
-            held.append(column)
+        for runs, column in zip((self.first, self.last, self.entries, self.messages, self.bytes), columns, strict=True):
+            runs.append(column)
 
 
 @dataclass(frozen=True)

@@ -124,8 +124,8 @@ class Advice:
         stops = ", ".join(self.dangers)
         if stops and self.need in ("wait", "none"):
             return f"Keep these clients away: {stops}"
-        told = "; ".join([*parts[:1], *(f"{part[0].lower()}{part[1:]}" for part in parts[1:])]) or LABELS["none"]
-        return f"{told}; {stops}" if stops else told
+        label = "; ".join([*parts[:1], *(f"{part[0].lower()}{part[1:]}" for part in parts[1:])]) or LABELS["none"]
+        return f"{label}; {stops}" if stops else label
 
     @property
     def is_repaired(self) -> bool:

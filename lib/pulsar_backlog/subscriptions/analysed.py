@@ -26,7 +26,7 @@ class Analysed:
 
     topic: str
     name: str
-    found: Newest | None
+    newest: Newest | None
     prediction: Prediction | None
     saved: SavedSubscription | None
 
@@ -49,26 +49,26 @@ def analysed(views: CursorViews, state: ClusterState, limits: Limits) -> Iterato
         view = views.cursors.get((topic_name, name))
         of_topic = state.topics.get(topic_name)
         saved = (of_topic.subscriptions or {}).get(name) if of_topic else None
-        found = view.newest() if view is not None and view.sightings else None
+        newest = view.newest() if view is not None and view.sightings else None
         lengths = views.lengths.get(topic_name, {})
-        yield Analysed(topic_name, name, found, predict(found, limits, lengths) if found else None, saved)
+        yield Analysed(topic_name, name, newest, predict(newest, limits, lengths) if newest else None, saved)
 
 
 def join_state(one: Analysed) -> SubscriptionState | None:
     """What the joins need of it; None without a state."""
-    if one.found is None or one.prediction is None:
+    if one.newest is None or one.prediction is None:
         return None
-    acked = one.found.chosen.acked
+    acked = one.newest.chosen.acked
     view = SubscriptionView(
         name=one.name,
         type=one.saved.type if one.saved else None,
         mark_delete=acked.mark_delete,
         last_acked=acked.last(),
-        read_position=one.found.chosen.read_position,
-        sureness=one.found.sureness,
-        reason=one.found.reason,
+        read_position=one.newest.chosen.read_position,
+        sureness=one.newest.sureness,
+        reason=one.newest.reason,
     )
-    return state_of(view, acked, one.prediction.redelivered, one.found.rollback)
+    return state_of(view, acked, one.prediction.redelivered, one.newest.rollback)
 
 
 def said_row(one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[int], limits: Limits) -> dict[str, Any]:
@@ -84,16 +84,16 @@ def said_row(one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[in
         "limits": asdict(limits),
         "over_limits": [],
     }
-    if one.found is None or one.prediction is None:
+    if one.newest is None or one.prediction is None:
         return row | {
             "source": "stats", "state": "unknown", "sureness": "cannot_tell",
             "reason": "no saved state says where the subscription is",
         }  # fmt: skip
-    return row | _found(one.found) | _positions(one.found, lengths, stored) | _predicted(one.found, one.prediction)
+    return row | _state(one.newest) | _positions(one.newest, lengths, stored) | _predicted(one.newest, one.prediction)
 
 
-def _found(found: Newest) -> dict[str, Any]:
-    chosen, stored = found.chosen, found.stored
+def _state(newest: Newest) -> dict[str, Any]:
+    chosen, stored = newest.chosen, newest.stored
     recovered = stored.recovered if stored else None
     state = "whole" if chosen.whole else "rolled_back"
     if chosen.recovered is not None and chosen.recovered.faults:
@@ -104,8 +104,8 @@ def _found(found: Newest) -> dict[str, Any]:
         "cursor_ledger_id": chosen.cursor_ledger_id,
         "cursor_ledger_entry_id": chosen.entry_id,
         "state": state,
-        "sureness": found.sureness,
-        "reason": found.reason,
+        "sureness": newest.sureness,
+        "reason": newest.reason,
         "read": chosen.read_position,
         "encoding": stored.state.encoding if stored and stored.state else None,
         "compression": stored.compression if stored else None,
@@ -114,21 +114,21 @@ def _found(found: Newest) -> dict[str, Any]:
     }
 
 
-def _positions(found: Newest, lengths: Lengths, stored: frozenset[int]) -> dict[str, Any]:
-    acked = found.chosen.acked
+def _positions(newest: Newest, lengths: Lengths, stored: frozenset[int]) -> dict[str, Any]:
+    acked = newest.chosen.acked
     last = acked.last()
-    named = {"mark_delete": acked.mark_delete, "last_acked": last, "read": found.chosen.read_position}
+    named = {"mark_delete": acked.mark_delete, "last_acked": last, "read": newest.chosen.read_position}
     columns = {
         f"{name}_{part}": position[at] if position else None
         for name, position in named.items()
         for at, part in enumerate(("ledger_id", "entry_id"))
     }
     columns |= (
-        {"rollback_ledger_id": found.rollback[0], "rollback_entry_id": found.rollback[1]} if found.rollback else {}
+        {"rollback_ledger_id": newest.rollback[0], "rollback_entry_id": newest.rollback[1]} if newest.rollback else {}
     )
     return columns | {
         "span_entries": span_entries(acked.mark_delete, last, lengths) if last else 0,
-        "unstored_entries": _unstored(found, lengths, stored),
+        "unstored_entries": _unstored(newest, lengths, stored),
     }
 
 
@@ -143,9 +143,9 @@ def span_entries(first: Position, last: Position, lengths: Lengths) -> int | Non
     return max(head - first[1] - 1, 0) + sum(length or 0 for length in between) + last[1] + 1
 
 
-def _unstored(found: Newest, lengths: Lengths, stored: frozenset[int]) -> int | None:
+def _unstored(newest: Newest, lengths: Lengths, stored: frozenset[int]) -> int | None:
     """Unacknowledged entries of ledgers that are not in the source; None where one of them is open."""
-    acked, total = found.chosen.acked, 0
+    acked, total = newest.chosen.acked, 0
     for ledger_id, length in lengths.items():
         if ledger_id in stored or ledger_id < acked.mark_delete[0]:
             continue
@@ -156,7 +156,7 @@ def _unstored(found: Newest, lengths: Lengths, stored: frozenset[int]) -> int | 
     return max(total, 0)
 
 
-def _predicted(found: Newest, prediction: Prediction) -> dict[str, Any]:
+def _predicted(newest: Newest, prediction: Prediction) -> dict[str, Any]:
     first = prediction.redelivered_from
     return {
         "acked_entries": prediction.acked_entries,
@@ -170,5 +170,5 @@ def _predicted(found: Newest, prediction: Prediction) -> dict[str, Any]:
         "dropped_batch_entries": prediction.dropped_batch_entries,
         "redelivered_entries": sum(map(len, prediction.redelivered.values())),
         "redelivered_from": {"ledger_id": first[0], "entry_id": first[1]} if first else None,
-        "downgrade_safe": found.stored.downgrade_safe if found.stored else None,
+        "downgrade_safe": newest.stored.downgrade_safe if newest.stored else None,
     }

@@ -15,36 +15,36 @@ OLD_HOLE_ENTRIES = 10_000
 
 def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
     """What the predictions say of one subscription."""
-    if one.found is None or one.prediction is None:
+    if one.newest is None or one.prediction is None:
         return
     p = one.prediction
     if p.dropped_entries or p.dropped_batch_entries:
         dropped = f"{counted(p.dropped_ranges, 'range')} with {counted(p.dropped_entries, 'acknowledged entry')}"
         message = f"The next persist drops {dropped}, and {counted(p.dropped_batch_entries, 'batch state')}."
-        yield _told(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
+        yield _finding(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
     if "frame" in p.over_limits:
         message = f"The state takes {p.ranges_bytes:,} bytes as ranges and {p.long_array_bytes:,} as long lists."
-        yield _told(one, "K02", message)
-    acked = one.found.chosen.acked
+        yield _finding(one, "K02", message)
+    acked = one.newest.chosen.acked
     last = acked.last()
     span = span_entries(acked.mark_delete, last, lengths) if last else None
     if span is not None and span >= OLD_HOLE_ENTRIES:
         mark = "{}:{}".format(*acked.mark_delete)
-        yield _told(one, "K03", f"Mark-delete {mark} is {span:,} entries behind the highest acknowledgement.")
+        yield _finding(one, "K03", f"Mark-delete {mark} is {span:,} entries behind the highest acknowledgement.")
     redelivered = sum(map(len, p.redelivered.values()))
     if redelivered and p.redelivered_from:
         first = "{}:{}".format(*p.redelivered_from)
         message = f"{counted(redelivered, 'acknowledged entry')} from {first} on would be delivered again."
-        yield _told(one, "K08", message, redelivered, (first,))
-    stored = one.found.stored
+        yield _finding(one, "K08", message, redelivered, (first,))
+    stored = one.newest.stored
     if stored is not None and stored.downgrade_safe is False:
         form = "as long lists" if stored.state and stored.state.encoding == "long_array" else "in parts or compressed"
-        yield _told(one, "K09", f"The state is stored {form}.")
+        yield _finding(one, "K09", f"The state is stored {form}.")
 
 
-def _told(one: Analysed, code: str, message: str, count: int = 1, evidence: tuple[str, ...] = ()) -> Finding:
-    found = one.found
+def _finding(one: Analysed, code: str, message: str, count: int = 1, evidence: tuple[str, ...] = ()) -> Finding:
+    newest = one.newest
     return Finding(
         code, f"{one.topic} {one.name}", message, topic=one.topic, count=count, evidence=evidence,
-        sureness=found.sureness if found else "cannot_tell", reason=found.reason if found else "",
+        sureness=newest.sureness if newest else "cannot_tell", reason=newest.reason if newest else "",
     )  # fmt: skip

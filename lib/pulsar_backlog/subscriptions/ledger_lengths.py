@@ -34,8 +34,8 @@ def ledger_lengths(
             _longer(of_topic, ledger.ledger_id, ledger.entries)
         if topic.last_confirmed is not None and topic.last_confirmed[0] in of_topic:
             _longer(of_topic, topic.last_confirmed[0], topic.last_confirmed[1] + 1)
-    for name, known in stored.items():
-        for ledger_id, entries in known.items():
+    for name, copies in stored.items():
+        for ledger_id, entries in copies.items():
             _longer(lengths.setdefault(name, {}), ledger_id, entries)
     return lengths
 

@@ -27,9 +27,9 @@ def acknowledged_by(folder: Path, topic: str | None, position: Position) -> Iter
         if not view.sightings:
             yield name, "not known: no saved state can be read"
             continue
-        found = view.newest()
-        sure = "" if found.sureness == "certain" else f" ({found.sureness.replace('_', ' ')}: {found.reason})"
-        yield name, _words(found.chosen.acked, position) + sure
+        newest = view.newest()
+        sure = "" if newest.sureness == "certain" else f" ({newest.sureness.replace('_', ' ')}: {newest.reason})"
+        yield name, _words(newest.chosen.acked, position) + sure
 
 
 def _words(acked: AckedSet, position: Position) -> str:
@@ -40,6 +40,6 @@ def _words(acked: AckedSet, position: Position) -> str:
     words = acked.partly.get(position)
     if words is None:
         return "not acknowledged; its mark-delete is {}:{}".format(*acked.mark_delete)
-    left = [n for n in range(64 * len(words)) if words[n >> 6] >> (n & 63) & 1]
-    more = "" if len(left) <= MAX_INDEXES else f" and {len(left) - MAX_INDEXES} more"
-    return f"in part: batch indexes {', '.join(map(str, left[:MAX_INDEXES]))}{more} are not acknowledged"
+    unacknowledged = [n for n in range(64 * len(words)) if words[n >> 6] >> (n & 63) & 1]
+    more = "" if len(unacknowledged) <= MAX_INDEXES else f" and {len(unacknowledged) - MAX_INDEXES} more"
+    return f"in part: batch indexes {', '.join(map(str, unacknowledged[:MAX_INDEXES]))}{more} are not acknowledged"

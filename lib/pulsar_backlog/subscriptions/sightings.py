@@ -169,23 +169,23 @@ def _see_ledger(
         return
     of_topic = lengths.get(owner.topic, {})
     codec = UNKNOWN_CODEC if ledger.custom is None else ledger.custom.get(CODEC_KEY)
-    found = recover(ledger.entries, codec, of_topic or None)
-    if found.faults:
-        owner.findings.append(_torn(owner, ledger, found.faults))
-    if found.state is None:
+    recovered = recover(ledger.entries, codec, of_topic or None)
+    if recovered.faults:
+        owner.findings.append(_torn(owner, ledger, recovered.faults))
+    if recovered.state is None:
         return
-    owner.findings += _faults(owner, found.state, of_topic, ledger.file)
+    owner.findings += _faults(owner, recovered.state, of_topic, ledger.file)
     owner.sightings.append(
         Sighting(
             source="cursor_ledger",
             file=ledger.file,
-            acked=acked_set(found.state, of_topic),
-            state=found.state,
+            acked=acked_set(recovered.state, of_topic),
+            state=recovered.state,
             cursor_ledger_id=ledger.ledger_id,
-            entry_id=found.entry_id,
-            recovered=found,
-            compression=found.codec,
-            stored_bytes=found.stored_bytes,
+            entry_id=recovered.entry_id,
+            recovered=recovered,
+            compression=recovered.codec,
+            stored_bytes=recovered.stored_bytes,
         )
     )
 
@@ -240,25 +240,25 @@ def _disagreements(view: CursorView) -> Iterator[Finding]:
     """A finding where sources say different things and not merely one after the other."""
     if not view.sightings:
         return
-    found = view.newest()
-    same_age = [s for s in found.differing if not _is_older(s, found.chosen)]
+    newest = view.newest()
+    same_age = [s for s in newest.differing if not _is_older(s, newest.chosen)]
     if same_age:
-        chosen = found.chosen
+        chosen = newest.chosen
         names = ", ".join(f"{s.file} ({_size(s.acked)})" for s in same_age)
         yield Finding(
             "K13", f"{view.topic} {view.name}",
             f"{chosen.file} ({_size(chosen.acked)}) is taken for the newest state; others differ: {names}.",
             topic=view.topic, count=len(same_age),
-            sureness=found.sureness,
-            reason=found.reason, evidence=tuple(s.file for s in same_age),
+            sureness=newest.sureness,
+            reason=newest.reason, evidence=tuple(s.file for s in same_age),
         )  # fmt: skip
-    back = [s for s in found.differing if s.acked.mark_delete > found.chosen.acked.mark_delete]
+    back = [s for s in newest.differing if s.acked.mark_delete > newest.chosen.acked.mark_delete]
     if back:
-        mark = "{}:{}".format(*found.chosen.acked.mark_delete)
+        mark = "{}:{}".format(*newest.chosen.acked.mark_delete)
         yield Finding(
             "K04", f"{view.topic} {view.name}",
             f"Mark-delete is at {mark} in the newest state and was further on in an older one: {back[0].file}.",
-            topic=view.topic, sureness="likely", reason=found.reason, evidence=tuple(s.file for s in back),
+            topic=view.topic, sureness="likely", reason=newest.reason, evidence=tuple(s.file for s in back),
         )  # fmt: skip
 
 

@@ -53,10 +53,10 @@ def advice_of(chunks: ChunkSet, kind: str, action: str, entries: int, *, blocks:
         blocks: whether it keeps what follows from being delivered.
         sureness: how sure the stall is.
     """
-    left = f" ({counted(entries, 'entry')} unacknowledged)"
+    rest = f" ({counted(entries, 'entry')} unacknowledged)"
     lost = _lost_by(chunks) if action in ("export_then_acknowledge", "wait") else ""
     blocked = _BEHIND[sureness] if blocks else ""
-    return f"{KINDS[kind].what}{left}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
+    return f"{KINDS[kind].what}{rest}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
 
 
 def compaction_advice() -> str:

@@ -79,8 +79,8 @@ class OpenedState:
         view, rollback = self.subscription.view, self.subscription.rollback
         acked = _either(self._up_to_both(view.mark_delete, first, last), _covered(self.acked, first, last))
         redelivered = _covered(self.redelivered, first, last)
-        kept = None if rollback is None else self._up_to_both(rollback, first, last)
-        rolled = False if rollback is None or acked is False else None if kept is None else not kept
+        both = None if rollback is None else self._up_to_both(rollback, first, last)
+        rolled = False if rollback is None or acked is False else None if both is None else not both
         if in_part or acked is None or redelivered is None or rolled is None:
             return None
         return Whole(acked, redelivered, rolled)

@@ -49,15 +49,15 @@ def arrow_type(ddl: str) -> pa.DataType:
     Raises:
         ValueError: a type that no contract uses.
     """
-    name, held = inside(ddl)
+    name, inner = inside(ddl)
     match name:
         case "array":
-            return pa.list_(pa.field("element", arrow_type(held)))
+            return pa.list_(pa.field("element", arrow_type(inner)))
         case "map":
-            key, value = parts(held)
+            key, value = parts(inner)
             return pa.map_(arrow_type(key), pa.field("value", arrow_type(value)))
         case "struct":
-            pairs = (part.partition(":") for part in parts(held))
+            pairs = (part.partition(":") for part in parts(inner))
             return pa.struct([pa.field(name.strip(), arrow_type(kind)) for name, _, kind in pairs])
     if ddl.strip() not in _PLAIN:
         raise ValueError(f"no Arrow type for {ddl}")

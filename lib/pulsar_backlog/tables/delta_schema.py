@@ -52,15 +52,15 @@ def _field(name: str, ddl: str, *, nullable: bool, metadata: dict[str, str]) -> 
 
 
 def _type(ddl: str) -> Any:
-    name, held = inside(ddl)
+    name, inner = inside(ddl)
     match name:
         case "array":
-            return {"type": "array", "elementType": _type(held), "containsNull": True}
+            return {"type": "array", "elementType": _type(inner), "containsNull": True}
         case "map":
-            key, value = parts(held)
+            key, value = parts(inner)
             return {"type": "map", "keyType": _type(key), "valueType": _type(value), "valueContainsNull": True}
         case "struct":
-            pairs = (part.partition(":") for part in parts(held))
+            pairs = (part.partition(":") for part in parts(inner))
             fields = [_field(name.strip(), kind, nullable=True, metadata={}) for name, _, kind in pairs]
             return {"type": "struct", "fields": fields}
     return _PLAIN[name]

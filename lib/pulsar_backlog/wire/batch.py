@@ -116,10 +116,10 @@ def _read_member(data: memoryview, offset: int, batch_index: int) -> SingleMessa
 
 
 def _check_fits(data: memoryview, offset: int, length: int, field: str) -> None:
-    left = len(data) - offset
-    if not 0 <= length <= left:
+    remaining = len(data) - offset
+    if not 0 <= length <= remaining:
         raise DecodeError(
-            CODE_OVERRUNS, offset=offset, field=field, expected=f"0 to {left} bytes", found=f"{length} bytes"
+            CODE_OVERRUNS, offset=offset, field=field, expected=f"0 to {remaining} bytes", found=f"{length} bytes"
         )
 
 

@@ -86,7 +86,7 @@ class EntryDecoder:
             return 0
         first = self._arrays.count
         taken = self._arrays.read(buffer, offset, length)
-        for k in np.flatnonzero(self._arrays.status[first : first + taken] == kernel.LEFT).tolist():
+        for k in np.flatnonzero(self._arrays.status[first : first + taken] == kernel.DEFERRED).tolist():
             self._decode(first + k, buffer[offset[k] : offset[k] + length[k]].data)
         return taken
 

@@ -56,10 +56,10 @@ def decode_compacted(data: bytes) -> CompactedEntry:
 
 
 def _length(data: bytes, at: int, field: str) -> int:
-    left = len(data) - at - 4
-    size = _I32.unpack_from(data, at)[0] if left >= 0 else -1
-    if not 0 <= size <= left:
-        raise _bad_length(data, at, field, f"0 to {max(left, 0)}", size)
+    remaining = len(data) - at - 4
+    size = _I32.unpack_from(data, at)[0] if remaining >= 0 else -1
+    if not 0 <= size <= remaining:
+        raise _bad_length(data, at, field, f"0 to {max(remaining, 0)}", size)
     return int(size)
 
 

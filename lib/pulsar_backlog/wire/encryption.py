@@ -105,26 +105,26 @@ class KeyRing:
             DecodeError: `payload_no_key` (none of the keys unwraps any data key) or `payload_undecryptable` (the tag
                 does not agree: damaged bytes, or the data key of another message).
         """
-        found = False
+        has_key = False
         for data_key in self._data_keys(wrapped):
-            found = True
+            has_key = True
             try:
                 return AESGCM(data_key).decrypt(vector or b"", payload, None)
             except (InvalidTag, ValueError):
                 continue
-        if found:
+        if has_key:
             raise _error(CODE_UNDECRYPTABLE, "a payload that its tag agrees with", f"{len(payload)} other bytes")
         raise _error(CODE_NO_KEY, "a private key for one of its key names", f"{len(self)} keys that do not fit")
 
     def _data_keys(self, wrapped: Sequence[EncryptionKey]) -> Iterator[bytes]:
         for item in wrapped:
-            known = self._unwrapped.get(item.value)
-            if known is None:
-                known = tuple(self._unwrap(item))
+            unwrapped = self._unwrapped.get(item.value)
+            if unwrapped is None:
+                unwrapped = tuple(self._unwrap(item))
                 if len(self._unwrapped) >= self.MAX_REMEMBERED:
                     self._unwrapped.clear()
-                self._unwrapped[item.value] = known
-            yield from known
+                self._unwrapped[item.value] = unwrapped
+            yield from unwrapped
 
     def _unwrap(self, item: EncryptionKey) -> Iterator[bytes]:
         named = self._keys.get(item.key, ())

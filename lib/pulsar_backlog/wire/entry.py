@@ -162,13 +162,13 @@ def _u32(data: bytes | memoryview, offset: int, field: str) -> int:
 
 
 def _check_fits(data: bytes | memoryview, offset: int, length: int, code: str, field: str) -> None:
-    left = len(data) - offset
-    if length > left:
+    remaining = len(data) - offset
+    if length > remaining:
         raise DecodeError(
             code,
             offset=offset - 4,
             field=field,
-            expected=f"at most {left}",
+            expected=f"at most {remaining}",
             found=str(length),
             context=bytes(data[offset - 4 : offset - 4 + CONTEXT_BYTES]),
         )

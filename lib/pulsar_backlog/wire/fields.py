@@ -96,8 +96,8 @@ class _Walk:
                 if number != group:
                     raise self._error(at, "the end of a group that was begun", f"the end of group {number}")
                 return tuple(spans), after_tag
-            known = descriptor.fields_by_number.get(number) if descriptor is not None else None
-            span = self._field(at, after_tag, end, number, wire_type, known, depth)
+            field = descriptor.fields_by_number.get(number) if descriptor is not None else None
+            span = self._field(at, after_tag, end, number, wire_type, field, depth)
             spans.append(span)
             at = span.end
         if group is not None:
@@ -111,10 +111,10 @@ class _Walk:
         end: int,
         number: int,
         wire_type: int,
-        known: FieldDescriptor | None,
+        descriptor: FieldDescriptor | None,
         depth: int,
     ) -> FieldSpan:
-        field = known if known is not None and _accepts(known, wire_type) else None
+        field = descriptor if descriptor is not None and _accepts(descriptor, wire_type) else None
         name = None if field is None else field.name
         if wire_type == GROUP:
             children, stop = self.message(after_tag, end, None, number, depth + 1)

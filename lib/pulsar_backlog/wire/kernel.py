@@ -20,7 +20,7 @@ from pulsar_backlog.wire.metadata import COMPRESSIONS, END_OF_TIME_MS
 from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind, numbers_of
 from pulsar_backlog.wire.primitives import is_utf8, key_value, same_bytes, tag_of, u32, varint, window
 
-PLAIN, LEFT = 0, 1
+PLAIN, DEFERRED = 0, 1
 
 NUMBER_FIELDS = numbers_of(Kind.INT32, Kind.UINT32, Kind.INT64, Kind.TIME, Kind.CODEC, Kind.BOOL)
 """Metadata fields the kernel reads as one number each; the order is that of the rows of `numbers`."""
@@ -226,7 +226,7 @@ def read_entries(
     for k in range(min(offsets.shape[0], status.shape[0] - row)):
         i = row + k
         end = offsets[k] + sizes[k]
-        status[i], present[i], counts[i] = LEFT, 0, 0
+        status[i], present[i], counts[i] = DEFERRED, 0, 0
         envelope, checked, payload = _envelope(buffer, offsets[k], end, layout, states, i)
         if envelope < 0:
             continue

@@ -27,8 +27,8 @@ class Loop:
         """The function, and all loops that it calls, compiled."""
         from pulsar_backlog.wire.jit import compiled  # noqa: PLC0415 - loads numba
 
-        found: Callable[..., Any] = compiled(self._with(lambda loop: loop.compiled))
-        return found
+        function: Callable[..., Any] = compiled(self._with(lambda loop: loop.compiled))
+        return function
 
     @cached_property
     def interpreted(self) -> Callable[..., Any]:

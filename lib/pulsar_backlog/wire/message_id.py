@@ -91,8 +91,8 @@ def _printed(plain: str, text: str) -> MessageId:
     return MessageId(
         int(match[1]),
         int(match[2]),
-        _known(int(match[3] or -1)),
-        _known(int(match[4] or -1)),
+        _or_none(int(match[3] or -1)),
+        _or_none(int(match[4] or -1)),
         (int(head[1]), int(head[2])) if head else None,
     )
 
@@ -114,18 +114,18 @@ def _serialized(plain: str) -> Iterator[bytes]:
 
 
 def _decoded(data: bytes, depth: int) -> MessageId:
-    found: dict[int, int] = {}
+    fields: dict[int, int] = {}
     first_chunk: tuple[int, int] | None = None
     for number, wire_type, value in _fields(data):
         if number == 7 and isinstance(value, bytes) and depth < _MAX_DEPTH:
             first = _decoded(value, depth + 1)
             first_chunk = (first.ledger_id, first.entry_id)
         elif wire_type == _VARINT and isinstance(value, int):
-            found[number] = value
-    ledger_id, entry_id = found.get(1), found.get(2)
+            fields[number] = value
+    ledger_id, entry_id = fields.get(1), fields.get(2)
     if ledger_id is None or entry_id is None or max(ledger_id, entry_id) >= 1 << 63:
         raise ValueError("ledger or entry is not there, or out of range")
-    return MessageId(ledger_id, entry_id, _known(_int32(found.get(3))), _known(_int32(found.get(4))), first_chunk)
+    return MessageId(ledger_id, entry_id, _or_none(_int32(fields.get(3))), _or_none(_int32(fields.get(4))), first_chunk)
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
@@ -168,7 +168,7 @@ def _int32(value: int | None) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def _known(value: int) -> int | None:
+def _or_none(value: int) -> int | None:
     return None if value < 0 else value
 
 

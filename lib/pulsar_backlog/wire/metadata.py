@@ -234,10 +234,10 @@ class _Reader:
             return data.decode(errors="replace")
 
     def pairs(self, pairs: Collection[pb.KeyValue]) -> dict[str, str]:
-        found = {self.decode(p.key): self.decode(p.value) for p in pairs}
-        if len(found) < len(pairs):
+        values = {self.decode(p.key): self.decode(p.value) for p in pairs}
+        if len(values) < len(pairs):
             self._flags.add(FLAG_REPEATED_PROPERTY)
-        return found
+        return values
 
     def compression(self, number: int) -> str:
         if not 0 <= number < len(COMPRESSIONS):

@@ -12,7 +12,7 @@ import pytest
 from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.entry_batch import Place
-from pulsar_backlog.ledgers.inventory import Known, settle, take_inventory
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle, take_inventory
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import open_source
@@ -109,7 +109,7 @@ def test_a_glob_names_bookies(seen: Seen, tmp_path: Path) -> None:
 def test_what_the_broker_says_of_a_closed_ledger_is_its_promise() -> None:
     source = open_source(str(SOURCE))
     broker = {5: LedgerRecord(5, "persistent://lab/sub/subs-unbatched", None, False, 61, 9000, None)}
-    inventory = settle(survey(source, take_listing(source)), Known({}, broker))
+    inventory = settle(survey(source, take_listing(source)), ClusterRecords({}, broker))
     (copy,) = (copy for copy in inventory.copies if copy.ledger_id == 5)
     assert (copy.topic, copy.expected_entries, copy.expected_bytes) == (broker[5].topic, 61, 9000)
     assert copy.ledger_state == "CLOSED"

@@ -13,7 +13,7 @@ from pulsar_backlog.arguments import live_of
 from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.live import reading
 from pulsar_backlog.ledgers.live.pace import Pace
@@ -252,7 +252,7 @@ def test_what_a_snapshot_lists(serve: Any, admin: AdminServer, tmp_path: Path) -
     assert listed == [
         (f"{TOPIC}/5", 44, "entries-4"), (f"{TOPIC}/7", 1000, "entries-10"), (f"{TOPIC}/9", 300, "entries-3"),
     ]  # fmt: skip
-    copies = settle(survey(source, take_listing(source)), Known({}, {})).copies
+    copies = settle(survey(source, take_listing(source)), ClusterRecords({}, {})).copies
     assert [(one.kind, one.topic, one.copy, one.expected_entries) for one in copies] == [
         ("live", TOPIC, f"live-entries-{count}", None) for count in (4, 10, 3)
     ]
@@ -272,7 +272,7 @@ def test_a_bucket_gives_what_was_offloaded_and_the_broker_the_rest(
     ledgers = [{"ledgerId": 5, "entries": 4, "size": 44, "offloaded": complete}, {"ledgerId": 7, "entries": 0}]
     folder = snapshot(tmp_path / "begin", ledgers, "7:9")
     source = opened(serve(dict(enumerate(BODIES))), admin, folder, str(tmp_path / "objects"))
-    known = Known({}, {5: LedgerRecord(5, TOPIC, encoding.UUID, complete, 4, None, None)})
+    known = ClusterRecords({}, {5: LedgerRecord(5, TOPIC, encoding.UUID, complete, 4, None, None)})
     inventory = settle(survey(source, take_listing(source)), known)
     assert [one.kind for one in inventory.copies if one.selected] == chosen
     assert "S06" not in {finding.code for finding in inventory.findings}  # a live ledger is no second attempt

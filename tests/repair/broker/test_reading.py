@@ -12,7 +12,7 @@ import pytest
 from pulsar_backlog.cluster.access import Access
 from pulsar_backlog.protocol.addresses import ClientError
 from pulsar_backlog.protocol.connection import Service
-from pulsar_backlog.repair.applying.republish import Found, find_stored
+from pulsar_backlog.repair.applying.republish import StoredCopy, find_stored
 from pulsar_backlog.repair.applying.sealed_entries import sealed_sha256
 from pulsar_backlog.repair.broker.reading import RawEntry, entries_after
 from pulsar_backlog.repair.values import Action, Plan
@@ -158,15 +158,15 @@ def test_the_copy_of_an_action_is_found_among_others() -> None:
     whole = [copy(mine, "p-2", 0), copy(mine, "p-2", 1)]
     sealed = sealed_sha256(whole)
 
-    def found(*entries: RawEntry) -> Found | None:
+    def found(*entries: RawEntry) -> StoredCopy | None:
         stored = [((5, n), one) for n, one in enumerate(entries)]
         return find_stored(Served(stored, (5, len(stored) - 1)).service, plan, action, (5, -1), sealed, 20)
 
     # Before it: what is nobody's, another action's, and the first chunk of an attempt that was killed.
     before = [raw(b"x"), copy(other), copy(other, "o-1", 0), copy(other, "o-1", 1), copy(mine, "p-1", 0)]
-    assert found(*before, whole[0], copy(other), whole[1]) == Found((5, 7), True)
+    assert found(*before, whole[0], copy(other), whole[1]) == StoredCopy((5, 7), True)
     assert found(*before, whole[0]) is None  # it is not whole
     assert found(*before) is None
     assert found(*before, copy(mine, "p-2", 1)) is None  # chunks of two attempts are no message
-    assert found(*before, copy(mine, "p-2", 0), copy(mine, "p-2", 1, b"changed")) == Found((5, 6), False)
-    assert found(copy(mine)) == Found((5, 0), False)
+    assert found(*before, copy(mine, "p-2", 0), copy(mine, "p-2", 1, b"changed")) == StoredCopy((5, 6), False)
+    assert found(copy(mine)) == StoredCopy((5, 0), False)

@@ -28,7 +28,7 @@ class Context:
         self.overflow: LogEntry | None = None
 
     @property
-    def noted(self) -> list[LogEntry]:
+    def log_entries(self) -> list[LogEntry]:
         """All whose ids are noted: what the client acknowledges when it ends the message itself."""
         return self.chunks if self.overflow is None else [*self.chunks, self.overflow]
 

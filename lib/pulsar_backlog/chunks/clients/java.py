@@ -79,7 +79,7 @@ class JavaClient:
         """J-NEW: a new chunk 0 replaces what was there, and may push out the oldest."""
         if context is not None:
             if not context.holds(entry):
-                self._inbox.acknowledge(context.noted, "restarted")
+                self._inbox.acknowledge(context.log_entries, "restarted")
             self.contexts.close(entry.uuid)
         self._counter += 1
         if self._limit is not None and self._counter > self._limit:
@@ -134,9 +134,9 @@ class JavaClient:
         context = self.contexts.close(uuid)
         self._counter -= 1
         if self._auto_ack:
-            self._inbox.acknowledge(context.noted, "evicted")
+            self._inbox.acknowledge(context.log_entries, "evicted")
         else:
-            self._inbox.leave(context.noted, "evicted", tracked=True)
+            self._inbox.leave(context.log_entries, "evicted", tracked=True)
 
     def run_timers(self, now_ms: int) -> None:
         """The expiry task: once in E, from the first chunk on, and only as far as the head of the queue is open."""
@@ -153,4 +153,4 @@ class JavaClient:
             self._queue.pop_head()
             self.contexts.close(uuid)
             self._counter -= 1
-            self._inbox.acknowledge(context.noted, "expired")
+            self._inbox.acknowledge(context.log_entries, "expired")

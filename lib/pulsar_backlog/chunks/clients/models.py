@@ -51,8 +51,8 @@ def _setting(part: str) -> dict[str, Any]:
     if not given and key in _FLAGS:
         return _FLAGS[key]
     if not given or key not in _VALUES:
-        known = ", ".join([*_FLAGS, *(f"{name}=" for name in _VALUES)])
-        raise ValueError(f"{part!r} is not a setting: choose one of {known}")
+        names = ", ".join([*_FLAGS, *(f"{name}=" for name in _VALUES)])
+        raise ValueError(f"{part!r} is not a setting: choose one of {names}")
     field, read = _VALUES[key]
     try:
         return {field: read(value)}

@@ -30,10 +30,10 @@ class OpenInLog:
             if chunk_id is None or num_chunks is None or num_chunks <= 1:
                 continue
             key = entry.publication
-            known = newest_ms.pop(key, None)
+            newest = newest_ms.pop(key, None)
             if chunk_id + 1 >= num_chunks:
                 continue
-            if known is not None:
+            if newest is not None:
                 newest_ms[key] = entry.stored_ms
             elif chunk_id == 0:
                 self._begin(key, entry.stored_ms)

@@ -62,14 +62,14 @@ def why(account: Account, word: OutcomeWord, damage: Damage | None) -> str:
 
 def how_sure(account: Account, word: OutcomeWord, settings: ClientSettings, damage: Damage | None) -> Sureness:
     """How sure an outcome is: never more than what the log holds, or than what is known of the client."""
-    found: list[Sureness] = [account.in_log.sureness]
+    grades: list[Sureness] = [account.in_log.sureness]
     if settings.profile not in SEEN_PROFILES or not _OF_TIME.isdisjoint(account.reasons):
-        found.append("likely")
+        grades.append("likely")
     if account.unknown:
-        found.append("cannot_tell")
+        grades.append("cannot_tell")
     if damage is not None and (word in ("blocked", "breaks_client")):
-        found.append(sureness_of_damage(damage, settings))
-    return least_sure(found) if len(found) > 1 else found[0]
+        grades.append(sureness_of_damage(damage, settings))
+    return least_sure(grades) if len(grades) > 1 else grades[0]
 
 
 def sureness_of_damage(damage: Damage | None, settings: ClientSettings) -> Sureness:

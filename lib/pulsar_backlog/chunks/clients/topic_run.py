@@ -100,11 +100,11 @@ class TopicRun:
 
     def offer_all(self, entries: Sequence[LogEntry], in_logs: Iterable[InLogFields]) -> None:
         """The next chunk entries of the topic, in position order, and what the log holds of the message of each."""
-        known, announce, offer = self._accounts.open, self._accounts.announce, self._session.offer
+        open_accounts, announce, offer = self._accounts.open, self._accounts.announce, self._session.offer
         start = self.settings.start
         for entry, fields in zip(entries, in_logs, strict=True):
             if start is None or entry.position >= start:
-                if entry.publication not in known:
+                if entry.publication not in open_accounts:
                     announce(entry, InLog(*fields))
                 offer(entry)
 

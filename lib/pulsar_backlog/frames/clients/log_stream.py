@@ -81,16 +81,16 @@ def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBat
 
 def _entries(stretch: pa.RecordBatch, last: Position) -> tuple[list[LogEntry], list[InLogFields]]:
     """The rows as objects; `last` is the position before them."""
-    found = unpacked(stretch.column("facts"))
-    found |= {name: _values(stretch.column(name)) for name in (*LOG_COLUMNS, *IN_LOG_COLUMNS) if name not in found}
-    ledger_ids, entry_ids, uuids, times, *others = (found[name] for name in LOG_COLUMNS)
+    facts = unpacked(stretch.column("facts"))
+    facts |= {name: _values(stretch.column(name)) for name in (*LOG_COLUMNS, *IN_LOG_COLUMNS) if name not in facts}
+    ledger_ids, entry_ids, uuids, times, *others = (facts[name] for name in LOG_COLUMNS)
     columns = [
         zip(ledger_ids, entry_ids, strict=True), _plain_before(stretch, last), uuids, zip(uuids, times, strict=True),
         *others, repeat(False, stretch.num_rows),
     ]  # fmt: skip
     # What `_make` does, without a call in Python for each row.
     entries = list(map(partial(tuple.__new__, LogEntry), zip(*columns, strict=True)))
-    return entries, list(zip(*(found[name] for name in IN_LOG_COLUMNS), strict=True))
+    return entries, list(zip(*(facts[name] for name in IN_LOG_COLUMNS), strict=True))
 
 
 def _values(column: pa.Array) -> list[Any]:

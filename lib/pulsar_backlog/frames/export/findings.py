@@ -42,7 +42,7 @@ def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataF
         "topic", code_of(f.col("outcome"), dict(OUTCOME_CODES)).alias("code"), "ledger_id", "entry_id",
         f.lit("certain").alias("sureness"), f.lit("read from the stored bytes").alias("reason"),
     )  # fmt: skip
-    left = publications.filter(~exportable()).select(
+    rest = publications.filter(~exportable()).select(
         "topic", f.lit("X01").alias("code"), f.col("first_ledger_id").alias("ledger_id"),
         f.col("first_entry_id").alias("entry_id"), "sureness", "reason",
     )  # fmt: skip
@@ -50,7 +50,7 @@ def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataF
         "topic", f.lit("X12").alias("code"), "ledger_id", "entry_id", f.lit("cannot_tell").alias("sureness"),
         f.lit("segments hold no markers, and what was saved of the metadata store does not say").alias("reason"),
     )  # fmt: skip
-    coded = coded.unionByName(left).unionByName(undecided)
+    coded = coded.unionByName(rest).unionByName(undecided)
     if hidden is not None:
         is_open = f.col("txn_state") == OPEN
         aborted = f.lit("markers in the log, or the metadata store, abort their transactions")

@@ -109,17 +109,17 @@ def _by_store(inside: DataFrame, decided: Decided) -> DataFrame:
     rows = decided.transactions.select("topic", *_TXN, "state")
     here = rows.filter(f.col("topic") != "").withColumnRenamed("state", "here")
     whole = rows.filter(f.col("topic") == "").drop("topic").withColumnRenamed("state", "whole")
-    known = ["watermark_ledger_id", "watermark_entry_id"]
-    watermarks = decided.segments.filter(f.col(known[0]).isNotNull())
+    watermark = ["watermark_ledger_id", "watermark_entry_id"]
+    watermarks = decided.segments.filter(f.col(watermark[0]).isNotNull())
     watermarks = watermarks.select(
         f.col("segment").alias("topic"),
-        f.struct(*known).alias("watermark"),
+        f.struct(*watermark).alias("watermark"),
         f.col("first_ledger_id").alias("listed_from"),
     )
     inside = inside.join(f.broadcast(here), on=["topic", *_TXN], how="left")
     inside = inside.join(f.broadcast(whole), on=list(_TXN), how="left")
     inside = inside.join(f.broadcast(watermarks), on="topic", how="left")
-    place = f.struct(*(f.col(of).alias(name) for of, name in zip(("ledger_id", "entry_id"), known, strict=True)))
+    place = f.struct(*(f.col(of).alias(name) for of, name in zip(("ledger_id", "entry_id"), watermark, strict=True)))
     state = (
         f.when((f.col("here") == "aborted") | (f.col("whole") == "aborted"), ABORTED)
         .when(f.col("whole") == "open", OPEN)
@@ -155,8 +155,8 @@ def plan_entries(messages: DataFrame, filters: Filters) -> DataFrame:
         wanted &= has_key(filters.keys) | batched
     if filters.states:
         wanted &= f.when(batched, "batch").otherwise("single").isin(*filters.states)
-    asked = wanted | (f.col("checksum_state") == "mismatch") if filters.wants_entries() else f.lit(False)
-    return visible_messages(messages, filters).filter(~has_chunk_fields() & asked).select(
+    requested = wanted | (f.col("checksum_state") == "mismatch") if filters.wants_entries() else f.lit(False)
+    return visible_messages(messages, filters).filter(~has_chunk_fields() & requested).select(
         "ledger_id", "entry_id", "uri", "offset", "length", "inner_offset", "block_length",
         f.col("txn_state").cast("int").alias("txn_state"),
         batched.cast("int").alias("batched"), _bin(f.col("offset")).alias("bin"),
@@ -215,14 +215,14 @@ def _copies(messages: DataFrame, filters: Filters) -> DataFrame:
         "uri", "offset", "length", "payload_offset", "inner_offset", "block_length",
         f.col("txn_state").cast("int").alias("txn_state"),
     ]  # fmt: skip
-    found = [f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state")]
+    aggregates = [f.sort_array(f.collect_list(chunk)).alias("copies"), f.max("txn_state").alias("txn_state")]
     if not filters.producers and not filters.keys:
-        return stored.select(*columns).groupBy("key").agg(*found)
+        return stored.select(*columns).groupBy("key").agg(*aggregates)
     wanted = _of_producers(filters)
     if filters.keys:
         wanted &= has_key(filters.keys)
-    asked = stored.select(*columns, wanted.alias("wanted")).groupBy("key")
-    return asked.agg(*found, f.bool_or("wanted").alias("wanted")).filter("wanted")
+    grouped = stored.select(*columns, wanted.alias("wanted")).groupBy("key")
+    return grouped.agg(*aggregates, f.bool_or("wanted").alias("wanted")).filter("wanted")
 
 
 def _of_times(filters: Filters) -> Column:

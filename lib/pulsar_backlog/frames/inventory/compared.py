@@ -19,7 +19,7 @@ from pyspark.sql import functions as f
 from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.frames.packed import PACKED_DDL, opened, packed
 from pulsar_backlog.ledgers.copies import Examined
-from pulsar_backlog.ledgers.inventory import Known
+from pulsar_backlog.ledgers.inventory import ClusterRecords
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.reconciliation.compare import Whose, compare_ledger, owned, stored_copies
 from pulsar_backlog.reconciliation.findings import Tallies, merged, tallied
@@ -83,8 +83,8 @@ def claims_frame(spark: SparkSession, claims: Iterable[Claim], compacted: Collec
 def besides_frame(spark: SparkSession, copies: Iterable[Examined], stored: Iterable[Stored]) -> DataFrame:
     """What else is known to be stored of ledgers: copies in files that hold many ledgers, and what is no copy."""
     by_ledger: dict[int, tuple[list[Examined], list[Stored]]] = {}
-    for found in copies:
-        by_ledger.setdefault(found.pair.ledger_id, ([], []))[0].append(found)
+    for copy in copies:
+        by_ledger.setdefault(copy.pair.ledger_id, ([], []))[0].append(copy)
     for one in stored:
         by_ledger.setdefault(one.ledger_id, ([], []))[1].append(one)
     rows = ({"ledger_id": ledger_id, "besides": pickle.dumps(both)} for ledger_id, both in by_ledger.items())
@@ -123,8 +123,8 @@ class _Rows:
         claim = _claim(row)
         attempts += copies
         if attempts:
-            known = Known({ledger_id: claim.record.topic}, {ledger_id: claim.record}) if claim else None
-            settled, findings = (known or Known({}, {})).settle(attempts)
+            knowledge = ClusterRecords({ledger_id: claim.record.topic}, {ledger_id: claim.record}) if claim else None
+            settled, findings = (knowledge or ClusterRecords({}, {})).settle(attempts)
             stored += stored_copies(settled)
             inside = [copy for copy in settled if by.scope.holds(copy)]
             self._rows["ledgers"] += [copy.row(by.cluster) for copy in inside]

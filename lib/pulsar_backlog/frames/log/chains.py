@@ -49,13 +49,13 @@ def links_of(facts: DataFrame, entries: DataFrame) -> DataFrame:
 def letters_of(entries: DataFrame) -> DataFrame:
     """A row with `topic` for each `ledger_id` of which dead letters name one topic; of a partition with its number."""
     properties = f.col("properties")
-    said = entries.filter(
+    lettered = entries.filter(
         f.map_contains_key(properties, "REAL_TOPIC") & f.map_contains_key(properties, "ORIGIN_MESSAGE_ID")
     )
     origin, real = properties["ORIGIN_MESSAGE_ID"], properties["REAL_TOPIC"]
     partition = f.regexp_extract(origin, _MESSAGE_ID, 2)
     is_whole = (partition == "") | real.rlike("-partition-[0-9]+$")
-    named = said.select(
+    named = lettered.select(
         f.regexp_extract(origin, _MESSAGE_ID, 1).try_cast("bigint").alias("ledger_id"),
         f.when(is_whole, real).otherwise(f.concat(real, f.lit("-partition-"), partition)).alias("topic"),
     ).filter(f.col("ledger_id").isNotNull() & f.col("topic").startswith("persistent://"))

@@ -46,8 +46,8 @@ def restored_rows(
     runs = _runs(lost)
     batches = _batches(then["ack_ranges"], unacked)
     marks = (*_WHO, "mark_delete_ledger_id", "mark_delete_entry_id", "sureness", "reason")
-    found = runs.join(batches, on=list(_WHO), how="full").join(states.select(*marks), on=list(_WHO), how="inner")
-    return found.select(
+    joined = runs.join(batches, on=list(_WHO), how="full").join(states.select(*marks), on=list(_WHO), how="inner")
+    return joined.select(
         *marks,
         f.coalesce("runs", f.array().cast(runs.schema["runs"].dataType)).alias("runs"),
         *(f.coalesce(name, f.lit(0).cast("bigint")).alias(name) for name in ("bytes", "left_runs", "batches")),
@@ -81,5 +81,5 @@ def _runs(entries: DataFrame) -> DataFrame:
     every = runs.groupBy(*_WHO).agg(f.sort_array(f.collect_list(run)).alias("every"))
     taken = every.withColumn("runs", f.slice("every", 1, MAX_RUNS))
     size = f.aggregate("runs", f.lit(0).cast("bigint"), lambda so_far, one: so_far + one["bytes"])
-    left = f.size("every") - f.size("runs")
-    return taken.select(*_WHO, "runs", size.alias("bytes"), left.alias("left_runs"))
+    rest = f.size("every") - f.size("runs")
+    return taken.select(*_WHO, "runs", size.alias("bytes"), rest.alias("left_runs"))

@@ -80,13 +80,13 @@ def stall_rows(stalls: DataFrame, chunks: DataFrame, entries: DataFrame) -> Data
         "topic", "ledger_id", "entry_id", f.col("num_messages_in_batch").isNotNull().alias("is_batch")
     )
     key = ["topic", "ledger_id", "entry_id"]
-    known = positions.join(owners, on=key, how="left").join(bodies, on=key, how="left")
+    with_owners = positions.join(owners, on=key, how="left").join(bodies, on=key, how="left")
     entry = f.struct(
         "ledger_id", "entry_id", "owner_uuid", "owner_time_ms", "role",
         (f.coalesce("checksum_state", f.lit("")) == "valid").alias("is_sound"),
         f.coalesce("is_batch", f.lit(True)).alias("holds_more"),
     )  # fmt: skip
-    grouped = known.groupBy("number").agg(f.sort_array(f.collect_list(entry)).alias("entries"))
+    grouped = with_owners.groupBy("number").agg(f.sort_array(f.collect_list(entry)).alias("entries"))
     joined = stalls.drop("unacked_positions").join(grouped, on="number", how="left")
     return joined.orderBy("number").drop("number")
 
@@ -96,8 +96,8 @@ def losses(outcomes: DataFrame, models: Iterable[str], until_ms: int | None) -> 
     lost = outcomes.filter(f.col("model").isin(*models) & f.col("outcome").isin(*LOSS_OUTCOMES))
     if until_ms is not None:
         lost = lost.filter(f.col("publish_time_ms") <= until_ms)
-    told = f.sort_array(f.collect_list(f.struct("model", "outcome", "reason"))).alias("losses")
-    return lost.groupBy(*_PUBLICATION).agg(told).orderBy(*_PUBLICATION).limit(MAX_LOSSES)
+    reasons = f.sort_array(f.collect_list(f.struct("model", "outcome", "reason"))).alias("losses")
+    return lost.groupBy(*_PUBLICATION).agg(reasons).orderBy(*_PUBLICATION).limit(MAX_LOSSES)
 
 
 def publication_rows(publications: DataFrame, stalls: DataFrame, lost: DataFrame, named: DataFrame) -> DataFrame:
@@ -131,8 +131,8 @@ def export_rows(messages: DataFrame, publications: DataFrame, chunks: DataFrame,
         (f.col("owned") == f.size("positions")) & (f.col("owned") == f.col("num_chunks"))
     )
     copied = whole.join(_copied(messages), on=["ledger_id", "entry_id", "payload_sha256"], how="left")
-    known = copied.join(tried_originals(actions), on=["ledger_id", "entry_id"], how="left")
-    return known.select(
+    joined = copied.join(tried_originals(actions), on=["ledger_id", "entry_id"], how="left")
+    return joined.select(
         *_MESSAGE[3:], *_PUBLICATION,
         republished("copied", "tried"),
         f.unix_millis("event_time").alias("event_time_ms"),

@@ -30,8 +30,8 @@ def named_rows(named: DataFrame, entries: DataFrame, chunks: DataFrame) -> DataF
         *_ENTRY, f.col("encryption_keys").isNotNull().alias("encrypted")
     )
     owners = chunks.select(*_ENTRY, "chunk_uuid", "publish_time_ms")
-    found = stored.join(f.broadcast(named), on=["ledger_id", "entry_id"], how="left_semi")
-    owned = found.join(owners, on=list(_ENTRY), how="left")
+    matches = stored.join(f.broadcast(named), on=["ledger_id", "entry_id"], how="left_semi")
+    owned = matches.join(owners, on=list(_ENTRY), how="left")
     return named.join(owned, on=["ledger_id", "entry_id"], how="left").orderBy("ledger_id", "entry_id")
 
 
@@ -57,11 +57,11 @@ def stored_rows(
         "checksum_state", "flags", "properties", "encryption_keys", "num_messages_in_batch", "schema_version",
         "schema_id", "txn_state", _seal().alias("seal"),
     )  # fmt: skip
-    known = stored.join(f.broadcast(parts), on=list(_ENTRY), how="inner")
+    joined = stored.join(f.broadcast(parts), on=list(_ENTRY), how="inner")
     entry = f.struct(
         "number", "ledger_id", "entry_id", "uri", "offset", "length", "checksum", "inner_offset", "block_length"
     )
-    whole = known.groupBy(*_MESSAGE, "expected", "agreed").agg(
+    whole = joined.groupBy(*_MESSAGE, "expected", "agreed").agg(
         f.sort_array(f.collect_list(entry)).alias("parts"),
         f.sum("payload_length").alias("bytes"),
         f.bool_and(f.col("checksum_state") == "valid").alias("sound"),
@@ -119,9 +119,9 @@ def _with_republished(messages: DataFrame, entries: DataFrame, actions: DataFram
     tried = tried_originals(actions).select(
         f.col("ledger_id").alias("last_ledger_id"), f.col("entry_id").alias("last_entry_id"), "tried"
     )
-    known = messages.join(f.broadcast(there), on=["topic", "last_ledger_id", "last_entry_id"], how="left")
-    known = known.join(f.broadcast(tried), on=["last_ledger_id", "last_entry_id"], how="left")
-    return known.select(
+    joined = messages.join(f.broadcast(there), on=["topic", "last_ledger_id", "last_entry_id"], how="left")
+    joined = joined.join(f.broadcast(tried), on=["last_ledger_id", "last_entry_id"], how="left")
+    return joined.select(
         *_MESSAGE, "parts", "bytes", "sound", "encrypted", "known", "agreed", "first", "keys", "batch_size",
         "has_schema", f.array(*map(f.lit, TRANSACTIONS))[f.col("txn_state")].alias("transaction"),
         republished("there", "tried"),

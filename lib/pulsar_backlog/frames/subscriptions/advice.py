@@ -40,9 +40,9 @@ def advised_stalls(
     if not questions:
         return stalls
     answers = keep(ask_models(rows, questions, models, partitions))
-    asked = {topic: tuple(one.state for one in of if one.reset_to is None) for topic, of in questions.items()}
-    again = join(asked, answers=Answers(losses_of(answers), stops_of(answers)))
-    places = [(topic, state.view.name) for topic, of in asked.items() for state in of]
+    states = {topic: tuple(one.state for one in of if one.reset_to is None) for topic, of in questions.items()}
+    again = join(states, answers=Answers(losses_of(answers), stops_of(answers)))
+    places = [(topic, state.view.name) for topic, of in states.items() for state in of]
     judged_again = stalls.sparkSession.createDataFrame(places, "topic string, subscription string")
     others = stalls.join(judged_again, on=["topic", "subscription"], how="left_anti")
     return others.select(*again.columns).unionByName(again)

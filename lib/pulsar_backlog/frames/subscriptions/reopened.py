@@ -59,18 +59,18 @@ def questions_of(stalls: DataFrame, states: States) -> Questions:
     first = f.struct("first_chunk_ledger_id", "first_chunk_entry_id")
     inside = (f.col("kind") == MARK_DELETE_INSIDE.name) | f.array_contains("also", MARK_DELETE_INSIDE.name)
     stuck = stalls.filter(f.col("state") == "whole").groupBy("topic", "subscription")
-    asked = {
+    of_topics = {
         (row["topic"], row["subscription"]): row["first"]
         for row in stuck.agg(f.min(f.when(inside, first)).alias("first")).toLocalIterator()
     }
     questions: dict[str, tuple[Question, ...]] = {}
-    for topic, known in states.items():
+    for topic, states_of_topic in states.items():
         own: list[Question] = []
-        for state in known:
-            if (topic, state.view.name) not in asked:
+        for state in states_of_topic:
+            if (topic, state.view.name) not in of_topics:
                 continue
             own.append(Question(state))
-            reset_to = asked[topic, state.view.name]
+            reset_to = of_topics[topic, state.view.name]
             if reset_to is not None:
                 own.append(Question(state, (reset_to[0], reset_to[1])))
         if own:
@@ -94,14 +94,14 @@ def ask_models(rows: DataFrame, questions: Questions, models: Sequence[str], par
     arrow = ddl_schema(_ANSWER_DDL)
 
     def ask_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known, names = shared.value
+        questions_of_topic, names = shared.value
         with no_garbage_collection():
             for topic, stretches in by_topic(batches):
-                for answers in _answers(known[topic], names, stretches):
+                for answers in _answers(questions_of_topic[topic], names, stretches):
                     yield pa.RecordBatch.from_pylist([{"topic": topic, **row} for row in answers], schema=arrow)
 
-    asked = rows.filter(f.col("topic").isin(list(questions)))
-    return in_log_order(asked, partitions).mapInArrow(quiet(ask_partition), schema)
+    rows_asked = rows.filter(f.col("topic").isin(list(questions)))
+    return in_log_order(rows_asked, partitions).mapInArrow(quiet(ask_partition), schema)
 
 
 def losses_of(answers: DataFrame) -> DataFrame:
@@ -119,7 +119,7 @@ def stops_of(answers: DataFrame) -> Stops:
         kind: DamageKind = row["reason"]
         stop = Stop(row["model"], kind, (row["ledger_id"], row["entry_id"]))
         stops.setdefault((row["topic"], row["subscription"]), set()).add(stop)
-    return {key: tuple(sorted(found)) for key, found in stops.items()}
+    return {key: tuple(sorted(positions)) for key, positions in stops.items()}
 
 
 def _answers(

@@ -35,9 +35,9 @@ def folders_of(source: str) -> Folder:
     plain = next((at for at, part in enumerate(parts) if _PATTERN.search(part)), len(parts))
     root, pattern = Path("/", *parts[:plain]), "/".join(parts[plain:])
     if not pattern:
-        found = [""] if root.is_dir() else []
+        folders = [""] if root.is_dir() else []
     else:
-        found = sorted(str(one.relative_to(root)) for one in root.glob(pattern) if one.is_dir())
-    if not found:
+        folders = sorted(str(one.relative_to(root)) for one in root.glob(pattern) if one.is_dir())
+    if not folders:
         raise UsageError(f"{source!r}: no folder matches: name the folders of bookies, with their `current` below them")
-    return Folder(root, tuple(found))
+    return Folder(root, tuple(folders))

@@ -58,8 +58,8 @@ def verified(
     if digest == "DUMMY":
         return np.ones(len(places), dtype=np.bool_)
     if digest != "HMAC":
-        found: Mask = proof == _CHECKSUMS[digest]
-        return found
+        mask: Mask = proof == _CHECKSUMS[digest]
+        return mask
     secret = ledger_password() if password is None else password
     key = hashlib.sha1(b"mac" + secret).digest()  # noqa: S324 - the format's
     view = buffer.data

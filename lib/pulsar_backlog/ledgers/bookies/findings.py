@@ -16,16 +16,16 @@ def findings_of_logs(logs: Sequence[LogFound], ledgers: Sequence[LedgerFound]) -
     """Findings about files, and about ledgers as the files have them."""
     for one in logs:
         yield from _of_log(one)
-    others = [found.examined.pair.ledger_id for found in ledgers if not found.is_of_messages]
+    others = [each.examined.pair.ledger_id for each in ledgers if not each.is_of_messages]
     if others:
         words = counted(len(others), "ledger holds no messages", "ledgers hold no messages")
         yield _counted("S26", "no messages", f"{words}: cursors, schemas, or other state. Not scanned.", others)
-    behind = [found for found in ledgers if found.is_of_messages and found.last_entry > found.last_confirmed + 1]
+    behind = [each for each in ledgers if each.is_of_messages and each.last_entry > each.last_confirmed + 1]
     if behind:
         words = counted(len(behind), "ledger has entries", "ledgers have entries")
         ids = [
-            f"ledger {found.examined.pair.ledger_id}: confirmed to {found.last_confirmed}, stored to {found.last_entry}"
-            for found in behind
+            f"ledger {each.examined.pair.ledger_id}: confirmed to {each.last_confirmed}, stored to {each.last_entry}"
+            for each in behind
         ]
         yield Finding(
             "S27", "not confirmed", f"{words} behind the last confirmed one that the stored entries name.",
@@ -42,29 +42,29 @@ def _of_log(one: LogFound) -> Iterator[Finding]:
     if one.refused is not None:
         message = f"{path}: nothing of this {one.log.role} was read: {refused}."
         yield Finding("S25", path, message, incomplete=True, evidence=(path,))
-    said, evidence = [], []
+    sentences, evidence = [], []
     if one.gap_count:
         stretches = "stretch is neither record nor padding", "stretches are neither record nor padding"
-        said.append(counted(one.gap_count, *stretches))
+        sentences.append(counted(one.gap_count, *stretches))
         gaps = one.gaps[:MAX_EVIDENCE]
         evidence += [f"{path}+{first} to {end}: {context[:16].hex()}" for first, end, context in gaps]
     records = sum(damaged.records for damaged in one.damaged.values())
     if records:
-        said.append(counted(records, "record is proved by no digest", "records are proved by no digest"))
+        sentences.append(counted(records, "record is proved by no digest", "records are proved by no digest"))
         evidence += [
             f"{path}+{damaged.offset}: ledger {ledger}, entries {damaged.first} to {damaged.last}, as it claims"
             for ledger, damaged in islice(one.damaged.items(), MAX_EVIDENCE)
         ]
     if one.short:
         ledgers = counted(len(one.short), "ledger has", "ledgers have")
-        said.append(f"{ledgers} fewer bytes than its ledgers map says")
+        sentences.append(f"{ledgers} fewer bytes than its ledgers map says")
         evidence += [
             f"ledger {ledger}: {stored} of {mapped} bytes"
             for ledger, (stored, mapped) in islice(one.short.items(), MAX_EVIDENCE)
         ]
-    if said:
+    if sentences:
         count = one.gap_count + records + len(one.short)
-        yield Finding("S25", path, f"{path}: {', '.join(said)}.", count=count, evidence=tuple(evidence))
+        yield Finding("S25", path, f"{path}: {', '.join(sentences)}.", count=count, evidence=tuple(evidence))
 
 
 def _counted(code: str, subject: str, words: str, ledgers: list[int]) -> Finding:

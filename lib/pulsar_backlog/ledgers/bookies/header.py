@@ -80,9 +80,9 @@ def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> dict
     if not ENTRY_LOG_START <= header.map_offset < size or size - header.map_offset > MAX_MAP_BYTES:
         return None
     data = source.read(path, header.map_offset, size).tobytes()
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     at = 0
-    while len(found) < header.ledgers and at + _MAP.size <= len(data):
+    while len(sizes) < header.ledgers and at + _MAP.size <= len(data):
         length, ledger, entry, count = _MAP.unpack_from(data, at)
         if ledger == -1 and entry != -2:  # a filler
             at += 4 + max(length, 0)
@@ -91,9 +91,9 @@ def mapped_ledgers(source: Source, path: str, size: int, header: Header) -> dict
         if not is_map or at + 4 + length > len(data):
             return None
         pairs = np.frombuffer(data, dtype=">i8", count=2 * count, offset=at + _MAP.size)
-        found.update(zip(pairs[::2].tolist(), pairs[1::2].tolist(), strict=True))
+        sizes.update(zip(pairs[::2].tolist(), pairs[1::2].tolist(), strict=True))
         at += 4 + length
-    return found if len(found) == header.ledgers else None
+    return sizes if len(sizes) == header.ledgers else None
 
 
 def _bad(data: bytes, field: str, expected: str, found: str) -> DecodeError:

@@ -241,10 +241,10 @@ def _step(buffer: Any, base: int, end: int, journal: bool, state: Any, gaps: Any
         if padding and _inside(buffer, position + 1, position + padding, end, state, sums) == _NOWHERE:
             state[POSITION] += padding
             continue
-        found = _judge(buffer, base, end, journal, _is_record(buffer, position, end, journal), state, sums)
-        if found == _WAIT:
+        record = _judge(buffer, base, end, journal, _is_record(buffer, position, end, journal), state, sums)
+        if record == _WAIT:
             return _WAIT
-        if found == _NONE:
+        if record == _NONE:
             if state[GAP_START] < 0:
                 state[GAP_START] = base + position
             if buffer[position] not in (0, _PADDING_BYTE):
@@ -252,7 +252,7 @@ def _step(buffer: Any, base: int, end: int, journal: bool, state: Any, gaps: Any
             state[POSITION] += 1
             continue
         _close_gap(state, gaps, base + position)
-        if found == _RECORD:
+        if record == _RECORD:
             return _RECORD
         state[POSITION] += SIZE_BYTES + i32(buffer, position)
     _close_gap(state, gaps, base + end)

@@ -94,32 +94,32 @@ def read_logs(source: Source, logs: list[Log], ledgers: Collection[int] | None =
 
 def read_log(source: Source, log: Log, ledgers: Collection[int] | None = None) -> LogFound:
     """Read one file; what cannot be read is said in what is found."""
-    found = LogFound(log)
+    log_result = LogFound(log)
     path, size = log.stored.path, log.stored.size
     if not size:
-        return found  # made ahead of its first record
+        return log_result  # made ahead of its first record
     try:
         begins = source.read(path, 0, HEADER_BYTES).tobytes()
-        found.is_foreign = log.role == "entry log" and begins[:4] != b"BKLO" and "current" not in path.split("/")
-        if found.is_foreign:
-            return found
+        log_result.is_foreign = log.role == "entry log" and begins[:4] != b"BKLO" and "current" not in path.split("/")
+        if log_result.is_foreign:
+            return log_result
         header = read_header(log.role, begins)
         mapped = mapped_ledgers(source, path, size, header) if log.role == "entry log" else None
         if ledgers is not None and mapped is not None and mapped.keys().isdisjoint(ledgers):
-            return found
-        _Reader(source, found).read(header.start, mapped or {})
+            return log_result
+        _Reader(source, log_result).read(header.start, mapped or {})
     except DecodeError as error:
-        found.refused = f"{error.code} at byte {error.offset}: expected {error.expected}, found {error.found}"
+        log_result.refused = f"{error.code} at byte {error.offset}: expected {error.expected}, found {error.found}"
     except SourceError as error:
-        found.unreadable = error
-    return found
+        log_result.unreadable = error
+    return log_result
 
 
 class _Reader:
     """One pass over a file."""
 
-    def __init__(self, source: Source, found: LogFound) -> None:
-        self._source, self._found = source, found
+    def __init__(self, source: Source, result: LogFound) -> None:
+        self._source, self._found = source, result
         self._proved, self._unproved = Extents(), Extents()
 
     def read(self, start: int, mapped: Mapping[int, int]) -> None:
@@ -172,8 +172,8 @@ class _Reader:
         ledgers = records[kernel.LEDGER, unproved]
         for at in np.split(unproved, np.flatnonzero(np.diff(ledgers)) + 1) if len(unproved) else ():
             some = records[:, at]
-            found = digest_of(buffer, some[kernel.PLACE], some[kernel.SIZE], some[kernel.PROOF])
-            if found == ("HMAC", True):
+            digest = digest_of(buffer, some[kernel.PLACE], some[kernel.SIZE], some[kernel.PROOF])
+            if digest == ("HMAC", True):
                 agrees = verified(buffer, some[kernel.PLACE], some[kernel.SIZE], some[kernel.PROOF], "HMAC")
                 records[kernel.PROOF, at[agrees]] = kernel.HMAC
 
@@ -182,18 +182,18 @@ class _Reader:
         proved, unproved = self._proved, self._unproved
         others = {ledger: count for ledger, count in unproved.records.items() if ledger not in proved.records}
         believed = {ledger for ledger, count in others.items() if count > 1 or not proved.records}
-        found = self._found
+        result = self._found
         damaged = unproved.rows(unproved.records.keys() & proved.records.keys())
         extents = proved.rows()
-        found.extents = np.concatenate((extents, unproved.rows(believed), beside(extents, damaged)))
+        result.extents = np.concatenate((extents, unproved.rows(believed), beside(extents, damaged)))
         for ledger, offset, _, first, last, _, _ in unproved.rows(unproved.records.keys() - believed).tolist():
-            one = found.damaged.get(ledger, Damaged(unproved.records[ledger], first, last, offset))
-            found.damaged[ledger] = replace(one, first=min(one.first, first), last=max(one.last, last))
+            one = result.damaged.get(ledger, Damaged(unproved.records[ledger], first, last, offset))
+            result.damaged[ledger] = replace(one, first=min(one.first, first), last=max(one.last, last))
         stored = {ledger: unproved.bytes[ledger] for ledger in believed} | proved.bytes
         for ledger, size in mapped.items():
             if stored.get(ledger, 0) < size:
-                found.short[ledger] = (stored.get(ledger, 0), size)
-        found.messages = {ledger: counts for ledger, counts in found.messages.items() if ledger in stored}
+                result.short[ledger] = (stored.get(ledger, 0), size)
+        result.messages = {ledger: counts for ledger, counts in result.messages.items() if ledger in stored}
 
     def _look(self, buffer: Bytes, records: Int64s) -> None:
         """Whether the entries of ledgers that are new in this file are messages."""

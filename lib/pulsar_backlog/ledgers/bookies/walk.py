@@ -37,7 +37,7 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Records:
     """Records of the ledger in extents that were read together.
 
     Attributes:
@@ -76,15 +76,15 @@ class _Walk:
 
     def batches(self) -> Iterator[EntryBatch]:
         for group in overlapping(self._unit.blocks):
-            held = self._read(group)
-            if len(held.entry):
-                yield self._batch(held)
+            batch = self._read(group)
+            if len(batch.entry):
+                yield self._batch(batch)
         self._missing(np.empty(0, dtype=np.int64), self._high if self._high is not None else self._unit.end)
         self._faults.end()
         if faults := self._faults.take():
             yield EntryBatch.of_faults(faults)
 
-    def _read(self, group: list[Block]) -> _Held:
+    def _read(self, group: list[Block]) -> _Records:
         """The records of the unit's ledger and ids in some extents."""
         check_held(self._source, self._unit, group, "stretches")
         buffers, columns, start = [], [], 0
@@ -97,7 +97,7 @@ class _Walk:
         joined = columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1)
         if len(columns) > 1:  # extents of damaged records may reach over others
             joined = joined[:, np.sort(np.unique(joined[-2:], axis=1, return_index=True)[1])]
-        return _Held(buffers[0] if len(buffers) == 1 else np.concatenate(buffers), *joined)
+        return _Records(buffers[0] if len(buffers) == 1 else np.concatenate(buffers), *joined)
 
     def _records(self, block: Block, buffer: Bytes, path: str, start: int) -> Int64s:
         """Rows as the arrays of `_Held`, of one extent that lies at `start` of the buffer."""
@@ -121,89 +121,89 @@ class _Walk:
              records[kernel.PROOF], number, place + block.offset)
         )  # fmt: skip
 
-    def _batch(self, held: _Held) -> EntryBatch:
+    def _batch(self, batch: _Records) -> EntryBatch:
         """Each entry once, by id."""
         if self._digest is None:
-            self._settle_digest(held)
-        valid = verified(held.buffer, held.at, held.size, held.proof, self._digest or "DUMMY")
+            self._settle_digest(batch)
+        valid = verified(batch.buffer, batch.at, batch.size, batch.proof, self._digest or "DUMMY")
         head = kernel.HEAD_BYTES + DIGEST_BYTES[self._digest or "DUMMY"]
-        fits = held.size + kernel.SIZE_BYTES >= head
+        fits = batch.size + kernel.SIZE_BYTES >= head
         if not self._is_verified:
             valid = fits
-        if (np.diff(held.entry) > 0).all():  # as bookies write a ledger: nothing to sort, no copies
-            order = np.arange(len(held.entry))
+        if (np.diff(batch.entry) > 0).all():  # as bookies write a ledger: nothing to sort, no copies
+            order = np.arange(len(batch.entry))
         else:
-            order = np.lexsort((self._is_journal[held.path], ~valid, ~fits, held.entry))
-        entry = held.entry[order]
+            order = np.lexsort((self._is_journal[batch.path], ~valid, ~fits, batch.entry))
+        entry = batch.entry[order]
         is_first = np.diff(entry, prepend=-1) != 0
         chosen = order[is_first]
-        self._tell_damaged(held, valid, fits)
+        self._tell_damaged(batch, valid, fits)
         if len(chosen) < len(order):
             firsts = chosen[np.cumsum(is_first) - 1]
-            self._compare(held, firsts[~is_first], order[~is_first], valid, head)
+            self._compare(batch, firsts[~is_first], order[~is_first], valid, head)
         chosen = chosen[fits[chosen]]
-        chosen = self._within_end(held, chosen[valid[chosen] | self._stands_by_place(held, chosen, valid)])
-        self._missing(held.entry[chosen], None)
-        spread = Spread(self._paths, held.path[chosen], held.offset[chosen] + head)
-        lengths = held.size[chosen] + kernel.SIZE_BYTES - head
+        chosen = self._within_end(batch, chosen[valid[chosen] | self._stands_by_place(batch, chosen, valid)])
+        self._missing(batch.entry[chosen], None)
+        spread = Spread(self._paths, batch.path[chosen], batch.offset[chosen] + head)
+        lengths = batch.size[chosen] + kernel.SIZE_BYTES - head
         return EntryBatch(
-            held.buffer, 0, held.entry[chosen], held.at[chosen] + head, lengths, self._faults.take(), spread=spread
+            batch.buffer, 0, batch.entry[chosen], batch.at[chosen] + head, lengths, self._faults.take(), spread=spread
         )
 
-    def _stands_by_place(self, held: _Held, chosen: Int64s, valid: Mask) -> Mask:
+    def _stands_by_place(self, batch: _Records, chosen: Int64s, valid: Mask) -> Mask:
         """Of entries in order, whether each lies between valid ones that have the ids before and behind its own.
 
         The digest covers the id, so one that fails proves none.
         """
-        entry, offset, path = held.entry[chosen], held.offset[chosen], held.path[chosen]
+        entry, offset, path = batch.entry[chosen], batch.offset[chosen], batch.path[chosen]
         stands: Mask = np.zeros(len(chosen), dtype=np.bool_)
         follows = (np.diff(entry) == 1) & (np.diff(offset) > 0) & (np.diff(path) == 0)
         stands[1:-1] = follows[:-1] & follows[1:] & valid[chosen[:-2]] & valid[chosen[2:]]
         return stands
 
-    def _settle_digest(self, held: _Held) -> None:
-        found = digest_of(held.buffer, held.at, held.size, held.proof)
-        self._digest, self._is_verified = found or ("CRC32C", True)
+    def _settle_digest(self, batch: _Records) -> None:
+        digest = digest_of(batch.buffer, batch.at, batch.size, batch.proof)
+        self._digest, self._is_verified = digest or ("CRC32C", True)
         if not self._is_verified:
             expected = f"a digest of {DIGEST_BYTES[self._digest]} bytes that agrees with the bytes of some entry"
             found_words = f"none: all are damaged, or of another password than {PASSWORD_VARIABLE} has"
-            self._faults.add(self._fault_of(held, 0, "digest_unverified", expected, found_words))
+            self._faults.add(self._fault_of(batch, 0, "digest_unverified", expected, found_words))
 
-    def _tell_damaged(self, held: _Held, valid: Mask, fits: Mask) -> None:
+    def _tell_damaged(self, batch: _Records, valid: Mask, fits: Mask) -> None:
         bad = np.flatnonzero(~valid | ~fits)
         for at in bad[: MAX_FAULTS + 1].tolist():
-            expected = f"the {self._digest} of entry {int(held.entry[at])}"
-            self._faults.add(self._fault_of(held, at, "digest_mismatch", expected, "another one"))
+            expected = f"the {self._digest} of entry {int(batch.entry[at])}"
+            self._faults.add(self._fault_of(batch, at, "digest_mismatch", expected, "another one"))
         self._faults.add_unlisted(max(0, len(bad) - MAX_FAULTS - 1))
 
-    def _compare(self, held: _Held, firsts: Int64s, copies: Int64s, valid: Mask, head: int) -> None:
+    def _compare(self, batch: _Records, firsts: Int64s, copies: Int64s, valid: Mask, head: int) -> None:
         """Copies whose digests agree must hold the same."""
         both = valid[firsts] & valid[copies]
         pairs = np.stack((firsts[both], copies[both]))
         if not pairs.size:
             return
         differs = np.empty(pairs.shape[1], dtype=np.int64)
-        lengths = np.maximum(held.size[pairs] + kernel.SIZE_BYTES - head, 0)
-        kernel.compare_copies(held.buffer, held.at[pairs] + head, lengths, held.length[pairs], differs)
+        lengths = np.maximum(batch.size[pairs] + kernel.SIZE_BYTES - head, 0)
+        kernel.compare_copies(batch.buffer, batch.at[pairs] + head, lengths, batch.length[pairs], differs)
         bad = np.flatnonzero(differs != -1)
         for number in bad[: MAX_FAULTS + 1].tolist():
             first, copy, at = int(pairs[0, number]), int(pairs[1, number]), int(differs[number])
-            where = f"{self._paths[int(held.path[first])]} at {int(held.offset[first])}"
-            what = f"entry {int(held.entry[copy])} as in {where}"
+            where = f"{self._paths[int(batch.path[first])]} at {int(batch.offset[first])}"
+            what = f"entry {int(batch.entry[copy])} as in {where}"
             inside = head + at if at >= 0 else 28
             found = f"another byte, {at} into the payload" if at >= 0 else "another length of the ledger"
-            self._faults.add(self._fault_of(held, copy, "copies_differ", what, found, inside))
+            self._faults.add(self._fault_of(batch, copy, "copies_differ", what, found, inside))
         self._faults.add_unlisted(max(0, len(bad) - MAX_FAULTS - 1))
 
-    def _within_end(self, held: _Held, chosen: Int64s) -> Int64s:
+    def _within_end(self, batch: _Records, chosen: Int64s) -> Int64s:
         """Entries that the ledger has; what lies behind the end that was settled is of none."""
         end = self._unit.end
-        if end is None or not len(chosen) or held.entry[chosen[-1]] < end:
+        if end is None or not len(chosen) or batch.entry[chosen[-1]] < end:
             return chosen
-        surplus = chosen[held.entry[chosen] >= end]
-        found = f"{len(surplus)} entries from {int(held.entry[surplus[0]])} on"
-        self._faults.add(self._fault_of(held, int(surplus[0]), "entry_after_end", f"{end} entries", found))
-        return chosen[held.entry[chosen] < end]
+        surplus = chosen[batch.entry[chosen] >= end]
+        found = f"{len(surplus)} entries from {int(batch.entry[surplus[0]])} on"
+        self._faults.add(self._fault_of(batch, int(surplus[0]), "entry_after_end", f"{end} entries", found))
+        return chosen[batch.entry[chosen] < end]
 
     def _missing(self, entries: Int64s, end: int | None) -> None:
         """Tell of ids that are not there, up to the last of these, or up to `end`."""
@@ -223,11 +223,11 @@ class _Walk:
         return Fault(code, offset, offset, length, "record", expected, found, b"", None, path)
 
     def _fault_of(
-        self, held: _Held, at: int, code: str, expected: str, found: str, inside: int = kernel.HEAD_BYTES
+        self, batch: _Records, at: int, code: str, expected: str, found: str, inside: int = kernel.HEAD_BYTES
     ) -> Fault:
         """A fault in one record, `inside` bytes from its first one on."""
-        place, size = int(held.offset[at]), int(held.size[at]) + kernel.SIZE_BYTES
-        begin = int(held.at[at]) + inside
-        context = held.buffer[begin : begin + min(CONTEXT_BYTES, max(size - inside, 0))].tobytes()
-        path = self._paths[int(held.path[at])]
-        return Fault(code, place, place + inside, size, "record", expected, found, context, int(held.entry[at]), path)
+        place, size = int(batch.offset[at]), int(batch.size[at]) + kernel.SIZE_BYTES
+        begin = int(batch.at[at]) + inside
+        context = batch.buffer[begin : begin + min(CONTEXT_BYTES, max(size - inside, 0))].tobytes()
+        path = self._paths[int(batch.path[at])]
+        return Fault(code, place, place + inside, size, "record", expected, found, context, int(batch.entry[at]), path)

@@ -88,8 +88,8 @@ class Azure:
             return self.endpoint.rstrip("/")
         if self.host:
             return f"https://{self.host.replace('.dfs.', '.blob.', 1)}"
-        if found := self._connection.get("BlobEndpoint"):
-            return found.rstrip("/")
+        if endpoint := self._connection.get("BlobEndpoint"):
+            return endpoint.rstrip("/")
         scheme = self._connection.get("DefaultEndpointsProtocol", "https")
         return f"{scheme}://{self._account}.blob.{self._connection.get('EndpointSuffix', SUFFIX)}"
 
@@ -196,8 +196,8 @@ class Azure:
         """Name of the storage account."""
         if self.host:
             return self.host.split(".")[0]
-        if found := self._connection.get("AccountName") or _variable(ACCOUNT_VARIABLES):
-            return found
+        if account := self._connection.get("AccountName") or _variable(ACCOUNT_VARIABLES):
+            return account
         parts = urlsplit(self.endpoint or "")
         if path := parts.path.strip("/"):
             return path.split("/")[0]
@@ -227,14 +227,14 @@ class Azure:
         from azure.core.exceptions import AzureError  # noqa: PLC0415 - who reads elsewhere does without
 
         try:
-            found = self._identity.get_token(SCOPE)
+            token = self._identity.get_token(SCOPE)
         except (AzureError, ValueError) as error:
             words = (str(error).splitlines() or [""])[0]
             raise StoreError(
                 "denied", f"no Azure credentials: neither key nor SAS in the environment; {words}"
             ) from error
-        remember_secrets(found.token)
-        return str(found.token)
+        remember_secrets(token.token)
+        return str(token.token)
 
     @cached_property
     def _identity(self) -> Any:
@@ -245,9 +245,9 @@ class Azure:
 
 
 def _name(item: Xml.Element) -> str:
-    found = text_of(item, "Name")
+    name = text_of(item, "Name")
     element = item.find("Name")
-    return unquote(found) if element is not None and element.get("Encoded") == "true" else found
+    return unquote(name) if element is not None and element.get("Encoded") == "true" else name
 
 
 def _variable(names: tuple[str, ...]) -> str | None:

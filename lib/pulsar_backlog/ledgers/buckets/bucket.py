@@ -70,16 +70,16 @@ class Bucket:
             UsageError: there is no such bucket.
         """
         start = len(self.prefix)
-        told: set[str] = set()  # by all who list side by side
-        with closing(sweep(self._page, self.prefix, self.cloud.skips, self.access.concurrency)) as found:
-            for page in found:
+        reported: set[str] = set()  # by all who list side by side
+        with closing(sweep(self._page, self.prefix, self.cloud.skips, self.access.concurrency)) as pages:
+            for page in pages:
                 if isinstance(page, StoreError):
                     if page.kind == "not_found":
                         raise UsageError(f"there is no {self.cloud.name}") from page
                     error = self._failure("", page)
-                    if str(error) not in told:
+                    if str(error) not in reported:
                         on_error(error)
-                    told.add(str(error))
+                    reported.add(str(error))
                     continue
                 for listed in page:
                     if not listed.key.endswith("/"):  # folders that consoles make
@@ -116,7 +116,7 @@ class Bucket:
 
     def user_metadata(self, path: str) -> Mapping[str, str]:
         """User metadata of an object, without its bytes."""
-        return self._user_metadata(self._told(path, lambda: self._send(self._head(path))))
+        return self._user_metadata(self._or_failure(path, lambda: self._send(self._head(path))))
 
     def put(self, path: str, data: bytes | Path | BinaryIO) -> None:
         """Write an object, whole or not at all; a large one goes in parts. Its name tells what it is to a browser.
@@ -138,9 +138,9 @@ class Bucket:
 
         if isinstance(data, Path):
             with data.open("rb") as opened:
-                self._told(path, lambda: write(opened))
+                self._or_failure(path, lambda: write(opened))
         else:
-            self._told(path, lambda: write(BytesIO(data) if isinstance(data, bytes) else data))
+            self._or_failure(path, lambda: write(BytesIO(data) if isinstance(data, bytes) else data))
 
     def put_new(self, path: str, data: bytes) -> bool:
         """Write an object under a name that nobody else has taken; whether that is so.
@@ -169,7 +169,7 @@ class Bucket:
             return True
 
         # Asked again after an answer that was lost, the name is taken: by us.
-        return self._told(path, is_written) or self.read(path, 0, len(data) + 1).tobytes() == data
+        return self._or_failure(path, is_written) or self.read(path, 0, len(data) + 1).tobytes() == data
 
     def remove(self, path: str) -> None:
         """Remove an object that may be there.
@@ -208,7 +208,7 @@ class Bucket:
                 raise
             return answer.body, self._user_metadata(answer)
 
-        return self._told(path, get)
+        return self._or_failure(path, get)
 
     def _head(self, path: str) -> Callable[[], Request]:
         return lambda: self.cloud.object_request("HEAD", self.prefix + path)
@@ -218,7 +218,7 @@ class Bucket:
         names = ((name.lower(), value) for name, value in answer.headers.items())
         return {name.removeprefix(start): value for name, value in names if name.startswith(start)}
 
-    def _told(self, path: str, request: Callable[[], Result]) -> Result:
+    def _or_failure(self, path: str, request: Callable[[], Result]) -> Result:
         """What a request brings, with its faults in words."""
         try:
             return request()

@@ -199,10 +199,10 @@ def text_of(item: Xml.Element, path: str) -> str:
     Raises:
         ValueError: it is not.
     """
-    found = item.findtext(path)
-    if not found:
+    text = item.findtext(path)
+    if not text:
         raise ValueError(f"no {path.rpartition('}')[2]}")
-    return found
+    return text
 
 
 def key_of(value: object) -> str:
@@ -224,7 +224,7 @@ def listed_of(items: Iterable[Any], read: Callable[[Any], Listed | None]) -> lis
         StoreError: an item lacks what every object has.
     """
     try:
-        return [found for item in items if (found := read(item)) is not None]
+        return [one for item in items if (one := read(item)) is not None]
     except (KeyError, TypeError, ValueError) as error:
         detail = str(error) if isinstance(error, ValueError) and not isinstance(error, UnicodeError) else repr(error)
         raise StoreError("failed", f"the listing names an object without name or size: {detail}"[:200]) from error

@@ -191,7 +191,7 @@ class Gcs:
 
         request = Request(web_pool(SERVICE, None, 1))  # type: ignore[no-untyped-call]
         try:
-            found, _ = google.auth.default(scopes=[WRITING_SCOPE if self.writes else SCOPE], request=request)
+            credentials, _ = google.auth.default(scopes=[WRITING_SCOPE if self.writes else SCOPE], request=request)
         except GoogleAuthError as error:
             raise StoreError("denied", f"no Google credentials: {error}") from error
-        return found, request, Lock()
+        return credentials, request, Lock()

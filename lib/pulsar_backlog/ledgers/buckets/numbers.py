@@ -42,10 +42,10 @@ def check_range(start: int, end: int, answer: Answer) -> None:
     Raises:
         StoreError: it has not; `beyond_end` where the object may end before the first.
     """
-    told = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
-    if answer.status != 206 or told is None:
+    match = _RANGE.fullmatch(answer.headers.get("Content-Range", ""))
+    if answer.status != 206 or match is None:
         raise StoreError("cut", f"HTTP {answer.status} without the range that was asked for")
-    first, last, size = (int(number) for number in told.groups())
+    first, last, size = (int(number) for number in match.groups())
     if size <= start:
         raise StoreError("beyond_end", f"the object has {size} bytes")  # Azurite answers so
     if (first, last + 1) != (start, min(end, size)) or len(answer.body) != last + 1 - first:

@@ -103,9 +103,9 @@ class S3:
     def own_service(self) -> tuple[str, str] | None:
         """Endpoint and region where environment or profile name a service that is not AWS; nobody is asked."""
         region = str(self._session.get_config_variable("region") or DEFAULT_REGION)
-        found = self.endpoint or str(self._session.create_client("s3", region_name=region).meta.endpoint_url)
-        is_aws = (urlsplit(found).hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn"))
-        return None if is_aws else (found.rstrip("/"), region)
+        service = self.endpoint or str(self._session.create_client("s3", region_name=region).meta.endpoint_url)
+        is_aws = (urlsplit(service).hostname or "").endswith((".amazonaws.com", ".amazonaws.com.cn"))
+        return None if is_aws else (service.rstrip("/"), region)
 
     @property
     def is_virtual(self) -> bool:
@@ -133,10 +133,10 @@ class S3:
         from botocore.auth import S3SigV4Auth  # noqa: PLC0415 - who reads folders does without
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415
 
-        found = self._credentials.get_frozen_credentials()
-        remember_secrets(found.access_key, found.secret_key, found.token)
+        credentials = self._credentials.get_frozen_credentials()
+        remember_secrets(credentials.access_key, credentials.secret_key, credentials.token)
         request = AWSRequest(method, url, headers=dict(headers), data=body)
-        S3SigV4Auth(found, "s3", self._place[1]).add_auth(request)
+        S3SigV4Auth(credentials, "s3", self._place[1]).add_auth(request)
         return request.url, dict(request.headers.items())
 
     def page(self, body: bytes) -> Page:
@@ -152,7 +152,7 @@ class S3:
             return Listed(key, size_of(text_of(item, "{*}Size")), item.findtext("{*}ETag"), written)
 
         objects = listed_of(parsed.iterfind("{*}Contents"), listed)
-        folders = [read(found.text or "") for found in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]
+        folders = [read(folder.text or "") for folder in parsed.iterfind("{*}CommonPrefixes/{*}Prefix")]
         is_whole = parsed.findtext("{*}IsTruncated") != "true"
         return Page(objects, None if is_whole else parsed.findtext("{*}NextContinuationToken"), folders)
 
@@ -173,12 +173,12 @@ class S3:
         from botocore.exceptions import BotoCoreError  # noqa: PLC0415
 
         try:
-            found = self._session.get_credentials()
+            credentials = self._session.get_credentials()
         except BotoCoreError as error:
             raise StoreError("denied", f"the AWS credentials cannot be used: {error}") from error
-        if found is None:
+        if credentials is None:
             raise StoreError("denied", "no AWS credentials in the environment, the profile or the files")
-        return found
+        return credentials
 
     @cached_property
     def _place(self) -> tuple[str, str]:
@@ -186,8 +186,8 @@ class S3:
         region = self._session.get_config_variable("region") or DEFAULT_REGION
         if own := self.own_service:
             return own
-        found = self._session.create_client("s3", region_name=region).meta.endpoint_url
-        region = region_of(f"{found}/{quote(self.bucket)}") or region
+        service = self._session.create_client("s3", region_name=region).meta.endpoint_url
+        region = region_of(f"{service}/{quote(self.bucket)}") or region
         return self._session.create_client("s3", region_name=region).meta.endpoint_url, region
 
     @property

@@ -38,16 +38,16 @@ class S3Uploads:
         parsed = xml_of(body, "ListMultipartUploadsResult")
         read = unquote_plus if parsed.findtext("{*}EncodingType") == "url" else str
         try:
-            found = [
+            uploads = [
                 (read(text_of(item, "{*}Key")), text_of(item, "{*}UploadId"), written_ms(item.findtext("{*}Initiated")))
                 for item in parsed.iterfind("{*}Upload")
             ]
         except ValueError as error:
             raise StoreError("failed", f"the listing names an upload without key or id: {error}") from error
         if parsed.findtext("{*}IsTruncated") != "true":
-            return found, None
+            return uploads, None
         marker = parsed.findtext("{*}NextKeyMarker"), parsed.findtext("{*}NextUploadIdMarker")
-        return found, (read(marker[0]), marker[1]) if marker[0] and marker[1] else None
+        return uploads, (read(marker[0]), marker[1]) if marker[0] and marker[1] else None
 
     def parts_request(self, key: str, upload_id: str, after: int | None) -> tuple[str, dict[str, str]]:
         """Address and signed headers of `ListParts`."""

@@ -28,7 +28,7 @@ _LOW, _HIGH = 0x1F, 0x7F
 """Just outside the printable ASCII that keys are nearly always made of."""
 
 Ask = Callable[[Question], Page]
-Found = list[Listed] | StoreError
+PageOrEnd = list[Listed] | StoreError
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Span:
         return key > self.after and (self.end is None or key <= self.end)
 
 
-def sweep(ask: Ask, prefix: str, skips: bool, readers: int) -> Generator[Found, None, None]:
+def sweep(ask: Ask, prefix: str, skips: bool, readers: int) -> Generator[PageOrEnd, None, None]:
     """All objects under a prefix, once each, page by page as they come; an error stands for what it hid.
 
     Args:
@@ -78,23 +78,23 @@ class _Sweep:
         self._skips = skips
         self._readers = readers
         self._todo: SimpleQueue[Span | None] = SimpleQueue()
-        self._found: Queue[Found | BaseException | None] = Queue(readers)
+        self._found: Queue[PageOrEnd | BaseException | None] = Queue(readers)
         self._lock = Lock()
         self._unfinished = 0
         self._idle = 0
         self._stopped = False
 
-    def pages(self, spans: list[Span]) -> Generator[Found, None, None]:
+    def pages(self, spans: list[Span]) -> Generator[PageOrEnd, None, None]:
         for span in spans:
             self._add(span)
         with ThreadPoolExecutor(self._readers, "listing") as pool:
             try:
                 for _ in range(self._readers):
                     pool.submit(self._read)
-                while (found := self._found.get()) is not None:
-                    if isinstance(found, BaseException) and not isinstance(found, StoreError):
-                        raise found
-                    yield found
+                while (page := self._found.get()) is not None:
+                    if isinstance(page, BaseException) and not isinstance(page, StoreError):
+                        raise page
+                    yield page
             finally:
                 self._stopped = True
                 for _ in range(self._readers):
@@ -130,7 +130,7 @@ class _Sweep:
         progress = _Progress(self._skips)
         while not self._stopped:
             page = self._ask(Question(span.prefix, span.after, token))
-            self._give([found for found in page.objects if span.holds(found.key)])
+            self._give([listed for listed in page.objects if span.holds(listed.key)])
             last = page.objects[-1].key if page.objects else span.after
             if page.token is None or (span.end is not None and last > span.end):
                 return
@@ -148,11 +148,11 @@ class _Sweep:
         self._add(Span(span.prefix, cut, span.end))
         return replace(span, end=cut)
 
-    def _give(self, found: Found | BaseException | None) -> None:
+    def _give(self, page: PageOrEnd | BaseException | None) -> None:
         """Hand on what was found, as soon as there is room; nobody takes it any more once all is stopped."""
-        while not self._stopped and found != []:
+        while not self._stopped and page != []:
             try:
-                return self._found.put(found, timeout=0.1)
+                return self._found.put(page, timeout=0.1)
             except Full:
                 continue
 

@@ -118,13 +118,13 @@ def _fault(answer: urllib3.BaseHTTPResponse, body: bytes) -> StoreError:
 def _code_in(body: bytes) -> str:
     """What a store says of a refusal, where it is a word."""
     text = body[:4096].decode(errors="replace")
-    found = re.search(r"<Code>([A-Za-z0-9]{1,64})</Code>", text)
-    if found is None and text.startswith("{"):
+    match = re.search(r"<Code>([A-Za-z0-9]{1,64})</Code>", text)
+    if match is None and text.startswith("{"):
         try:
-            found = re.fullmatch(r"([A-Za-z0-9 ,.'-]{1,200})", str(json.loads(text)["error"]["message"]))
+            match = re.fullmatch(r"([A-Za-z0-9 ,.'-]{1,200})", str(json.loads(text)["error"]["message"]))
         except (ValueError, KeyError, TypeError, RecursionError):
-            found = None
-    return f" {found[1]}" if found else ""
+            match = None
+    return f" {match[1]}" if match else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -21,21 +21,21 @@ from pulsar_backlog.cluster.admin_http import AdminError
 from pulsar_backlog.ledgers.live.values import ABORTED, HELD_BACK, MARKER, NOT_GIVEN, NOT_SENT, Hidden
 
 
-class Asked(Protocol):
+class HeaderSource(Protocol):
     """Who knows entries one by one."""
 
     def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
         """What the admin API says of an entry; raises `AdminError` when it says nothing."""
 
 
-def look_up(asked: Asked, topic: str, ledger_id: int, entry_id: int) -> Hidden:
+def look_up(broker: HeaderSource, topic: str, ledger_id: int, entry_id: int) -> Hidden:
     """What an entry is that was not sent."""
     try:
-        said = asked.entry_headers(topic, ledger_id, entry_id)
+        answer = broker.entry_headers(topic, ledger_id, entry_id)
     except AdminError as error:
         status = f"status {error.status}" if error.status else error.reason
         return Hidden(entry_id, NOT_GIVEN, f"the admin API does not give it ({status})")
-    headers = {name.lower(): value for name, value in said.items()}
+    headers = {name.lower(): value for name, value in answer.items()}
     if "x-pulsar-marker-type" in headers:
         return Hidden(entry_id, MARKER, f"a marker of type {headers['x-pulsar-marker-type'][:20]}")
     if _says(headers, "x-pulsar-txn-aborted"):

@@ -53,13 +53,13 @@ class ListedLedgers:
             ledger_id: of it.
             ask: whether to ask for a list that is older than `FRESH_SECONDS`.
         """
-        known = self._lists.get(topic)
-        if known is not None and known.ledgers is not None and ledger_id not in known.ledgers:
-            return _gone(known.ledgers)
-        if ask and (known is None or time.monotonic() - known.at >= FRESH_SECONDS):
-            known = self._lists[topic] = _List(time.monotonic(), self._ask(topic))
-            if known.ledgers is not None and ledger_id not in known.ledgers:
-                return _gone(known.ledgers)
+        ledgers = self._lists.get(topic)
+        if ledgers is not None and ledgers.ledgers is not None and ledger_id not in ledgers.ledgers:
+            return _gone(ledgers.ledgers)
+        if ask and (ledgers is None or time.monotonic() - ledgers.at >= FRESH_SECONDS):
+            ledgers = self._lists[topic] = _List(time.monotonic(), self._ask(topic))
+            if ledgers.ledgers is not None and ledger_id not in ledgers.ledgers:
+                return _gone(ledgers.ledgers)
         return None
 
     def _ask(self, topic: str) -> frozenset[int] | None:
@@ -71,8 +71,8 @@ class ListedLedgers:
         if not isinstance(ledgers, list) or not ledgers:
             return None
         ids = [one.get("ledgerId") for one in ledgers if isinstance(one, dict)]
-        known = [number for number in ids if type(number) is int]
-        return frozenset(known) if len(known) == len(ledgers) else None
+        numbers = [number for number in ids if type(number) is int]
+        return frozenset(numbers) if len(numbers) == len(ledgers) else None
 
 
 def _gone(ledgers: frozenset[int]) -> Gone:

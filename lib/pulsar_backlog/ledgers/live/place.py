@@ -101,7 +101,7 @@ class LivePlace:
                     size = ledger.size_bytes if ledger.size_bytes is not None else topic.open_bytes
                     yield stored_ledger(topic.topic, ledger.ledger_id, count, size or 0)
 
-    def found(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[Sent | Hidden]:
+    def stretches(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[Sent | Hidden]:
         """Entries of a ledger from `first` to `last`, as `Range.found` gives them.
 
         Raises:
@@ -113,7 +113,7 @@ class LivePlace:
         ahead_bytes = min(AHEAD_BYTES, int(self._live.max_rate * AHEAD_SECONDS))
         permits = max(1, min(5 * PERMITS, ahead_bytes // max(1, average_bytes)))
         limits = Limits(self._pace, min(self._live.min_rate, self._live.max_rate), permits)
-        return Range(self, self._run, limits, *named, first, last).found()
+        return Range(self, self._run, limits, *named, first, last).stretches()
 
     def entries(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[tuple[int, bytes] | Hidden]:
         """The same, one by one: ids and bytes.
@@ -121,7 +121,7 @@ class LivePlace:
         Raises:
             SourceError: they cannot be read.
         """
-        for one in self.found(path, first, last, average_bytes):
+        for one in self.stretches(path, first, last, average_bytes):
             yield from (one,) if isinstance(one, Hidden) else one.each()
 
     def read(self, path: str, start: int, end: int) -> Bytes:
@@ -156,14 +156,14 @@ class LivePlace:
         if self._near is None or not self._near.reaches(path, entry_id):
             self._near = _Near(path, entry_id, self.entries(path, entry_id, 1 << 35, AHEAD_BYTES // NEAR))
         try:
-            found = self._near.entry(entry_id)
+            entry = self._near.entry(entry_id)
         except SourceError as error:
             self._near = None
             self._ends[path] = (entry_id, error)  # whoever wants what follows need not wait again
             raise
-        if isinstance(found, Hidden):
-            raise SourceError(f"{path}:{entry_id}", "not_found", f"the broker does not send it: {found.found}")
-        return found[1]
+        if isinstance(entry, Hidden):
+            raise SourceError(f"{path}:{entry_id}", "not_found", f"the broker does not send it: {entry.found}")
+        return entry[1]
 
     def connect(self, topic: str, seconds: float) -> Connection:
         """A connection to the broker that serves a topic.

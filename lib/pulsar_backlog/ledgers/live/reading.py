@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from pulsar_backlog.cluster.patience import Patience
-from pulsar_backlog.ledgers.live.hidden import Asked, look_up
+from pulsar_backlog.ledgers.live.hidden import HeaderSource, look_up
 from pulsar_backlog.ledgers.live.listed import Gone
 from pulsar_backlog.ledgers.live.pace import Pace
 from pulsar_backlog.ledgers.live.run_folder import RunFolder
@@ -43,7 +43,7 @@ _FRAME_BYTES = 40
 """About what a frame has besides its entry."""
 
 
-class Cluster(Asked, Protocol):
+class Cluster(HeaderSource, Protocol):
     """The cluster as a range needs it."""
 
     def connect(self, topic: str, seconds: float) -> Connection:
@@ -105,7 +105,7 @@ class Range:
     _waited: float = field(default=0.0, init=False)
     _bytes: int = field(default=0, init=False)
 
-    def found(self) -> Iterator[Sent | Hidden]:
+    def stretches(self) -> Iterator[Sent | Hidden]:
         """Every entry, or why it is not here, in order. A broken connection is made again where it ended.
 
         Raises:
@@ -144,11 +144,11 @@ class Range:
             raise ClientError(patience.server, "unreachable", closed)
         return patience.seconds()
 
-    def _left(self) -> float:
+    def _remaining(self) -> float:
         return max(0.0, self._since + self._seconds - time.monotonic())
 
     def _of_connection(self, following: int) -> Iterator[Sent | Hidden]:
-        with closing(self.cluster.connect(self.topic, self._left())) as connection:
+        with closing(self.cluster.connect(self.topic, self._remaining())) as connection:
             reader = Reader(connection, self.topic, (self.ledger_id, following - 1), self.limits.permits)
             connection.allow(self._seconds)
             yield from self._received(reader, following)
@@ -167,7 +167,7 @@ class Range:
             hidden = self._look_up(following)
             if hidden.code == NOT_GIVEN:
                 self._check_gone(following, ask=True)
-            wait, quiet = min(QUIET_SECONDS, self._left()), quiet + 1
+            wait, quiet = min(QUIET_SECONDS, self._remaining()), quiet + 1
             if quiet == 1:
                 continue
             if hidden.code not in (NOT_SENT, NOT_GIVEN):
@@ -193,11 +193,11 @@ class Range:
         Raises:
             ClientError: all of it is.
         """
-        left = self._left()
-        if left <= 0:
+        remaining = self._remaining()
+        if remaining <= 0:
             raise self._error("unreachable", following, f"does not come in {self._seconds:.3g} s", one.found)
         self.run.waits(self._since, f"for entry {self.ledger_id}:{following} of {self.topic} ({one.found})")
-        if self._attempts or left > self._seconds / 2:
+        if self._attempts or remaining > self._seconds / 2:
             return False
         self._attempts = 1
         return True
@@ -209,14 +209,14 @@ class Range:
             ClientError: there is none.
         """
         self._attempts += 1
-        left = self._left()
+        remaining = self._remaining()
         if error.reason == "not_found":
             self._check_gone(following, ask=True)  # one reason for all ledgers of a topic
         patience = self.cluster.patience(self.topic)
         if error.reason in _FINAL or patience.closed:
             raise error
         pause = min(0.25 * 2**self._attempts, MOST_WAIT_SECONDS, self._seconds / 8)
-        if error.reason != "slow" and left > pause:
+        if error.reason != "slow" and remaining > pause:
             self.run.waits(self._since, f"for a connection to read {self.topic} ({error.detail})")
             self.sleep(pause)
             return
@@ -252,7 +252,7 @@ class Range:
         Raises:
             ClientError: they do not.
         """
-        if following == before and self._left() <= 0:
+        if following == before and self._remaining() <= 0:
             raise self._error("unreachable", following, "does not come", "the broker sends only others")
         if self._waited < self._seconds or following > self.last:
             return
@@ -267,8 +267,8 @@ class Range:
         if gone := self.cluster.gone(self.topic, self.ledger_id, ask=ask):
             raise self._error(gone.reason, entry_id, "is not there any more", gone.words)
 
-    def _error(self, reason: str, entry_id: int, said: str, why: str) -> ClientError:
-        return ClientError(self.topic, reason, f"entry {self.ledger_id}:{entry_id} {said} ({why})")
+    def _error(self, reason: str, entry_id: int, words: str, why: str) -> ClientError:
+        return ClientError(self.topic, reason, f"entry {self.ledger_id}:{entry_id} {words} ({why})")
 
     def _look_up(self, entry_id: int) -> Hidden:
         self._lookups += 1

@@ -100,10 +100,10 @@ def reading_of(folder: Path) -> Reading:
     """How far the processes of a run are that use a folder."""
     now = time.monotonic()
     read_bytes, waits = 0, list[tuple[float, str]]()
-    for known in _each(folder):
-        read_bytes += int(known["bytes"])
-        if known["words"] and now - known["since"] >= WAIT_SECONDS:
-            waits.append((now - known["since"], known["words"]))
+    for record in _each(folder):
+        read_bytes += int(record["bytes"])
+        if record["words"] and now - record["since"] >= WAIT_SECONDS:
+            waits.append((now - record["since"], record["words"]))
     return Reading(read_bytes, tuple(_words(seconds, words) for seconds, words in sorted(waits)[::-1]))
 
 

@@ -23,10 +23,10 @@ class Run:
 
     def sent(self, got: Messages, first: int, last: int) -> Sent:
         """The entries of the run with these ids."""
-        found = got.found[:, self.at + first - self.first : self.at + last + 1 - self.first]
-        begin = int(found[frames.PLACE, 0])
-        end = int(found[frames.PLACE, -1] + found[frames.LENGTH, -1])
-        return Sent(first, got.buffer[begin:end], found[frames.PLACE] - begin, found[frames.LENGTH])
+        places = got.found[:, self.at + first - self.first : self.at + last + 1 - self.first]
+        begin = int(places[frames.PLACE, 0])
+        end = int(places[frames.PLACE, -1] + places[frames.LENGTH, -1])
+        return Sent(first, got.buffer[begin:end], places[frames.PLACE] - begin, places[frames.LENGTH])
 
 
 def runs_of(got: Messages) -> Iterator[Run]:

@@ -32,7 +32,7 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
     size = count = 0
     end: SourceError | None = None
     try:
-        for one in source.live_place.found(unit.path, first, last, average):
+        for one in source.live_place.stretches(unit.path, first, last, average):
             if isinstance(one, Hidden):
                 faults.append(_fault(one))
             else:

@@ -84,22 +84,22 @@ def inflate(codec: str, data: memoryview, limit: int) -> Inflated:
 def _zlib(data: memoryview, limit: int, window_bits: int) -> Inflated:
     stream = zlib_ng.decompressobj(window_bits)
     try:
-        found = stream.decompress(data, max(limit, 1))
+        inflated = stream.decompress(data, max(limit, 1))
         more = b"" if stream.eof else stream.decompress(stream.unconsumed_tail, 1)
     except _ZLIB_ERROR as error:
         salvaged = _salvaged(zlib_ng.decompressobj(window_bits), data, limit, _ZLIB_ERROR)
         return Inflated(salvaged, str(error))
-    return Inflated(_array(found[:limit]), _end_of(stream, len(found) + len(more) > limit, limit))
+    return Inflated(_array(inflated[:limit]), _end_of(stream, len(inflated) + len(more) > limit, limit))
 
 
 def _bzip2(data: memoryview, limit: int) -> Inflated:
     stream = bz2.BZ2Decompressor()
     try:
-        found = stream.decompress(data, max(limit, 1))
+        inflated = stream.decompress(data, max(limit, 1))
         more = b"" if stream.eof else stream.decompress(b"", 1)
     except (OSError, ValueError) as error:
         return Inflated(_salvaged(bz2.BZ2Decompressor(), data, limit, (OSError, ValueError)), str(error))
-    return Inflated(_array(found[:limit]), _end_of(stream, len(found) + len(more) > limit, limit))
+    return Inflated(_array(inflated[:limit]), _end_of(stream, len(inflated) + len(more) > limit, limit))
 
 
 def _end_of(stream: Any, too_large: bool, limit: int) -> str:

@@ -35,14 +35,14 @@ _UNSUPPORTED = frozenset(("sequence_bad_codec", "sequence_bad_version"))
 
 def examine(source: Source, pair: Pair, unit_bytes: int = UNIT_BYTES) -> Examined:
     """Read a copy's index, its ledger metadata, and the first key of each part of about `unit_bytes`."""
-    found = Examined(pair, named_by_path=managed_ledger_of(source, pair))
+    attempt = Examined(pair, named_by_path=managed_ledger_of(source, pair))
     if pair.data is None:
         path = pair.index.path if pair.index else ""
-        return _with(found, Problem("S04", "The index file has no data file beside it.", path))
+        return _with(attempt, Problem("S04", "The index file has no data file beside it.", path))
     try:
-        return _examined(source, found, pair.data, unit_bytes)
+        return _examined(source, attempt, pair.data, unit_bytes)
     except SourceError as error:
-        return _with(found, Problem("S02", str(error), pair.data.path, incomplete=True))
+        return _with(attempt, Problem("S02", str(error), pair.data.path, incomplete=True))
 
 
 def managed_ledger_of(source: Source, pair: Pair) -> str | None:
@@ -62,58 +62,58 @@ def _is_named(name: str) -> bool:
     return name.count("/") == 3 or is_segment(topic)
 
 
-def _examined(source: Source, found: Examined, data: StoredObject, unit_bytes: int) -> Examined:
+def _examined(source: Source, attempt: Examined, data: StoredObject, unit_bytes: int) -> Examined:
     try:
         header = read_header(source, data.path, BYTES_WRITABLE)
     except DecodeError as error:
-        return _with_bad_header(found, data, error)
+        return _with_bad_header(attempt, data, error)
     window = _window(source, data, PEEK_BYTES)
-    found = _with_metadata(found, header, window, data)
-    found = _with_named_folder(source, found, data)
-    found = replace(found, blocks=_parts(source, header, data, found.expected_entries, unit_bytes))
-    found = _with(found, *_checksum_problems(source, found.pair, data))
-    return _with_index(source, found, header, window)
+    attempt = _with_metadata(attempt, header, window, data)
+    attempt = _with_named_folder(source, attempt, data)
+    attempt = replace(attempt, blocks=_parts(source, header, data, attempt.expected_entries, unit_bytes))
+    attempt = _with(attempt, *_checksum_problems(source, attempt.pair, data))
+    return _with_index(source, attempt, header, window)
 
 
 def _window(source: Source, data: StoredObject, size: int) -> Window:
     return Window(source, data.path, 0, data.size, size, Checksums(source, None, 0, 0))
 
 
-def _with_bad_header(found: Examined, data: StoredObject, error: DecodeError) -> Examined:
-    found = replace(found, faults=(fault_of(error, 0, data.size),))
-    said = f"{error.code} at byte {error.offset}: expected {error.expected}, found {error.found}"
+def _with_bad_header(attempt: Examined, data: StoredObject, error: DecodeError) -> Examined:
+    attempt = replace(attempt, faults=(fault_of(error, 0, data.size),))
+    words = f"{error.code} at byte {error.offset}: expected {error.expected}, found {error.found}"
     if error.code in _UNSUPPORTED:
-        return _with(found, Problem("S21", f"The MapFile is of a kind that is not read: {said}.", data.path))
-    return _with(found, Problem("S12", f"The data file cannot be read from its header on: {said}.", data.path))
+        return _with(attempt, Problem("S21", f"The MapFile is of a kind that is not read: {words}.", data.path))
+    return _with(attempt, Problem("S12", f"The data file cannot be read from its header on: {words}.", data.path))
 
 
-def _with_metadata(found: Examined, header: Header, window: Window, data: StoredObject) -> Examined:
+def _with_metadata(attempt: Examined, header: Header, window: Window, data: StoredObject) -> Examined:
     """The ledger metadata, which are the first record."""
     first = peek(header, window, header.length, with_value=True)
     if first is None or first.key != METADATA_ID or first.value is None:
         there = "no record that can be read" if first is None else f"key {first.key}"
         message = f"The first record should hold the ledger metadata, with key {METADATA_ID}: found {there}."
-        return _with(found, Problem("S12", message, data.path))
+        return _with(attempt, Problem("S12", message, data.path))
     try:
-        found = replace(found, metadata=decode_ledger_metadata(first.value))
+        attempt = replace(attempt, metadata=decode_ledger_metadata(first.value))
     except DecodeError as error:
-        found = replace(found, faults=(*found.faults, fault_of(error, header.length, first.end - header.length)))
-        return _with(found, Problem("S09", f"The ledger metadata cannot be decoded: {error.code}.", data.path))
-    if found.expected_entries and (found.expected_bytes or 0) >= 0:
-        return found
-    entries, size = found.expected_entries, found.expected_bytes
+        attempt = replace(attempt, faults=(*attempt.faults, fault_of(error, header.length, first.end - header.length)))
+        return _with(attempt, Problem("S09", f"The ledger metadata cannot be decoded: {error.code}.", data.path))
+    if attempt.expected_entries and (attempt.expected_bytes or 0) >= 0:
+        return attempt
+    entries, size = attempt.expected_entries, attempt.expected_bytes
     message = f"The ledger metadata of an offloaded ledger promises {entries} entries of {size} bytes."
-    return _with(found, Problem("S09", message, data.path))
+    return _with(attempt, Problem("S09", message, data.path))
 
 
-def _with_named_folder(source: Source, found: Examined, data: StoredObject) -> Examined:
+def _with_named_folder(source: Source, attempt: Examined, data: StoredObject) -> Examined:
     """The path should end with what the ledger metadata name."""
-    said = found.metadata.managed_ledger if found.metadata else None
+    name = attempt.metadata.managed_ledger if attempt.metadata else None
     folder = source.uri(data.path).rsplit("/", 2)[0]
-    if said is None or found.named_by_path is None or folder.endswith(f"/{said}"):
-        return found
-    message = f"The ledger metadata name the managed ledger {said[:200]!r}, the folder {found.named_by_path[:200]!r}."
-    return _with(found, Problem("S09", message, data.path))
+    if name is None or attempt.named_by_path is None or folder.endswith(f"/{name}"):
+        return attempt
+    message = f"The ledger metadata name the managed ledger {name[:200]!r}, the folder {attempt.named_by_path[:200]!r}."
+    return _with(attempt, Problem("S09", message, data.path))
 
 
 def _parts(source: Source, header: Header, data: StoredObject, total: int | None, unit_bytes: int) -> tuple[Block, ...]:
@@ -138,9 +138,9 @@ def _cut(header: Header, window: Window, position: int, before: int, total: int 
     """The next escape from `position` on, and the id of the entry that follows; None where none is near."""
     limit = min(window.end, position + SEARCH_BYTES)
     while (position := window.find(header.escape, position, limit)) < limit:
-        found = peek(header, window, position)
-        if found is not None and before < found.key and (total is None or found.key < total):
-            return position, found.key
+        record = peek(header, window, position)
+        if record is not None and before < record.key and (total is None or record.key < total):
+            return position, record.key
         position += 1
     return None
 
@@ -163,25 +163,25 @@ def _checksum_problems(source: Source, pair: Pair, data: StoredObject) -> Iterat
         yield Problem("S24", message, listed.path)
 
 
-def _with_index(source: Source, found: Examined, header: Header, window: Window) -> Examined:
-    listed, path = found.pair.index, window.path
+def _with_index(source: Source, attempt: Examined, header: Header, window: Window) -> Examined:
+    listed, path = attempt.pair.index, window.path
     if listed is None:
-        return _with(found, Problem("S05", "The data file has no index file beside it.", path))
+        return _with(attempt, Problem("S05", "The data file has no index file beside it.", path))
     try:
         index = decode_index(source.fetch(listed.path, MAX_INDEX_BYTES).data)
     except SourceError as error:
-        return _with(found, Problem("S02", str(error), listed.path, incomplete=True))
+        return _with(attempt, Problem("S02", str(error), listed.path, incomplete=True))
     except DecodeError as error:
-        found = replace(found, faults=(*found.faults, fault_of(error, 0, listed.size)))
-        return _with(found, Problem("S08", f"The index cannot be decoded: {error.code}.", listed.path))
-    found = replace(found, has_index=True)
-    if said := next(contradictions(index, header, window), None):
-        return _with(found, Problem("S09", f"The index does not fit the data: {said}.", listed.path))
-    if is_short(index, header, window, found.expected_entries):
+        attempt = replace(attempt, faults=(*attempt.faults, fault_of(error, 0, listed.size)))
+        return _with(attempt, Problem("S08", f"The index cannot be decoded: {error.code}.", listed.path))
+    attempt = replace(attempt, has_index=True)
+    if contradiction := next(contradictions(index, header, window), None):
+        return _with(attempt, Problem("S09", f"The index does not fit the data: {contradiction}.", listed.path))
+    if is_short(index, header, window, attempt.expected_entries):
         last = f"its last pair is entry {index.keys[-1]}" if len(index.keys) else "it holds no pair"
-        return _with(found, Problem("S23", f"The index ends early: {last}.", listed.path))
-    return found
+        return _with(attempt, Problem("S23", f"The index ends early: {last}.", listed.path))
+    return attempt
 
 
-def _with(found: Examined, *problems: Problem) -> Examined:
-    return replace(found, problems=(*found.problems, *problems))
+def _with(attempt: Examined, *problems: Problem) -> Examined:
+    return replace(attempt, problems=(*attempt.problems, *problems))

@@ -148,9 +148,9 @@ def contradictions(index: MapIndex, header: Header, window: Window) -> Iterator[
         return
     for number in sorted({round(at) for at in np.linspace(0, len(keys) - 1, SAMPLES)}):
         position = int(positions[number])
-        found = peek(header, window, position) if position >= header.length else None
-        if found is None or not found.key <= keys[number] < found.key + found.records:
-            there = f"{found.records} records from key {found.key} on begin" if found else "no record begins"
+        record = peek(header, window, position) if position >= header.length else None
+        if record is None or not record.key <= keys[number] < record.key + record.records:
+            there = f"{record.records} records from key {record.key} on begin" if record else "no record begins"
             yield f"it names key {keys[number]} at byte {position}, where {there}"
 
 
@@ -166,12 +166,12 @@ def is_short(index: MapIndex, header: Header, window: Window, expected_entries: 
     if header.compression != "BLOCK":
         return expected_entries is not None and expected_entries - 1 - last >= interval
     for step in range(MAX_STEPS):
-        found = peek(header, window, position)
-        if found is None:
+        record = peek(header, window, position)
+        if record is None:
             return False
-        if step and found.key + found.records - 1 - last >= interval:
+        if step and record.key + record.records - 1 - last >= interval:
             return True
-        position = found.end
+        position = record.end
     return False
 
 

@@ -47,24 +47,24 @@ def _is_sync(buffer: Any, at: int, sync: Any) -> bool:
 @Loop
 def _stop_at(buffer: Any, position: int, end: int, sync: Any, largest: int) -> Any:
     """Why no whole record can be taken at `position`, or `_RECORD` or `_ESCAPE`; and the bytes that are needed."""
-    left, there = end - position, buffer.size - position
-    if left <= 0:
+    remaining, there = end - position, buffer.size - position
+    if remaining <= 0:
         return END, 0
-    if left < LENGTH_BYTES or there < LENGTH_BYTES:
-        return (OVERRUN if left < LENGTH_BYTES else NEED_MORE), LENGTH_BYTES
+    if remaining < LENGTH_BYTES or there < LENGTH_BYTES:
+        return (OVERRUN if remaining < LENGTH_BYTES else NEED_MORE), LENGTH_BYTES
     length = i32(buffer, position)
     if length == -1:
         needed = LENGTH_BYTES + _SYNC_BYTES
-        if needed > left or needed > there:
-            return (OVERRUN if needed > left else NEED_MORE), needed
+        if needed > remaining or needed > there:
+            return (OVERRUN if needed > remaining else NEED_MORE), needed
         return (_ESCAPE if _is_sync(buffer, position + LENGTH_BYTES, sync) else BAD_SYNC), needed
     needed = RECORD_HEAD_BYTES + length
     if length < KEY_BYTES or length > largest:
         return BAD_LENGTH, needed
     if there >= RECORD_HEAD_BYTES and i32(buffer, position + LENGTH_BYTES) != KEY_BYTES:
         return BAD_KEY, needed
-    if needed > left or needed > there:
-        return (OVERRUN if needed > left else NEED_MORE), needed
+    if needed > remaining or needed > there:
+        return (OVERRUN if needed > remaining else NEED_MORE), needed
     return _RECORD, needed
 
 

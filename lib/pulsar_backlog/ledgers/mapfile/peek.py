@@ -64,10 +64,10 @@ def _block(header: Header, window: Window, position: int, with_value: bool) -> P
         for stop in (min(end, max(window.base + window.buffer.size - position, start)), end):
             window.load(position, stop)
             there = min(stop, window.base + window.buffer.size - position)
-            found = inflate(header.codec or "", window.view(position + start, max(there - start, 0)), size).data
-            if len(found) >= size:
+            data = inflate(header.codec or "", window.view(position + start, max(there - start, 0)), size).data
+            if len(data) >= size:
                 break
-        return found[:size].tobytes()
+        return data[:size].tobytes()
 
     raw = section("keys", kernel.KEY_BYTES)
     if len(raw) < kernel.KEY_BYTES:

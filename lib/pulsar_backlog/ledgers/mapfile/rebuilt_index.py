@@ -45,13 +45,13 @@ def rebuild_index(source: Source, pair: Pair, broker: LedgerRecord | None) -> Re
     data = pair.data
     if data is None:
         raise SourceError(pair.index.path if pair.index else "", "not_found", "there is no data file to index")
-    found = examine(source, replace(pair, index=None))
-    if wrong := [problem for problem in found.problems if problem.code != _NO_INDEX]:
+    attempt = examine(source, replace(pair, index=None))
+    if wrong := [problem for problem in attempt.problems if problem.code != _NO_INDEX]:
         raise refused(source, data, f"{wrong[0].code}: {wrong[0].message}")
     header = read_header(source, data.path, BYTES_WRITABLE)
     pairs = [(METADATA_ID, header.length)]
     entries = entry_bytes = last_count = 0
-    for batch in _batches(source, pair, data, found.blocks):
+    for batch in _batches(source, pair, data, attempt.blocks):
         for at in range(len(batch.entry_id)):
             position = _begin(batch, at)
             if entries + 1 >= last_count + USUAL_INTERVAL and position > pairs[-1][1]:
@@ -59,12 +59,12 @@ def rebuild_index(source: Source, pair: Pair, broker: LedgerRecord | None) -> Re
                 last_count = entries + 1
             entries += 1
         entry_bytes += int(batch.length.sum())
-    promised = [(found.expected_entries, found.expected_bytes, "the ledger metadata promise")]
+    promised = [(attempt.expected_entries, attempt.expected_bytes, "the ledger metadata promise")]
     promised += [(broker.entries, broker.size_bytes, "the broker records")] if broker else []
     for their_entries, their_bytes, who in promised:
         if (their_entries or entries, their_bytes or entry_bytes) != (entries, entry_bytes):
-            said = f"{who} {their_entries} entries of {their_bytes} bytes, it holds {entries} of {entry_bytes}"
-            raise refused(source, data, said)
+            words = f"{who} {their_entries} entries of {their_bytes} bytes, it holds {entries} of {entry_bytes}"
+            raise refused(source, data, words)
     body = encode_index(pairs, hashlib.sha256(pair.copy.encode()).digest()[:16])
     _check(source, data, header, body, pairs)
     return RebuiltIndex(body, len(pairs), entries, entry_bytes, ())
@@ -77,8 +77,8 @@ def _batches(source: Source, pair: Pair, data: StoredObject, blocks: tuple[Block
         for batch in walk_unit(source, unit):
             if batch.faults:
                 fault = batch.faults[0]
-                said = f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}"
-                raise refused(source, data, said)
+                words = f"{fault.code} at byte {fault.offset}: expected {fault.expected}, found {fault.found}"
+                raise refused(source, data, words)
             yield batch
 
 
@@ -96,6 +96,6 @@ def _check(source: Source, data: StoredObject, header: Header, body: bytes, pair
         raise RuntimeError("the index that was made does not decode to what it was made of")
     window = Window(source, data.path, 0, data.size, PEEK_BYTES, Checksums(source, None, 0, 0))
     for key, position in pairs:
-        found = peek(header, window, position)
-        if found is None or not found.key <= key < found.key + found.records:
+        record = peek(header, window, position)
+        if record is None or not record.key <= key < record.key + record.records:
             raise refused(source, data, f"entry {key} is not at byte {position} any more")

@@ -119,9 +119,9 @@ def _records(
     head = kernel.LENGTH_BYTES
     counts = np.full(len(keys), -1, dtype=np.int64)
     there = np.flatnonzero(lengths >= head)
-    found = np.empty(len(there), dtype=np.int64)
-    kernel.read_counts(buffer, starts[there], found)
-    counts[there] = found
+    heads = np.empty(len(there), dtype=np.int64)
+    kernel.read_counts(buffer, starts[there], heads)
+    counts[there] = heads
     bodies = lengths - head
     faults = []
     for at in np.flatnonzero(counts != bodies).tolist():

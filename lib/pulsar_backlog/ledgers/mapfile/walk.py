@@ -206,15 +206,15 @@ class _Walk:
         first = place
         keys = records.keys
         if self._gap_is_known or keys is None or keys[0] != place or (np.diff(keys) != 1).any():
-            found = first_id(keys, count, None if self._gap_is_known else place, self._following(header, stop, window))
-            if keys is not None and (found is None or (keys != found + np.arange(count)).any()):
+            begin = first_id(keys, count, None if self._gap_is_known else place, self._following(header, stop, window))
+            if keys is not None and (begin is None or (keys != begin + np.arange(count)).any()):
                 odd = "keys that do not rise by one, or are not those of the place"
                 self._fault("entry_id_out_of_order", window, position, "record.key", str(place), odd)
-            if found is None:
+            if begin is None:
                 self._lost(window, position, place, count)
                 self._ids[kernel.EXPECTED], self._gap_is_known = place + count, True
                 return np.full(readable, _NO_ID)
-            first = found
+            first = begin
         self._ids[kernel.EXPECTED], self._gap_is_known = first + count, False
         if records.lost:
             self._lost(window, position, first + readable, records.lost)
@@ -224,8 +224,8 @@ class _Walk:
         """The id behind the last one of a block that ends at `stop`, by the next block or what is promised."""
         if stop >= window.end:
             return self._bound if self._bound >= 0 else None
-        found = peek(header, window, stop)
-        return found.key if found else None
+        record = peek(header, window, stop)
+        return record.key if record else None
 
     def _ids_of(self, keys: Int64s, places: Int64s, window: Window) -> Int64s:
         """The ids of records by keys and places; less than 0 where it is no entry, or was there before."""
@@ -233,15 +233,15 @@ class _Walk:
         strays = np.empty((MAX_FAULTS + 1, 2), dtype=np.int64)
         trusted = self._in_blocks or self._gap_is_known  # keys that a checksum covers; after damage none is expected
         kernel.assign_ids(keys, self._bound, trusted, self._ids, ids, strays)
-        told = strays[: int(self._ids[kernel.STRAYS])]
-        self._faults.add_unlisted(max(0, int(self._ids[kernel.STRAYS]) - len(told)))
-        if self._gap_is_known and len(told) and told[0, 0] == 0 and ids[0] == keys[0]:
-            told = told[1:]  # what is missing was told of where it was damaged
+        named = strays[: int(self._ids[kernel.STRAYS])]
+        self._faults.add_unlisted(max(0, int(self._ids[kernel.STRAYS]) - len(named)))
+        if self._gap_is_known and len(named) and named[0, 0] == 0 and ids[0] == keys[0]:
+            named = named[1:]  # what is missing was told of where it was damaged
         self._gap_is_known = False
-        in_places, number = np.unique(places[told[:, 0]], return_index=True)
+        in_places, number = np.unique(places[named[:, 0]], return_index=True)
         for place, at in zip(in_places.tolist(), number.tolist(), strict=True):
-            record, expected = told[at].tolist()
-            others = int((places[told[:, 0]] == place).sum()) - 1
+            record, expected = named[at].tolist()
+            others = int((places[named[:, 0]] == place).sum()) - 1
             found = f"{int(keys[record])}" + (f", and {others} more keys of the block" if others else "")
             self._fault("entry_id_out_of_order", window, place, "record.key", str(expected), found)
         return ids

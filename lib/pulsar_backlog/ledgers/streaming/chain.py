@@ -86,7 +86,7 @@ class _Reader:
     source: Source
     data: StoredObject
     index: StreamingIndex | None
-    _held: tuple[int, bytes] = field(default=(-1, b""))
+    _last: tuple[int, bytes] = field(default=(-1, b""))
 
     def __post_init__(self) -> None:
         self._named = self.index.blocks() if self.index else {}
@@ -101,12 +101,12 @@ class _Reader:
         while offset < size and len(begins) < MAX_BLOCKS:
             begin = self._begin(offset)
             if begin is None:
-                found = self._search(offset, begins[-1] if begins else None)
-                if found is None:
+                place = self._search(offset, begins[-1] if begins else None)
+                if place is None:
                     break
                 if not begins:
-                    faults.append(self._fault("block_bad_magic", offset, found - offset, "a block header"))
-                offset = found
+                    faults.append(self._fault("block_bad_magic", offset, place - offset, "a block header"))
+                offset = place
                 continue
             begins.append(begin)
             offset = self._next(begin)
@@ -186,10 +186,10 @@ class _Reader:
 
     def _raw(self, offset: int) -> bytes:
         """A header, and that of the entry behind it."""
-        if self._held[0] != offset:
+        if self._last[0] != offset:
             end = offset + BLOCK_HEADER_BYTES + ENTRY_HEADER_BYTES
-            self._held = offset, self.source.read(self.data.path, offset, end).tobytes()
-        return self._held[1]
+            self._last = offset, self.source.read(self.data.path, offset, end).tobytes()
+        return self._last[1]
 
     def _fault(self, code: str, offset: int, length: int, expected: str) -> Fault:
         context = self.source.read(self.data.path, offset, offset + CONTEXT_BYTES).tobytes()

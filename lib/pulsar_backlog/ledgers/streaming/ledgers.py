@@ -26,11 +26,11 @@ COPY = "streaming"
 
 
 def streamed_ledgers(
-    source: Source, found: Sequence[StreamFound], ledgers: Collection[int] | None = None
+    source: Source, streams: Sequence[StreamFound], ledgers: Collection[int] | None = None
 ) -> Iterator[Examined]:
     """Each ledger in all objects that hold some of it, by id."""
     by_ledger: dict[int, list[StreamFound]] = {}
-    for one in found:
+    for one in streams:
         for ledger_id in one.ledgers:
             by_ledger.setdefault(ledger_id, []).append(one)
     for ledger_id in sorted(by_ledger):
@@ -38,27 +38,27 @@ def streamed_ledgers(
             yield _ledger(source, ledger_id, by_ledger[ledger_id])
 
 
-def _ledger(source: Source, ledger_id: int, found: list[StreamFound]) -> Examined:
-    problems = [problem for one in found for problem in one.problems]
+def _ledger(source: Source, ledger_id: int, streams: list[StreamFound]) -> Examined:
+    problems = [problem for one in streams for problem in one.problems]
     try:
-        blocks = _settled(source, ledger_id, [one.runs[ledger_id] for one in found if ledger_id in one.runs])
+        blocks = _settled(source, ledger_id, [one.runs[ledger_id] for one in streams if ledger_id in one.runs])
     except SourceError as error:
         blocks = ()
         problems.append(Problem("S02", str(error), error.uri, incomplete=True))
-    written = [stored.modified_ms for one in found for stored in one.objects if stored.modified_ms is not None]
-    data = _joined([one.data for one in found if one.data], sum(b.length for b in blocks), min(written, default=None))
-    indexes = [one.index_object for one in found if one.index_object]
+    written = [stored.modified_ms for one in streams for stored in one.objects if stored.modified_ms is not None]
+    data = _joined([one.data for one in streams if one.data], sum(b.length for b in blocks), min(written, default=None))
+    indexes = [one.index_object for one in streams if one.index_object]
     index = _joined(indexes, sum(one.size for one in indexes), max(written, default=None))
-    said = [one.indexed[ledger_id] for one in found if ledger_id in one.indexed]
-    user_metadata = {key: value for one in found for key, value in one.user_metadata.items()}
+    indexed = [one.indexed[ledger_id] for one in streams if ledger_id in one.indexed]
+    user_metadata = {key: value for one in streams for key, value in one.user_metadata.items()}
     examined = Examined(
         Pair(ledger_id, COPY, data, index, "streaming"),
-        has_index=bool(said),
-        metadata=_metadata(said),
+        has_index=bool(indexed),
+        metadata=_metadata(indexed),
         user_metadata=user_metadata,
         blocks=blocks,
         problems=tuple(problems),
-        faults=tuple(fault for one in found for fault in one.faults),
+        faults=tuple(fault for one in streams for fault in one.faults),
     )
     return with_version(examined)
 
@@ -104,13 +104,13 @@ def _joined(objects: list[StoredObject], size: int, modified_ms: int | None) -> 
     return StoredObject(objects[0].path, size, etag, modified_ms)
 
 
-def _metadata(said: list[IndexedLedger]) -> LedgerMetadata | None:
+def _metadata(indexed: list[IndexedLedger]) -> LedgerMetadata | None:
     """What an index says that was written when the ledger had ended, as the ledger's own metadata would; else None."""
-    closed = [one for one in said if one.size_bytes is not None and one.entries is not None]
+    closed = [one for one in indexed if one.size_bytes is not None and one.entries is not None]
     if not closed:
         return None
-    known = max(closed, key=lambda one: one.entries or 0)
+    longest = max(closed, key=lambda one: one.entries or 0)
     return LedgerMetadata(
-        write_quorum=0, ensemble_size=0, ack_quorum=None, length_bytes=known.size_bytes or 0,
-        last_entry_id=(known.entries or 0) - 1, state="CLOSED", digest_type=None, created_ms=None, custom=(),
+        write_quorum=0, ensemble_size=0, ack_quorum=None, length_bytes=longest.size_bytes or 0,
+        last_entry_id=(longest.entries or 0) - 1, state="CLOSED", digest_type=None, created_ms=None, custom=(),
     )  # fmt: skip

@@ -114,63 +114,63 @@ def read_streams(
 def _read(
     source: Source, ledgers: Collection[int] | None, pair: tuple[StoredObject | None, StoredObject | None]
 ) -> StreamFound:
-    found = StreamFound(*pair)
-    if not _is_stream(source, found):
-        found.foreign = [] if found.unreadable else list(found.objects)
-        found.data = found.index_object = None
-        return found
-    _with_index(source, found)
-    if found.data is None:
-        path = found.index_object.path if found.index_object else ""
-        found.problems.append(Problem("S04", "The index object has no data object beside it.", path))
-    elif ledgers is None or found.index is None or not found.indexed.keys().isdisjoint(ledgers):
-        _with_data(source, found, found.data)
-    return found
+    stream = StreamFound(*pair)
+    if not _is_stream(source, stream):
+        stream.foreign = [] if stream.unreadable else list(stream.objects)
+        stream.data = stream.index_object = None
+        return stream
+    _with_index(source, stream)
+    if stream.data is None:
+        path = stream.index_object.path if stream.index_object else ""
+        stream.problems.append(Problem("S04", "The index object has no data object beside it.", path))
+    elif ledgers is None or stream.index is None or not stream.indexed.keys().isdisjoint(ledgers):
+        _with_data(source, stream, stream.data)
+    return stream
 
 
-def _is_stream(source: Source, found: StreamFound) -> bool:
+def _is_stream(source: Source, stream: StreamFound) -> bool:
     """Whether one of both begins as it must: the other one may be damaged."""
-    for stored in found.objects:
+    for stored in stream.objects:
         try:
             if source.read(stored.path, 0, 4).tobytes() in _MAGICS:
                 return True
         except SourceError as error:
-            found.unreadable.append(error)
+            stream.unreadable.append(error)
     return False
 
 
-def _with_index(source: Source, found: StreamFound) -> None:
-    listed = found.index_object
+def _with_index(source: Source, stream: StreamFound) -> None:
+    listed = stream.index_object
     if listed is None:
         return
     try:
         fetched = source.fetch(listed.path, MAX_INDEX_BYTES)
-        found.user_metadata = dict(fetched.user_metadata)
-        found.index = decode_streaming_index(fetched.data)
+        stream.user_metadata = dict(fetched.user_metadata)
+        stream.index = decode_streaming_index(fetched.data)
     except SourceError as error:
-        found.problems.append(Problem("S02", str(error), listed.path, incomplete=True))
+        stream.problems.append(Problem("S02", str(error), listed.path, incomplete=True))
     except DecodeError as error:
-        found.faults.append(replace(fault_of(error, 0, listed.size), path=listed.path))
-        said = f"The index cannot be decoded: {error.code} at byte {error.offset}."
-        found.problems.append(Problem("S08", said, listed.path))
+        stream.faults.append(replace(fault_of(error, 0, listed.size), path=listed.path))
+        message = f"The index cannot be decoded: {error.code} at byte {error.offset}."
+        stream.problems.append(Problem("S08", message, listed.path))
 
 
-def _with_data(source: Source, found: StreamFound, data: StoredObject) -> None:
+def _with_data(source: Source, stream: StreamFound, data: StoredObject) -> None:
     """The blocks, and whether index and data agree."""
     try:
-        if found.index_object is None:
-            found.problems.append(Problem("S05", "The data object has no index object beside it.", data.path))
-            found.user_metadata = dict(source.user_metadata(data.path))
-        found.chain = chain = read_stream(source, data, found.index)
+        if stream.index_object is None:
+            stream.problems.append(Problem("S05", "The data object has no index object beside it.", data.path))
+            stream.user_metadata = dict(source.user_metadata(data.path))
+        stream.chain = chain = read_stream(source, data, stream.index)
     except SourceError as error:
-        found.problems.append(Problem("S02", str(error), data.path, incomplete=True))
+        stream.problems.append(Problem("S02", str(error), data.path, incomplete=True))
         return
-    found.faults += chain.faults
-    if not chain.is_whole and found.index is None:
-        said = "The block headers do not form a chain to the end of the data object."
-        found.problems.append(Problem("S12", said, data.path))
-    if found.index is not None and found.index_object is not None:
-        found.problems += _disagreements(found.index, chain, data, found.index_object.path)
+    stream.faults += chain.faults
+    if not chain.is_whole and stream.index is None:
+        message = "The block headers do not form a chain to the end of the data object."
+        stream.problems.append(Problem("S12", message, data.path))
+    if stream.index is not None and stream.index_object is not None:
+        stream.problems += _disagreements(stream.index, chain, data, stream.index_object.path)
 
 
 def _disagreements(index: StreamingIndex, chain: StreamChain, data: StoredObject, path: str) -> Iterator[Problem]:
@@ -187,9 +187,9 @@ def _disagreements(index: StreamingIndex, chain: StreamChain, data: StoredObject
         yield Problem("S09", f"The index names other blocks than the data has, from byte {other} on.", path)
 
 
-def findings_of_streams(found: Iterable[StreamFound]) -> Iterator[Finding]:
+def findings_of_streams(streams: Iterable[StreamFound]) -> Iterator[Finding]:
     """What is wrong with objects of which no ledger is known."""
-    for one in found:
+    for one in streams:
         if one.ledgers:
             continue
         for problem in one.problems:
@@ -197,9 +197,9 @@ def findings_of_streams(found: Iterable[StreamFound]) -> Iterator[Finding]:
             yield Finding(problem.code, path, message, evidence=(path,), incomplete=problem.incomplete)
 
 
-def streamed(found: Iterable[StreamFound]) -> Iterator[Streamed]:
+def streamed(streams: Iterable[StreamFound]) -> Iterator[Streamed]:
     """Each ledger of each object."""
-    for one in found:
+    for one in streams:
         runs = {ledger_id: one.runs.get(ledger_id, []) for ledger_id in one.ledgers}
         written = [stored.modified_ms for stored in one.objects if stored.modified_ms is not None]
         paths = tuple(stored.path for stored in one.objects)

@@ -36,7 +36,7 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
 
 
 @dataclass(frozen=True)
-class _Held:
+class _Records:
     """Entries of blocks that were read together: arrays of equal length.
 
     Attributes:
@@ -109,20 +109,20 @@ class _Walk:
 
     def _merged(self, blocks: list[Block]) -> Iterator[EntryBatch]:
         """Blocks that overlap: each entry once, by id."""
-        held = self._read(blocks)
+        rows = self._read(blocks)
         self._next = max(self._next, *(_end(block) for block in blocks))
-        order = np.lexsort((held.offset, held.path, held.rank, held.entry))
-        entry = held.entry[order]
+        order = np.lexsort((rows.offset, rows.path, rows.rank, rows.entry))
+        entry = rows.entry[order]
         is_first = np.diff(entry, prepend=-1) != 0
         chosen = order[is_first]
         if len(chosen) < len(order):
-            self._compare(held, chosen, np.cumsum(is_first)[~is_first] - 1, order[~is_first])
-        spread = Spread(self._paths, held.path[chosen], held.offset[chosen])
+            self._compare(rows, chosen, np.cumsum(is_first)[~is_first] - 1, order[~is_first])
+        spread = Spread(self._paths, rows.path[chosen], rows.offset[chosen])
         yield EntryBatch(
-            held.buffer, 0, held.entry[chosen], held.at[chosen], held.length[chosen], self._faults.take(), spread=spread
+            rows.buffer, 0, rows.entry[chosen], rows.at[chosen], rows.length[chosen], self._faults.take(), spread=spread
         )
 
-    def _read(self, blocks: list[Block]) -> _Held:
+    def _read(self, blocks: list[Block]) -> _Records:
         check_held(self._source, self._unit, blocks, "blocks")
         buffers, columns, start = [], [], 0
         for block in blocks:
@@ -136,7 +136,7 @@ class _Walk:
                 buffers.append(batch.buffer)
                 start += batch.buffer.size
         empty = np.empty((6, 0), dtype=np.int64)
-        return _Held(
+        return _Records(
             np.concatenate([*buffers, np.empty(0, dtype=np.uint8)]), *np.concatenate([empty, *columns], axis=1)
         )
 
@@ -161,29 +161,29 @@ class _Walk:
             Fault("entry_after_end", place, place, length, "entry", expected, found, context, entry_id, path)
         )
 
-    def _compare(self, held: _Held, chosen: Int64s, places: Int64s, copies: Int64s) -> None:
+    def _compare(self, rows: _Records, chosen: Int64s, places: Int64s, copies: Int64s) -> None:
         """Copies must hold the same; where they do not, a sound one takes the place of one that is not."""
         pairs = np.stack((chosen[places], copies))
         differs = np.empty(len(copies), dtype=np.int64)
-        compare_copies(held.buffer, held.at[pairs], held.length[pairs], np.zeros_like(pairs), differs)
+        compare_copies(rows.buffer, rows.at[pairs], rows.length[pairs], np.zeros_like(pairs), differs)
         bad = np.flatnonzero(differs != -1)
-        for told, number in enumerate(bad.tolist()):
+        for reported, number in enumerate(bad.tolist()):
             place = int(places[number])
             given, other = int(chosen[place]), int(copies[number])
-            if not _is_sound(held.body(given)) and _is_sound(held.body(other)):
+            if not _is_sound(rows.body(given)) and _is_sound(rows.body(other)):
                 given, other = other, given
                 chosen[place] = given
-            if told <= MAX_FAULTS:
-                self._faults.add(self._difference(held, given, other, int(differs[number])))
+            if reported <= MAX_FAULTS:
+                self._faults.add(self._difference(rows, given, other, int(differs[number])))
         self._faults.add_unlisted(max(0, len(bad) - MAX_FAULTS - 1))
 
-    def _difference(self, held: _Held, given: int, other: int, at: int) -> Fault:
-        where = f"{self._paths[int(held.path[given])]} at {int(held.offset[given])}"
-        entry_id, place, length = int(held.entry[other]), int(held.offset[other]), int(held.length[other])
-        context = held.body(other)[at : at + CONTEXT_BYTES]
+    def _difference(self, rows: _Records, given: int, other: int, at: int) -> Fault:
+        where = f"{self._paths[int(rows.path[given])]} at {int(rows.offset[given])}"
+        entry_id, place, length = int(rows.entry[other]), int(rows.offset[other]), int(rows.length[other])
+        context = rows.body(other)[at : at + CONTEXT_BYTES]
         return Fault(
             "copies_differ", place, place + at, length, "entry", f"entry {entry_id} as in {where}",
-            f"another byte, {at} into the entry", context, entry_id, self._paths[int(held.path[other])],
+            f"another byte, {at} into the entry", context, entry_id, self._paths[int(rows.path[other])],
         )  # fmt: skip
 
     def _absent(self, end: int | None) -> None:

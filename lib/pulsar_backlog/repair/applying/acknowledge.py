@@ -15,7 +15,7 @@ from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_rest import parse_topic
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.repair.acked_entries import Entries
-from pulsar_backlog.repair.broker.client import CLIENT_NAME, told
+from pulsar_backlog.repair.broker.client import CLIENT_NAME, broker_failures
 from pulsar_backlog.repair.values import Action
 from pulsar_backlog.terms import Position
 
@@ -55,15 +55,15 @@ def acknowledge(client: pulsar.Client, action: Action, entries: Entries, live_ty
         ClientError: the broker does not let us in, or the connection broke; some entries may be acknowledged then.
     """
     kind = _TYPES.get(live_type or action.expected_type or "Shared", pulsar.ConsumerType.Shared)
-    with told(action.topic, f"connecting to subscription {action.subscription!r}"):
+    with broker_failures(action.topic, f"connecting to subscription {action.subscription!r}"):
         consumer = _subscribed(client, action, kind)
     try:
-        with told(action.topic, f"acknowledging on subscription {action.subscription!r}"):
+        with broker_failures(action.topic, f"acknowledging on subscription {action.subscription!r}"):
             for position in entries.positions():
                 consumer.acknowledge(_id(position))
                 pace.step()
     finally:
-        with told(action.topic, f"closing subscription {action.subscription!r}"):
+        with broker_failures(action.topic, f"closing subscription {action.subscription!r}"):
             consumer.close()  # sends what the client held back
 
 
@@ -75,13 +75,13 @@ def acknowledge_cumulative(client: pulsar.Client, action: Action) -> None:
     """
     if action.target is None:
         return
-    with told(action.topic, f"connecting to subscription {action.subscription!r}"):
+    with broker_failures(action.topic, f"connecting to subscription {action.subscription!r}"):
         consumer = _subscribed(client, action, pulsar.ConsumerType.Exclusive)
     try:
-        with told(action.topic, f"acknowledging on subscription {action.subscription!r}"):
+        with broker_failures(action.topic, f"acknowledging on subscription {action.subscription!r}"):
             consumer.acknowledge_cumulative(_id(action.target))
     finally:
-        with told(action.topic, f"closing subscription {action.subscription!r}"):
+        with broker_failures(action.topic, f"closing subscription {action.subscription!r}"):
             consumer.close()
 
 

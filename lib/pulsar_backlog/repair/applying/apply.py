@@ -57,9 +57,9 @@ def dry_run(
     for action in plan.actions:
         outcome = _without_broker(plan, folder, journal, action, fitting)
         if outcome is None:
-            found = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
-            outcome = Outcome(action, found.verdict, found.reasons)
-            if found.verdict == "fits" and action.message is not None and action.message.as_stored is not None:
+            result = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
+            outcome = Outcome(action, result.verdict, result.reasons)
+            if result.verdict == "fits" and action.message is not None and action.message.as_stored is not None:
                 outcome = _readable(action, action.message, ledgers)
         if outcome.status in ("fits", "already"):
             fitting.add(action.number)
@@ -127,11 +127,11 @@ def _without_broker(
 
 
 def _checked(rest: AdminRest, journal: Journal, action: Action, allowed: Allowed, live: LiveTopic | None) -> Check:
-    found = check(action, live, journal.baseline(action), allowed)
-    if found.verdict != "fits" or action.kind != "republish" or allowed.no_deduplication:
-        return found
+    drifts = check(action, live, journal.baseline(action), allowed)
+    if drifts.verdict != "fits" or action.kind != "republish" or allowed.no_deduplication:
+        return drifts
     if rest.policy(action.topic, "deduplicationEnabled") is True:
-        return found
+        return drifts
     return Check(
         "refused",
         (
@@ -157,11 +157,11 @@ class _Step:
         """Check, note the intent, act, look again, note the result."""
         try:
             live = read_live(self.door.rest, self.action.topic)
-            found = _checked(self.door.rest, self.journal, self.action, self.allowed, live)
+            drifts = _checked(self.door.rest, self.journal, self.action, self.allowed, live)
         except AdminError as error:
             return self._result("failed", None, (str(error),))
-        if found.verdict != "fits" or live is None:
-            return self._result("already" if found.verdict == "already" else "refused", live, found.reasons)
+        if drifts.verdict != "fits" or live is None:
+            return self._result("already" if drifts.verdict == "already" else "refused", live, drifts.reasons)
         try:
             return self._republish(live) if self.action.kind == "republish" else self._acknowledge(live)
         except SourceError as error:
@@ -220,19 +220,19 @@ class _Step:
         with opened_producer(self.door.service, name, action.topic, sending.keys, encrypted=encrypted) as producer:
             # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
             last, tried = producer.last_stored, journal.last_sequence_id(action.topic, action)
-            if not (0 <= tried <= last or (first and sending.found(after))):
+            if not (0 <= tried <= last or (first and sending.stored_after(after))):
                 sequence_id = max(last, journal.last_sequence_id(action.topic)) + 1
                 entries = sending.prepared(producer, sequence_id)
                 self._note("begun", live, sequence_id=sequence_id, sealed_sha256=sealed)
                 producer.send(entries)
                 self.pace.step()
-        found = sending.found(after)
-        if found is None:
+        sent = sending.stored_after(after)
+        if sent is None:
             return self._result("failed", live, ("the broker accepted it, but a reader does not find it",))
-        if not found.is_same:
+        if not sent.is_same:
             return self._result("failed", live, ("what a reader gets has another hash",))
         seen = f", as it was stored (sha256 {sealed})" if sealed else ""
-        return self._result("done", live, (f"stored at {found.position[0]}:{found.position[1]}{seen}",))
+        return self._result("done", live, (f"stored at {sent.position[0]}:{sent.position[1]}{seen}",))
 
     def _result(self, status: Status, live: LiveTopic | None, notes: tuple[str, ...]) -> Outcome:
         self._note(status, live, " ".join(notes))

@@ -106,11 +106,11 @@ def read_live(rest: AdminRest, topic: str) -> LiveTopic | None:
 def _document(rest: AdminRest, topic: str, kind: str) -> Document:
     faults: list[str] = []
     body = dict(rest.object_of(topic, kind))
-    found = next(iter(documents(Fields(body, faults))), None)
-    if found is None or faults:
+    document = next(iter(documents(Fields(body, faults))), None)
+    if document is None or faults:
         what = f"{kind} has odd fields: {', '.join(faults[:5])}" if faults else f"{kind} has an unexpected form"
         raise AdminError(topic, "failed", f"{what}; apply does nothing on such a basis")
-    return found
+    return document
 
 
 def _subscription(

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.repair.applying.republish import Found, find_published, find_stored, metadata_of, properties
+from pulsar_backlog.repair.applying.republish import StoredCopy, find_published, find_stored, metadata_of, properties
 from pulsar_backlog.repair.applying.sealed_entries import published_again, read_stored, sealed_sha256
 from pulsar_backlog.repair.broker.client import Keys
 from pulsar_backlog.repair.broker.cluster import Door, Ledgers
@@ -74,7 +74,7 @@ class Outgoing:
         again = published_again(self.entries, producer.name, sequence_id, now_ms, origin, same_topic=here)
         return producer.as_stored(again)
 
-    def found(self, after: Position) -> Found | None:
+    def stored_after(self, after: Position) -> StoredCopy | None:
         """What of it is stored after a position; None when it is not there.
 
         Raises:
@@ -100,7 +100,7 @@ def outgoing(door: Door, plan: Plan, folder: Path, action: Action) -> Outgoing:
     return Outgoing(door, plan, action, message, payload)
 
 
-def found_again(door: Door, plan: Plan, action: Action, after: Position, sealed: str | None) -> Found | None:
+def found_again(door: Door, plan: Plan, action: Action, after: Position, sealed: str | None) -> StoredCopy | None:
     """The message of an action, looked for in what was stored after a position.
 
     Args:

@@ -26,7 +26,7 @@ from pulsar_backlog.messages.provenance import (
 )
 from pulsar_backlog.protocol.connection import Service
 from pulsar_backlog.repair.applying.sealed_entries import sealed_sha256
-from pulsar_backlog.repair.broker.client import Keys, told
+from pulsar_backlog.repair.broker.client import Keys, broker_failures
 from pulsar_backlog.repair.broker.reading import RawEntry, entries_after
 from pulsar_backlog.repair.values import Action, Message, Plan
 from pulsar_backlog.terms import Position
@@ -36,7 +36,7 @@ _READ_MS = 2000
 
 
 @dataclass(frozen=True)
-class Found:
+class StoredCopy:
     """A message that was read back.
 
     Attributes:
@@ -96,7 +96,7 @@ def _bytes(text: str | None) -> bytes | None:
 
 def find_published(
     client: pulsar.Client, plan: Plan, action: Action, after: Position, keys: Keys | None, limit_seconds: float
-) -> Found | None:
+) -> StoredCopy | None:
     """Look for the action's message in what was stored after a position, as a real consumer reads it.
 
     Raises:
@@ -104,12 +104,12 @@ def find_published(
     """
     wanted = plan.action_id(action)
     deadline = time.monotonic() + limit_seconds
-    with told(action.topic, "reading back"):
+    with broker_failures(action.topic, "reading back"):
         start = pulsar.MessageId(-1, *after, -1)
         reader = client.create_reader(action.topic, start, crypto_key_reader=keys.reader if keys else None)
     try:
         while time.monotonic() < deadline:
-            with told(action.topic, "reading back"):
+            with broker_failures(action.topic, "reading back"):
                 if not reader.has_message_available():
                     return None
                 try:
@@ -120,16 +120,16 @@ def find_published(
                 id_ = read.message_id()
                 sha256 = hashlib.sha256(read.data()).hexdigest()
                 is_same = action.message is not None and sha256 == action.message.sha256
-                return Found((id_.ledger_id(), id_.entry_id()), is_same)
+                return StoredCopy((id_.ledger_id(), id_.entry_id()), is_same)
         return None
     finally:
-        with told(action.topic, "closing the reader"):
+        with broker_failures(action.topic, "closing the reader"):
             reader.close()
 
 
 def find_stored(
     service: Service, plan: Plan, action: Action, after: Position, sealed: str, limit_seconds: float
-) -> Found | None:
+) -> StoredCopy | None:
     """Look for the action's message in what was stored after a position, without opening anything.
 
     Chunks count when all of one attempt are there; each attempt has a uuid of its own.
@@ -147,5 +147,5 @@ def find_stored(
         if head.chunk_id == len(parts):
             parts.append(entry)
         if len(parts) == max(1, head.num_chunks_from_msg):
-            return Found(position, sealed_sha256(parts) == sealed)
+            return StoredCopy(position, sealed_sha256(parts) == sealed)
     return None

@@ -99,13 +99,13 @@ def _read_back(door: Door, plan: Plan, journal: Journal, action: Action) -> Verd
         return Verdict(action, "not yet", "it is encrypted: give --encryption-key and its files to read it back")
     if as_stored and first.sealed_sha256 is None:
         return Verdict(action, "not yet", "the journal does not say what was sent")
-    found = found_again(door, plan, action, first.last_confirmed, first.sealed_sha256)
-    if found is None:
+    stored = found_again(door, plan, action, first.last_confirmed, first.sealed_sha256)
+    if stored is None:
         return Verdict(action, "failed", "a reader does not find the message")
-    if not found.is_same:
+    if not stored.is_same:
         return Verdict(action, "failed", "what a reader gets has another hash")
     seen = f", as it was stored (sha256 {first.sealed_sha256})" if first.sealed_sha256 else ""
-    return Verdict(action, "verified", f"read back from {found.position[0]}:{found.position[1]}{seen}")
+    return Verdict(action, "verified", f"read back from {stored.position[0]}:{stored.position[1]}{seen}")
 
 
 def _named(entries: Entries) -> str:

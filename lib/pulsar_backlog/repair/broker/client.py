@@ -119,7 +119,7 @@ def _authentication(access: Access) -> pulsar.Authentication | None:
 
 
 @contextmanager
-def told(topic: str, what: str) -> Iterator[None]:
+def broker_failures(topic: str, what: str) -> Iterator[None]:
     """Turn the client's exceptions into one sentence each.
 
     Raises:

@@ -63,8 +63,8 @@ def _store_payload(path: Path, payload: Payload | None, sha256: str) -> None:
                 with private_file(part) as file:
                     file.write(payload.inline)
             elif payload is not None and payload.file is not None:
-                with payload.file.open("rb") as kept, private_file(part) as file:
-                    shutil.copyfileobj(kept, file, _BLOCK_BYTES)
+                with payload.file.open("rb") as exported, private_file(part) as file:
+                    shutil.copyfileobj(exported, file, _BLOCK_BYTES)
         except OSError as error:
             raise UsageError(f"{payload and payload.file}: {error.strerror}: export again, then plan again") from None
         if not part.is_file() or _sha256(part) != sha256:

@@ -41,13 +41,13 @@ def plan_repair(cluster: str, topics: Iterable[TopicFacts], choices: Choices) ->
         UsageError: what is to be given up is no unacknowledged entry of a chunk set.
     """
     drafts: list[Draft] = []
-    held: list[HeldBack] = []
+    held_back: list[HeldBack] = []
     unknown = set(choices.give_up)
     for facts in sorted(topics, key=lambda one: one.topic):
         unknown -= {entry.position for stall in facts.stalls for entry in stall.entries}
         of_topic = TopicPlan(facts, choices)
         drafts += of_topic.drafts()
-        held += of_topic.held
+        held_back += of_topic.held
     if unknown:
         named = " --give-up ".join(map(position_text, sorted(unknown)))
         raise UsageError(f"no chunk set of these subscriptions waits at --give-up {named}")
@@ -58,7 +58,7 @@ def plan_repair(cluster: str, topics: Iterable[TopicFacts], choices: Choices) ->
         for draft in taken
     )
     sources = {numbers[draft.name]: draft.source for draft in taken if draft.source is not None}
-    return Planned(Plan(cluster, actions), sources, tuple(held), len(drafts) - len(taken))
+    return Planned(Plan(cluster, actions), sources, tuple(held_back), len(drafts) - len(taken))
 
 
 def _within_caps(drafts: Sequence[Draft], choices: Choices) -> list[Draft]:

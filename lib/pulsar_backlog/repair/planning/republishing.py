@@ -105,9 +105,9 @@ class Republishing:
                 why = words.FAMILY_TOO_LARGE
             if why is not None:
                 uuid, time_ms = one.key or ("", 0)
-                said = f"the named message {position_text(one.position)}: {why}"
+                who = f"the named message {position_text(one.position)}: {why}"
                 to_do = words.next_step(why, encrypted=one.encrypted)
-                self.held.append(HeldBack(self._facts.topic, None, uuid, time_ms, said, to_do))
+                self.held.append(HeldBack(self._facts.topic, None, uuid, time_ms, who, to_do))
 
     def publish(self, one: PublicationFacts, cause: str, stall: StallFacts | None) -> str | None:
         """Have a message published once; what speaks against it."""

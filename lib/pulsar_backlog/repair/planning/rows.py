@@ -38,13 +38,13 @@ def topic_facts(
 ) -> Iterator[TopicFacts]:
     """What is known of each topic that a stall, a publication, a restored acknowledgement or the user names."""
     again = {(row["subscription"], *_key(row)): row["entries"] for row in redelivered}
-    kept = {_key(row): exported_of(row) for row in exports}
+    exported = {_key(row): exported_of(row) for row in exports}
     of_stalls = _by_topic((row["topic"], stall_of(row, again)) for row in stalls)
     as_they_lie = list(stored)
     sets = {_key(row): one for row, one in as_they_lie if row["chunk_uuid"] is not None}
     singles = {one.position: one for row, one in as_they_lie if row["chunk_uuid"] is None}
     of_publications = _by_topic(
-        (row["topic"], publication_of(row, kept.get(_key(row)), sets.get(_key(row)))) for row in publications
+        (row["topic"], publication_of(row, exported.get(_key(row)), sets.get(_key(row)))) for row in publications
     )
     of_named = _by_topic((row["topic"], named_of(row, singles)) for row in named)
     of_subscriptions = _by_topic((row["topic"], subscription_of(row)) for row in subscriptions)
@@ -211,10 +211,10 @@ def _key(row: Row) -> _Key:
 
 
 def _by_topic(pairs: Iterable[tuple[str, _T]]) -> dict[str, list[_T]]:
-    found: dict[str, list[_T]] = {}
+    groups: dict[str, list[_T]] = {}
     for topic, value in pairs:
-        found.setdefault(topic, []).append(value)
-    return found
+        groups.setdefault(topic, []).append(value)
+    return groups
 
 
 def _position(ledger_id: int | None, entry_id: int | None) -> Position | None:

@@ -147,9 +147,9 @@ def restore_reason(one: Restored) -> str:
     return f"{are} acknowledged in the earlier audit but not now: consumers would get their messages again."
 
 
-def left_runs(left: int, taken: int) -> str:
+def left_runs(remaining: int, taken: int) -> str:
     """Why a plan does not make all lost acknowledgements again."""
-    more = counted(left, "more run of entries was", "more runs of entries were")
+    more = counted(remaining, "more run of entries was", "more runs of entries were")
     return f"{more} acknowledged in the earlier audit but not now: one plan restores {taken:,} at most"
 
 

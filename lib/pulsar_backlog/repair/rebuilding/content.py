@@ -20,7 +20,7 @@ from google_crc32c import value as crc32c
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import DecodeError, UsageError
-from pulsar_backlog.ledgers.inventory import Known, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.scope import Scope
@@ -140,13 +140,13 @@ class Content:
     @cached_property
     def _committed(self) -> frozenset[tuple[int, int]]:
         """Transactions that a stored marker commits."""
-        found = (
+        committed = (
             _transaction(entry)
             for copy in self.copies
             for _, data in self._bodies(copy)
             if (entry := _sound(data)) is not None and entry.metadata.marker_type == TXN_COMMIT
         )
-        return frozenset(one for one in found if one is not None)
+        return frozenset(one for one in committed if one is not None)
 
     def _is_shown(self, entry: Entry) -> bool:
         transaction = _transaction(entry)
@@ -202,22 +202,22 @@ def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
         UsageError: there are none, or of several topics.
     """
     surveyed = survey(source, take_listing(source))
-    known = Known({}, {})
+    knowledge = ClusterRecords({}, {})
     if admin is not None:
         records = broker_copies(required_state(admin, surveyed.topics()))
         topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-        known = Known(topics, records)
-    inside = [copy for copy in settle(surveyed, known).copies if scope.holds(copy)]
+        knowledge = ClusterRecords(topics, records)
+    inside = [copy for copy in settle(surveyed, knowledge).copies if scope.holds(copy)]
     copies = sorted((copy for copy in inside if copy.selected and copy.blocks), key=lambda copy: copy.ledger_id)
-    found = sorted({copy.topic or "a topic that nothing names" for copy in inside})
+    names = sorted({copy.topic or "a topic that nothing names" for copy in inside})
     if not copies:
         raise UsageError(f"{source.source} holds no ledger within --topic and --ledger that can be read")
-    if len(found) > 1:
-        raise UsageError(f"these ledgers are of several topics ({', '.join(found[:5])}): name one with --topic")
+    if len(names) > 1:
+        raise UsageError(f"these ledgers are of several topics ({', '.join(names[:5])}): name one with --topic")
     topic = copies[0].topic
-    asked = {copy.ledger_id for copy in inside}
-    asked |= {one.ledger_id for one in known.broker.values() if one.topic == topic and one.entries}
-    absent = sorted(one for one in asked if scope.holds_id(one) and one not in {copy.ledger_id for copy in copies})
+    ledger_ids = {copy.ledger_id for copy in inside}
+    ledger_ids |= {one.ledger_id for one in knowledge.broker.values() if one.topic == topic and one.entries}
+    absent = sorted(one for one in ledger_ids if scope.holds_id(one) and one not in {copy.ledger_id for copy in copies})
     return Content(source, topic, tuple(copies), tuple(absent))
 
 

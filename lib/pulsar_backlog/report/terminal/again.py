@@ -25,7 +25,7 @@ def verdict_again(result: Mapping[str, Any], fail_on: str | None, asked_for: int
         fail_on: as given; what the audit before did not find is no news now.
         asked_for: the exit code that the tables ask for, where some of the findings are acknowledged.
     """
-    kept = {name: result[name] for name in ("schema_version", "cluster", "verdict", "counts", "next")}
+    fields = {name: result[name] for name in ("schema_version", "cluster", "verdict", "counts", "next")}
     codes = result["findings"]["by_code"]
     bad = SEVERITIES[: SEVERITIES.index(fail_on) + 1] if fail_on in SEVERITIES else ()
     exit_code = EXIT_UNCHANGED
@@ -35,7 +35,7 @@ def verdict_again(result: Mapping[str, Any], fail_on: str | None, asked_for: int
         exit_code = EXIT_INCOMPLETE
     if asked_for is not None:
         exit_code = asked_for or EXIT_UNCHANGED
-    return {"type": "verdict", **kept, "exit_code": exit_code, "unchanged": True}
+    return {"type": "verdict", **fields, "exit_code": exit_code, "unchanged": True}
 
 
 def print_again(saved: Mapping[str, Any], console: Console) -> None:

@@ -121,22 +121,22 @@ def _lines(summary: CompactedSummary) -> Iterator[str]:
     for fault in summary.faults:
         yield f"The dump is damaged: {fault}"
     if summary.unreadable or summary.damaged:
-        said = (
+        words = (
             f"{counted(summary.unreadable, 'entry')} without a readable key, {summary.damaged:,} with a wrong checksum"
         )
-        yield f"{said}: statements about their keys are not certain."
+        yield f"{words}: statements about their keys are not certain."
     if summary.gaps:
         missing = counted(summary.gaps, "ledger")
         yield f"{missing} of the log before the horizon are not here: there may be more stale keys."
 
 
 def _of_ledger(summary: CompactedSummary) -> str:
-    said = {
+    words = {
         True: "The cursor __compaction names this ledger.",
         False: "The cursor __compaction names ANOTHER ledger: this one is an older view, or another topic's.",
         None: "Nothing says whether it is the newest view (--admin tells).",
     }
-    return f"{counted(summary.view_entries, 'entry')} in {visible(summary.dump)}. {said[summary.named]}"
+    return f"{counted(summary.view_entries, 'entry')} in {visible(summary.dump)}. {words[summary.named]}"
 
 
 def _example(one: Example) -> str:

@@ -71,47 +71,47 @@ class Estimate:
     measured: Measured
 
 
-def print_estimate(found: Estimate, run: Run, console: Console) -> None:
+def print_estimate(estimate: Estimate, run: Run, console: Console) -> None:
     """The answer first; JSON where no one looks."""
     if not console.is_terminal:
-        console.file.write(to_json({"source": run.source, **asdict(found)}) + "\n")
+        console.file.write(to_json({"source": run.source, **asdict(estimate)}) + "\n")
         return
-    for line in _lines(found):
+    for line in _lines(estimate):
         console.print(line, highlight=False)
     command = run.command("audit")
     console.print(f"Next: {command}", soft_wrap=True, highlight=False)
     console.print(f"Less: {command} --sample 10%   (or --budget-bytes N, --limit N)", soft_wrap=True, highlight=False)
 
 
-def _lines(found: Estimate) -> list[Text | str]:
-    least = "at least " if found.unreadable else ""
-    size = byte_size(found.data_bytes)
+def _lines(estimate: Estimate) -> list[Text | str]:
+    least = "at least " if estimate.unreadable else ""
+    size = byte_size(estimate.data_bytes)
     took = "is unknown: nothing of the sample could be read"
-    if found.seconds is not None:
-        minutes = duration(round(found.seconds * 1000))
-        took = f"takes about {minutes} with {counted(found.processes, 'process')} such as this"
-    said: list[Text | str] = [
-        Text(f"An audit reads {least}{size} of {counted(found.ledgers, 'ledger')}, and {took}.", style="bold")
+    if estimate.seconds is not None:
+        minutes = duration(round(estimate.seconds * 1000))
+        took = f"takes about {minutes} with {counted(estimate.processes, 'process')} such as this"
+    lines: list[Text | str] = [
+        Text(f"An audit reads {least}{size} of {counted(estimate.ledgers, 'ledger')}, and {took}.", style="bold")
     ]
-    if found.cost is not None:
-        asks = f"{counted(found.lists, 'request')} that list, {found.gets:,} that read"
-        said.append(f"It asks the bucket {least}{asks}: {least}{found.cost:,.2f} at the given prices.")
-    others = f"{found.other_objects:,} are none of a ledger that is read"
-    said.append(f"The source holds {least}{counted(found.objects, 'object')}: {others}.")
-    if found.unreadable:
-        said.append(f"{counted(found.unreadable, 'part')} of the source could not be listed and may hold more.")
-    extra = found.copies - found.ledgers
+    if estimate.cost is not None:
+        asks = f"{counted(estimate.lists, 'request')} that list, {estimate.gets:,} that read"
+        lines.append(f"It asks the bucket {least}{asks}: {least}{estimate.cost:,.2f} at the given prices.")
+    others = f"{estimate.other_objects:,} are none of a ledger that is read"
+    lines.append(f"The source holds {least}{counted(estimate.objects, 'object')}: {others}.")
+    if estimate.unreadable:
+        lines.append(f"{counted(estimate.unreadable, 'part')} of the source could not be listed and may hold more.")
+    extra = estimate.copies - estimate.ledgers
     if extra > 0:
-        said.append(f"{counted(extra, 'further copy', 'further copies')} of ledgers: looked at, not scanned.")
-    return [*said, _rests_on(found)]
+        lines.append(f"{counted(extra, 'further copy', 'further copies')} of ledgers: looked at, not scanned.")
+    return [*lines, _rests_on(estimate)]
 
 
-def _rests_on(found: Estimate) -> str:
-    sample = found.measured
+def _rests_on(estimate: Estimate) -> str:
+    sample = estimate.measured
     if not sample.data_bytes:
         return "Nothing could be measured."
     rate = sample.data_bytes / max(sample.seconds, 1e-9) / 1e6
-    share = sample.data_bytes / max(found.data_bytes, 1)
+    share = sample.data_bytes / max(estimate.data_bytes, 1)
     words = (
         f"Measured: {byte_size(sample.data_bytes)} of {counted(sample.ledgers, 'ledger')} "
         f"({sample.entries:,} entries) at {rate:,.1f} MB/s in one process."

@@ -105,14 +105,14 @@ class Row(Span):
 
 def rows(spans: Sequence[Span], length: int) -> tuple[Row, ...]:
     """Spans as lines that cover every byte from 0 to `length` exactly once; headings cover none."""
-    found: list[Row] = []
-    reached, _ = _cover(spans, 0, -1, (0, length), False, found)
-    _gap(found, reached, length, 0, True)
-    return tuple(found)
+    covered: list[Row] = []
+    reached, _ = _cover(spans, 0, -1, (0, length), False, covered)
+    _gap(covered, reached, length, 0, True)
+    return tuple(covered)
 
 
 def _cover(
-    spans: Sequence[Span], at: int, parent_depth: int, room: tuple[int, int], secret: bool, found: list[Row]
+    spans: Sequence[Span], at: int, parent_depth: int, room: tuple[int, int], secret: bool, covered: list[Row]
 ) -> tuple[int, int]:
     """Lines for the spans from `at` on that are deeper than the parent; returns byte and span reached."""
     reached, limit = room
@@ -122,24 +122,24 @@ def _cover(
         start = min(max(span.start, reached), limit)
         end = min(max(span.end, start), limit)
         is_opening = at == first and parent_depth >= 0 and start - reached <= MAX_TAG_AND_LENGTH
-        _gap(found, reached, start, parent_depth + 1, secret or not is_opening)
+        _gap(covered, reached, start, parent_depth + 1, secret or not is_opening)
         hidden = secret or span.secret
         heading = at + 1 < len(spans) and spans[at + 1].depth > span.depth
-        found.append(Row(start, end, span.label, span.value, span.depth, hidden, heading))
+        covered.append(Row(start, end, span.label, span.value, span.depth, hidden, heading))
         if heading:
-            inner, at = _cover(spans, at + 1, span.depth, (start, end), hidden, found)
-            _gap(found, inner, end, span.depth + 1, True)
+            inner, at = _cover(spans, at + 1, span.depth, (start, end), hidden, covered)
+            _gap(covered, inner, end, span.depth + 1, True)
         else:
             at += 1
         reached = end
     return reached, at
 
 
-def _gap(found: list[Row], start: int, end: int, depth: int, secret: bool) -> None:
+def _gap(covered: list[Row], start: int, end: int, depth: int, secret: bool) -> None:
     """A line for bytes no span describes; at the opening of a field that holds others, its tag and length."""
     if end > start:
         label = "(not described)" if secret else "(tag and length)"
-        found.append(Row(start, end, label, "", max(depth, 0), secret, False))
+        covered.append(Row(start, end, label, "", max(depth, 0), secret, False))
 
 
 def print_explain(model: ExplainModel, console: Console) -> None:

@@ -55,10 +55,10 @@ class Located:
     index: int | None = None
 
 
-def located_entry(asked: str, row: Mapping[str, Any], notes: Sequence[str] = ()) -> Located:
+def located_entry(question: str, row: Mapping[str, Any], notes: Sequence[str] = ()) -> Located:
     """The answer for one row of the view `seek_positions`."""
     return Located(
-        asked=asked,
+        asked=question,
         cluster=row["cluster"],
         topic=row["topic"],
         position=_place(row, ""),
@@ -73,11 +73,11 @@ def located_entry(asked: str, row: Mapping[str, Any], notes: Sequence[str] = ())
     )
 
 
-def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | None) -> Located:
+def located_time(question: str, side: Mapping[str, Any], row: Mapping[str, Any] | None) -> Located:
     """The answer of one clock on one topic.
 
     Args:
-        asked: the time as given.
+        question: the time as given.
         side: a row of `Positions.around`.
         row: the row of `seek_positions` for the first entry at or after the time; None when there is none.
     """
@@ -85,15 +85,15 @@ def located_time(asked: str, side: Mapping[str, Any], row: Mapping[str, Any] | N
     whose = "the producers' clocks" if clock == "publish" else "the broker's clock"
     if row is None:
         end = f"by {whose}, everything stored is before it" if before else f"no entry has a time by {whose}"
-        return Located(asked, side["cluster"], side["topic"], None, None, None, end, clock=clock)
-    found = located_entry(asked, row)
-    notes = [found.words] if found.position != found.seek else []
+        return Located(question, side["cluster"], side["topic"], None, None, None, end, clock=clock)
+    place = located_entry(question, row)
+    notes = [place.words] if place.position != place.seek else []
     late = before is not None and (before["ledger_id"], before["entry_id"]) > (row["ledger_id"], row["entry_id"])
-    window = (str(found.position), _place(before, "")) if late else None
+    window = (str(place.position), _place(before, "")) if late else None
     if window:
         notes.append(f"times do not rise here: a seek by time may land anywhere up to {window[1]}, past newer entries")
-    words = f"by {whose} the first entry at or after it is {found.position}"
-    return replace(found, words=words, notes=(*notes, *found.notes), clock=clock, window=window)
+    words = f"by {whose} the first entry at or after it is {place.position}"
+    return replace(place, words=words, notes=(*notes, *place.notes), clock=clock, window=window)
 
 
 def doubts_about_id(wanted: MessageId, row: Mapping[str, Any]) -> Iterator[str]:
@@ -104,8 +104,8 @@ def doubts_about_id(wanted: MessageId, row: Mapping[str, Any]) -> Iterator[str]:
         row: of `seek_positions`: the entry at its ledger and entry id.
     """
     if wanted.batch_index is not None and wanted.batch_index >= (row["num_messages_in_batch"] or 1):
-        held = row["num_messages_in_batch"] or 1
-        yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {held}"
+        messages = row["num_messages_in_batch"] or 1
+        yield f"the id names message {wanted.batch_index} of a batch, but the entry holds {messages}"
     if not _partition_can_be(wanted, row):
         named = f"the id names partition {wanted.partition}"
         yield f"{named}, but the ledger belongs to this topic: is it another cluster's id?"
@@ -127,9 +127,9 @@ def _partition_can_be(wanted: MessageId, row: Mapping[str, Any]) -> bool:
     return wanted.batch_index is None and (wanted.partition or 0) < (row["num_messages_in_batch"] or 0)
 
 
-def print_located(found: Sequence[Located], console: Console) -> None:
+def print_located(places: Sequence[Located], console: Console) -> None:
     """Sentences on a terminal, JSON lines elsewhere."""
-    for one in found:
+    for one in places:
         print_sentences(_lines(one), asdict(one), console)
 
 

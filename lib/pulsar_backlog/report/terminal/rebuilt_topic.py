@@ -19,43 +19,43 @@ _LEFT_OUT = {
 }
 
 
-def print_rebuilt_topic(said: Mapping[str, Any], console: Console) -> None:
+def print_rebuilt_topic(result: Mapping[str, Any], console: Console) -> None:
     """The verdict first; JSON where no one looks.
 
     Args:
-        said: fields of `repair.rebuilding.content.Tally`, and what was done.
+        result: fields of `repair.rebuilding.content.Tally`, and what was done.
         console: where to print.
     """
     if not console.is_terminal:
-        console.file.write(to_json(dict(said)) + "\n")
+        console.file.write(to_json(dict(result)) + "\n")
         return
-    old, new = visible(said["topic"] or "A topic that nothing names", MAX_SENTENCE), visible(said["to_topic"])
-    what = f"{counted(said['entries'], 'entry')}, {said['entry_bytes']:,} bytes"
-    console.print(Text(_verdict(said, old, new, what), style="bold"), soft_wrap=True)
+    old, new = visible(result["topic"] or "A topic that nothing names", MAX_SENTENCE), visible(result["to_topic"])
+    what = f"{counted(result['entries'], 'entry')}, {result['entry_bytes']:,} bytes"
+    console.print(Text(_verdict(result, old, new, what), style="bold"), soft_wrap=True)
     for name, words in _LEFT_OUT.items():
-        if said[name]:
-            console.print(f"{counted(said[name], 'entry')} {words}.")
-    if said["damaged"]:
-        console.print(f"{counted(said['damaged'], 'entry')} damaged or missing:")
-        for place in said["places"]:
+        if result[name]:
+            console.print(f"{counted(result[name], 'entry')} {words}.")
+    if result["damaged"]:
+        console.print(f"{counted(result['damaged'], 'entry')} damaged or missing:")
+        for place in result["places"]:
             console.print(f"  {visible(place)}")
-    for ledger_id in said["open_ledgers"]:
+    for ledger_id in result["open_ledgers"]:
         console.print(
             f"Nothing tells where ledger {ledger_id} ends (--admin may): what the source has is taken for all."
         )
-    for line in _next(said, new):
+    for line in _next(result, new):
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def _verdict(said: Mapping[str, Any], old: str, new: str, what: str) -> str:
-    if not said["done"]:
+def _verdict(result: Mapping[str, Any], old: str, new: str, what: str) -> str:
+    if not result["done"]:
         return f"Dry run, nothing was changed. {old} would be published into {new}: {what}."
-    again = f" ({said['published_before']:,} were there already)" if said["published_before"] else ""
+    again = f" ({result['published_before']:,} were there already)" if result["published_before"] else ""
     return f"{new} holds {what}{again}, read back and equal byte for byte to those of {old}."
 
 
-def _next(said: Mapping[str, Any], new: str) -> tuple[str, ...]:
-    if not said["done"]:
+def _next(result: Mapping[str, Any], new: str) -> tuple[str, ...]:
+    if not result["done"]:
         return ("Say --yes and --service-url to publish.",)
     topic = shell_word(new)
     return (

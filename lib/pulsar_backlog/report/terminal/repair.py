@@ -122,8 +122,8 @@ def print_words(view: PlanView, console: Console) -> None:
 def headline(view: PlanView) -> str:
     """The verdict, and how old what it rests on is."""
     if not view.actions:
-        left = sum(one.count for one in view.held_back)
-        text = f"Nothing to repair now; {counted(left, 'thing')} left alone." if left else "Nothing to repair."
+        others = sum(one.count for one in view.held_back)
+        text = f"Nothing to repair now; {counted(others, 'thing')} left alone." if others else "Nothing to repair."
     else:
         text = f"Plan {view.plan_id} ({view.state}): {counted_kinds(view.actions)}."
     return f"{text} {view.basis}".rstrip()
@@ -230,15 +230,15 @@ def moment(at: datetime) -> str:
 
 def _print_actions(rows: Iterable[Row], console: Console) -> None:
     """Actions of one topic; what was said of the one before is not said again."""
-    said = ""
+    before = ""
     for row in rows:
         _print_head(row, console)
         words = row["reason"]
         if row["kind"] in ("republish", "reset_cursor"):
             words = f"{words} {row['affects']}"
-        if words != said:
+        if words != before:
             _indented(console, Text(visible(words, 800)), 4)
-        said = words
+        before = words
 
 
 def _print_head(row: Row, console: Console) -> None:
@@ -259,15 +259,15 @@ def _print_settings(rows: Sequence[Row], console: Console) -> None:
     _line(console, Text(f"{what}. They are advice."))
 
 
-def _print_held_back(held: Sequence[HeldBackRow], console: Console) -> None:
-    if not held:
+def _print_held_back(rows: Sequence[HeldBackRow], console: Console) -> None:
+    if not rows:
         return
     _line(console, Text("Left alone:", style="bold"))
-    for one in held[:MAX_REASONS]:
+    for one in rows[:MAX_REASONS]:
         then = f"; {one.next_step}" if one.next_step else ""
         _indented(console, Text(visible(f"{one.count:,}: {one.why}{then}", 600)), 2)
-    if len(held) > MAX_REASONS:
-        rest = sum(one.count for one in held[MAX_REASONS:])
+    if len(rows) > MAX_REASONS:
+        rest = sum(one.count for one in rows[MAX_REASONS:])
         _indented(console, Text(f"{rest:,} for other reasons, see held_back.jsonl in the plan's folder."), 2)
 
 

@@ -22,7 +22,7 @@ OBJECTS_OF_TASK = 20_000
 """Objects that a task looks at."""
 
 FOUND_DDL = "ledger_id bigint, topic string, strays array<string>, copies binary"
-_FOUND = pa.schema([
+_ATTEMPTS = pa.schema([
     ("ledger_id", pa.int64()), ("topic", pa.string()), ("strays", pa.list_(pa.string())), ("copies", pa.binary()),
 ])  # fmt: skip
 
@@ -46,14 +46,14 @@ def found_ledgers(objects: DataFrame, source: Source, count: int) -> DataFrame:
     def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         ledgers = spilled_ledgers(row for batch in batches for row in batch.to_pylist())
         while some := list(islice(ledgers, BATCH_LEDGERS)):
-            yield _found(source, some)
+            yield _attempts_of(source, some)
 
     tasks = max(objects.sparkSession.sparkContext.defaultParallelism, -(-count // OBJECTS_OF_TASK))
     ordered = objects.repartition(tasks, "ledger_id").sortWithinPartitions("ledger_id")
     return ordered.mapInArrow(quiet(look), FOUND_DDL)
 
 
-def _found(source: Source, ledgers: list[tuple[int, Attempts]]) -> pa.RecordBatch:
+def _attempts_of(source: Source, ledgers: list[tuple[int, Attempts]]) -> pa.RecordBatch:
     pairs = (pair for _, attempts in ledgers for pair in numbered(attempts))
     copies: dict[int, list[Examined]] = {
         ledger_id: list(group) for ledger_id, group in groupby(examined(source, pairs), lambda one: one.pair.ledger_id)
@@ -68,4 +68,4 @@ def _found(source: Source, ledgers: list[tuple[int, Attempts]]) -> pa.RecordBatc
             "strays": [one.path for one in strays(attempts)],
             "copies": pickle.dumps(of_ledger) if of_ledger else None,
         })  # fmt: skip
-    return pa.RecordBatch.from_pylist(rows, schema=_FOUND)
+    return pa.RecordBatch.from_pylist(rows, schema=_ATTEMPTS)
