@@ -17,7 +17,8 @@ _TOKEN = re.compile(r"(?P<label>\D+)(?P<chunk>\d+)(?:/(?P<chunks>\d+))?$")
 _OPTIONS = {
     "queue": "queue", "hold": "hold", "maxPending": "max_pending", "autoAck": "auto_ack", "expireMs": "expiry_ms",
     "nackDelayMs": "nack_delay_ms", "ackTimeoutMs": "ack_timeout_ms", "dlqMax": "dead_letter_max",
-    "dlqTopic": "dead_letter_topic", "dlqChunking": "dead_letter_chunking", "policy": "policy",
+    "dlqTopic": "dead_letter_topic", "retryTopic": "retry_topic", "dlqChunking": "dead_letter_chunking",
+    "policy": "policy",
 }  # fmt: skip
 _ADMIN_VERBS = {"skip": "skip", "expireMessages": "expire"}
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from bench import consumers
 from bench.consumer_cells import Cell, outcome_of, read_cells
 from pulsar_backlog.chunks.dispatch.outcomes import Outcome, predict
 from pulsar_backlog.chunks.dispatch.play import play
+from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings, Setting, Slice, Step, client_named
 
 RECORDED = Path(__file__).resolve().parents[2] / "data" / "consumers"
 CELLS = list(read_cells(RECORDED))
@@ -51,9 +56,6 @@ def test_the_score_counts_runs_and_exceptions(capsys: pytest.CaptureFixture[str]
 def test_a_cell_that_nobody_can_play_counts_as_not_predicted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import gzip
-    import json
-
     cell = json.loads(gzip.decompress((RECORDED / "runs" / "B-kill-mid-live-j408.4.0.8.json.gz").read_bytes()))
     cell["steps"].append(["juggle"])
     (tmp_path / "runs").mkdir()
@@ -62,3 +64,82 @@ def test_a_cell_that_nobody_can_play_counts_as_not_predicted(
     out = capsys.readouterr()
     assert out.out.splitlines()[1].split() == ["B", "1", "3", "0", "0", "0", "1", "0"]
     assert "B-odd: not played: no step 'juggle'" in out.err
+
+
+def two_java(broker: str, **options: object) -> dict[str, ConsumerSettings]:
+    client = client_named(f"java-{broker}")
+    return {name: ConsumerSettings(client, queue=10, nack_delay_ms=200, **options) for name in ("c1", "c2")}  # type: ignore[arg-type]
+
+
+def publish(tokens: str) -> Step:
+    made = []
+    for token in tokens.split():
+        label, chunk_id, chunks = token[0], int(token[1]), int(token[3])
+        made.append(Slice(label, chunk_id, chunks))
+    return Step("publish", tuple(made))
+
+
+LOG = "A0/3 B0/2 A1/3 B1/2 A2/3 C0/2 C1/2"
+"""Whole messages; as in the recordings."""
+
+
+def seeds(setting: Setting) -> Counter[Outcome]:
+    return Counter(play(setting, seed) for seed in range(70))
+
+
+def test_a_dead_letter_of_java_4_2_after_a_nack_leaves_its_first_chunks_at_the_source() -> None:
+    one = {"c1": two_java("4.2", policy={"default": "ack", "A": "nack"}, dead_letter_max=2)["c1"]}
+    setting = Setting("4.2", "Shared", one, (Step("start", ("c1",)), publish(LOG), Step("idle", (2500, 20))))
+    (outcome,) = seeds(setting)
+    assert (outcome.backlog, dict(outcome.delivered)["A"]) == (2, 3)
+    assert outcome.other_topics == (("s-DLQ", (("A", None, None),)),)
+
+
+def test_a_retry_acknowledges_the_source_and_comes_again() -> None:
+    one = {"c1": two_java("4.2", policy={"default": "ack", "A": "later:1"})["c1"]}
+    setting = Setting("4.2", "Shared", one, (Step("start", ("c1",)), publish(LOG), Step("idle", (1500, 20))))
+    (outcome,) = seeds(setting)
+    assert (outcome.backlog, dict(outcome.delivered)) == (0, {"A": 2, "B": 1, "C": 1})
+    assert outcome.other_topics == (("s-RETRY", (("A", None, None),)),)
+
+
+def test_go_with_a_retry_topic_acknowledges_no_chunked_message_and_a_retry_only_its_last_chunk() -> None:
+    go = ConsumerSettings(client_named("go"), queue=10, policy={"default": "ack", "A": "later:1"})
+    setting = Setting("4.0", "Shared", {"c1": go}, (Step("start", ("c1",)), publish(LOG), Step("idle", (1500, 20))))
+    (outcome,) = seeds(setting)
+    assert outcome.backlog == 6
+
+
+def test_a_pin_outlives_its_consumer_until_all_leave() -> None:
+    consumers_ = {**two_java("4.2"), "c3": two_java("4.2")["c1"]}
+    dead = (
+        Step("start", ("c1",)), publish("A0/3"), Step("idle", (300,)), Step("start", ("c2",)), Step("kill", ("c1",)),
+        Step("idle", (300,)), publish("A1/3 A2/3"), Step("idle", (300,)),
+    )  # fmt: skip
+    (stuck,) = seeds(Setting("4.2", "Shared", consumers_, dead))
+    assert (stuck.delivered, stuck.backlog) == ((), 3)
+    freed = (*dead, Step("close", ("c2",)), Step("idle", (200,)), Step("start", ("c3",)), Step("idle", (300,)))
+    (outcome,) = seeds(Setting("4.2", "Shared", consumers_, freed))
+    assert (outcome.delivered, outcome.backlog) == ((("A", 1),), 0)
+
+
+def test_dropped_last_chunks_leak_permits_until_nothing_comes_any_more() -> None:
+    one = {"c1": ConsumerSettings(client_named("java-4.2"), queue=4)}
+    gaps = " ".join(f"{label}0/3 {label}2/3" for label in "ABCD")
+    setting = Setting(
+        "4.2", "Shared", one,
+        (Step("start", ("c1",)), publish(gaps), Step("idle", (300,)), publish("E0/2 E1/2"), Step("idle", (300,))),
+    )  # fmt: skip
+    (outcome,) = seeds(setting)
+    assert outcome.delivered == ()
+    python = {"c1": ConsumerSettings(client_named("python"), queue=4)}
+    (outcome,) = seeds(replace(setting, consumers=python))
+    assert outcome.delivered == (("E", 1),)
+
+
+@pytest.mark.parametrize(("client", "backlog"), [("java-4.2", 0), ("python", 1), ("go", 2)])
+def test_a_serialised_id_acknowledges_what_its_client_makes_of_it(client: str, backlog: int) -> None:
+    one = {"c1": ConsumerSettings(client_named(client), policy={"default": "ackser"})}
+    steps = (Step("start", ("c1",)), publish("A0/3 A1/3 A2/3"), Step("idle", (300,)))
+    (outcome,) = seeds(Setting("4.2", "Shared", one, steps))
+    assert outcome.backlog == backlog

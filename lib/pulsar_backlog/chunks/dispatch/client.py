@@ -57,6 +57,7 @@ class ClientProcess:
         self._kept = False
         self._completed = False
         self._acks: list[int] = []
+        self._sent_acks: frozenset[int] = frozenset()
         self._cumulative = -1
         self._seen: dict[str, int] = {}
         self._settled: set[int] = set()
@@ -67,6 +68,7 @@ class ClientProcess:
     def connect(self) -> None:
         """The consumer is subscribed, for the first time or again."""
         self.connected = True
+        self._sent_acks = frozenset()
         self._saved = 0
         self._incoming.clear()
         self._busy = False
@@ -75,6 +77,9 @@ class ClientProcess:
     def receive(self, entry: LogEntry, at: int, count: int) -> None:
         """One dispatched entry."""
         if not self.alive:
+            return
+        if at in self._acks or at in self._sent_acks:  # its acknowledgement is on its way: dropped as a duplicate
+            self._return_permit()
             return
         self._counts[at] = count
         self._settled.discard(at)
@@ -141,6 +146,8 @@ class ClientProcess:
             self._broker.flow(saved)
 
     def _acknowledge(self, places: Sequence[int]) -> None:
+        if not places:
+            return
         if not self._acks:
             self._clock.after(self._clock.random.uniform(2, ACK_GROUP_MS), self.flush)
         self._acks.extend(places)
@@ -151,6 +158,7 @@ class ClientProcess:
         if self.alive and self.connected:
             if self._acks:
                 self._broker.acknowledge(self._acks)
+                self._sent_acks = frozenset(self._acks)
             if self._cumulative >= 0:
                 self._broker.acknowledge([self._cumulative], cumulative=True)
         self._acks, self._cumulative = [], -1
@@ -173,7 +181,8 @@ class ClientProcess:
             return
         message = self._incoming.popleft()
         self._broker.received(message)
-        self._return_permit()
+        if message.entries:
+            self._return_permit()
         seen = self._seen[message.label] = self._seen.get(message.label, 0) + 1
         slow_ms = self.policy.get("slowMs", 0)
         action = action_for(self.policy, message.label, message.count, seen)
@@ -183,7 +192,8 @@ class ClientProcess:
         if not self.alive:
             return
         if action == "ack":
-            self._acknowledge(message.entries)
+            if len(message.entries) == 1 or self.settings.acknowledges_chunks:
+                self._acknowledge(message.entries)
         elif action == "ackser":
             self._acknowledge(self._serialized(message))
         elif action == "ackcum":
@@ -191,7 +201,7 @@ class ClientProcess:
                 self._clock.after(self._clock.random.uniform(2, ACK_GROUP_MS), self.flush)
             self._cumulative = max(self._cumulative, message.entries[-1])
             self._settled.update(range(message.entries[-1] + 1))
-        elif action == "nack":
+        elif action == "nack" and message.entries:
             self._nack(message)
         elif action == "later":
             self._broker.retry_later(message, 300)
@@ -245,10 +255,7 @@ class ClientProcess:
             self._clock.after(DEAD_LETTER_MS, lambda: self._to_dead_letters(message, message.entries))
             return
         if at_limit and client.family == "java":
-            self._clock.after(DEAD_LETTER_MS, lambda: self._to_dead_letters(message, message.entries[-1:]))
-            rest = message.entries[:-1]
-            if rest and client.nack_all:
-                self._redeliver(rest)
+            self._clock.after(DEAD_LETTER_MS, lambda: self._to_dead_letters_by_nack(message))
             return
         self._redeliver(message.entries if client.nack_all else message.entries[-1:])
 
@@ -259,6 +266,17 @@ class ClientProcess:
             self._acknowledge(settled)
         else:
             self._clock.after(1000, lambda: self._redeliver(message.entries))
+
+    def _to_dead_letters_by_nack(self, message: Message) -> None:
+        """Java: the id of the last chunk is known as that of a dead letter, those of its chunks are asked for again."""
+        self._to_dead_letters(message, message.entries[-1:])
+        if self.alive and self.settings.client.nack_all and len(message.entries) > 1:
+            self._redeliver(message.entries)
+
+    def take_retry(self, message: Message) -> None:
+        """A message of the retry topic."""
+        self._incoming.append(message)
+        self._take_soon()
 
     def close(self) -> None:
         """The process ends."""

@@ -16,12 +16,14 @@ class Message:
         entries: its entries, in order.
         count: redelivery count of the last of them.
         whole: whether the content is right.
+        retries: how often it went through the retry topic.
     """
 
     label: str
     entries: tuple[int, ...]
     count: int
     whole: bool
+    retries: int = 0
 
 
 class Connection(Protocol):

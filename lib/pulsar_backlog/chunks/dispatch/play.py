@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pulsar_backlog.chunks.clients.events import LogEntry
@@ -24,8 +25,8 @@ from pulsar_backlog.chunks.dispatch.single_active import SingleActiveDispatcher
 SLICE_BYTES = 120
 RECONNECT_MS = 110
 """How soon a client is back."""
-TOPIC_LOAD_MS = (60.0, 250.0)
-"""How long a broker takes to load a topic again; clients that are back earlier wait for it."""
+TOPIC_LOAD_MS = (140.0, 250.0)
+"""How long a broker takes to load a topic again; clients are back earlier and wait, and are all let in at once."""
 MAX_MESSAGE_BYTES = 65_536
 """What a dead-letter producer may send at once."""
 
@@ -109,6 +110,16 @@ class Play:
             stored.append((message.label, None, None))
         return True
 
+    def deliver_retry(self, message: Message, delay_ms: float) -> None:
+        """A message of the retry topic comes to one of its consumers after its delay."""
+
+        def arrive() -> None:
+            alive = [seat for seat in self._seats.values() if seat.process.alive and seat.process.connected]
+            if alive:
+                self.clock.random.choice(alive).process.take_retry(message)
+
+        self.clock.after(delay_ms + self.clock.delay_ms(), arrive)
+
     def _store(self, slice_: Slice) -> None:
         at = len(self.topic.entries)
         time = self._published.setdefault(slice_.label, int(self.clock.now_ms))
@@ -186,7 +197,9 @@ class Play:
     def _disconnect_all(self, *, same_connection: bool = False) -> None:
         """The broker closes all consumers; clients come back, each when it can."""
         loaded = self.clock.random.uniform(*TOPIC_LOAD_MS)
-        for seat in self._seats.values():
+        seats = list(self._seats.values())
+        self.clock.random.shuffle(seats)
+        for seat in seats:
             if seat.process.alive:
                 seat.process.connected = False
                 consumer = seat.consumer
@@ -194,9 +207,8 @@ class Play:
                     self.dispatcher.remove(consumer)
                 else:
                     seat.cut_off()
-                back = seat.subscribe if same_connection else seat.connect
-                again = max(loaded, RECONNECT_MS * self.clock.random.uniform(0.9, 1.2))
-                self.clock.after(again + self.clock.random.uniform(0, 2), back)
+                back = seat.subscribe if same_connection else partial(seat.connect, at_once=True)
+                self.clock.after(loaded, back)
         if not same_connection:
             self.dispatcher.close()
 

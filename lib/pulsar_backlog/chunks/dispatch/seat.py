@@ -32,6 +32,9 @@ class World(Protocol):
     def publish_elsewhere(self, topic: str, message: Message, settings: ConsumerSettings) -> bool:
         """A dead letter or a retry; false when it is refused."""
 
+    def deliver_retry(self, message: Message, delay_ms: float) -> None:
+        """A message of the retry topic comes to one of its consumers after its delay."""
+
 
 class Seat:
     """One consumer's place: the `Connection` of its client, over all its connections.
@@ -50,15 +53,15 @@ class Seat:
         self.ready = False
         self.process = ClientProcess(settings, world.clock, self, single=single)
 
-    def connect(self) -> None:
-        """A new connection, and a new consumer object."""
+    def connect(self, *, at_once: bool = False) -> None:
+        """A new connection, and a new consumer object; at once where the broker had it wait."""
         if not self.process.alive:
             return
         clock = self._world.clock
         self._to_client, self._to_broker = Link(clock), Link(clock)
-        self.subscribe()
+        self.subscribe(at_once=at_once)
 
-    def subscribe(self) -> None:
+    def subscribe(self, *, at_once: bool = True) -> None:
         """A new consumer object on this connection."""
         consumer = BrokerConsumer(
             self._name,
@@ -73,7 +76,10 @@ class Seat:
             self._world.dispatcher.add(consumer)
             self._to_client.send(self.process.connect)
 
-        self._to_broker.send(subscribed)
+        if at_once:
+            subscribed()
+        else:
+            self._to_broker.send(subscribed)
 
     def _receive(self, at: int, count: int) -> None:
         self.process.receive(self._world.topic.entries[at], at, count)
@@ -125,7 +131,13 @@ class Seat:
 
     def retry_later(self, message: Message, delay_ms: int) -> None:
         """A message for the retry topic."""
-        self._world.publish_elsewhere("s-RETRY", message, self.process.settings)
+        settings = self.process.settings
+        again = Message(message.label, (), 0, message.whole, message.retries + 1)
+        if settings.dead_letter_max is not None and again.retries > settings.dead_letter_max:
+            self._world.publish_elsewhere(settings.dead_letter_topic, message, settings)
+        else:
+            self._world.publish_elsewhere(settings.retry_topic, message, settings)
+            self._world.deliver_retry(again, delay_ms)
 
     def label(self, at: int) -> str:
         """Message of an entry."""

@@ -75,6 +75,7 @@ class ConsumerSettings:
         ack_timeout_ms: None is off.
         dead_letter_max: redeliveries before a message goes to the dead-letter topic; None is never.
         dead_letter_topic: its name in outcomes.
+        retry_topic: name of its retry topic in outcomes.
         dead_letter_chunking: whether the dead-letter producer of Go cuts large messages.
         key_ranges: sticky hash ranges on Key_Shared; empty is auto-split.
     """
@@ -90,8 +91,15 @@ class ConsumerSettings:
     ack_timeout_ms: int | None = None
     dead_letter_max: int | None = None
     dead_letter_topic: str = "s-DLQ"
+    retry_topic: str = "s-RETRY"
     dead_letter_chunking: bool = False
     key_ranges: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def acknowledges_chunks(self) -> bool:
+        """Whether an acknowledgement of a chunked message reaches the broker: not in Go with a retry topic."""
+        retries = any(str(rule).startswith("later") for rule in self.policy.values())
+        return self.client.family != "go" or not retries
 
     @property
     def buffer(self) -> ClientSettings:
