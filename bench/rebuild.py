@@ -43,8 +43,8 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.spark.session import start_session
-from pulsar_backlog.sql.asking import spark_asking
-from pulsar_backlog.sql.handing import shuffled
+from pulsar_backlog.sql.engines import spark_engine
+from pulsar_backlog.sql.task_rows import via_shuffle
 from pulsar_backlog.steps.chunk_rows import fold_rows, name_chunk_entries
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
@@ -226,19 +226,19 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), backlog.source)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = backlog.entries / 1e6
-    handed = fold_rows()
+    task_rows = fold_rows()
     job = JobContext(lambda: spark, "bench", Options(out=str(out), cluster=CLUSTER), now())
-    with spark_asking(job, {"noted_entries": noted, "producer_facts": producers}) as asked:
-        asked.name("producers", asked.sql("log", "producers", {}))
-        name_chunk_entries(asked)
-        chunks = asked.frame(handed.query)
+    with spark_engine(job, {"noted_entries": noted, "producer_facts": producers}) as engine:
+        engine.create_view("producers", engine.sql("log", "producers", {}))
+        name_chunk_entries(engine)
+        chunks = engine.frame(task_rows.query)
 
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for folded in fold_batches(batches, context):
             yield from (batch for name, batch in tables_of(folded) if name == "chunked_messages")
 
     def folded(given: DataFrame) -> DataFrame:
-        return shuffled(given, handed, partitions, fold, TABLES["chunked_messages"].ddl())
+        return via_shuffle(given, task_rows, partitions, fold, TABLES["chunked_messages"].ddl())
 
     whole_way = {"noted entries to publications": lambda: to_nothing(folded(chunks))}
     card.tell_rates(interleaved(whole_way, repetitions), rows, "M chunk rows/s")

@@ -37,7 +37,7 @@ from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import spark_asking
+from pulsar_backlog.sql.engines import spark_engine
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.steps.known_state import state_inputs
@@ -70,8 +70,8 @@ def analyze(context: JobContext) -> JobResult:
     saved = saved_state(context, tables["ledgers"], tables["ledger_facts"])
     if saved is None:
         return _without_state(digest)
-    joined = context.keep(join_acks(spans, cut_spans(spans, saved.states), saved.states, context.partitions))
-    stalls = context.keep(_stalls(context, tables, saved, models))
+    joined = context.cache(join_acks(spans, cut_spans(spans, saved.states), saved.states, context.partitions))
+    stalls = context.cache(_stalls(context, tables, saved, models))
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
     ranges = ranges.select(*TABLES["ack_ranges"].column_names())
@@ -90,16 +90,16 @@ def _stalls(
         join_stalls, publications, tables["chunks"], log_ends=log_ends(tables["ledger_facts"]),
         cluster=context.cluster, partitions=context.partitions,
     )  # fmt: skip
-    with spark_asking(context, {"noted_entries": noted, "chunked_messages": publications}) as asked:
-        name_chunk_entries(asked)
-        rows = asked.frame(model_rows(asked))
-    stalls = advised_stalls(judged, saved.readers, rows, models, context.partitions, context.keep)
+    with spark_engine(context, {"noted_entries": noted, "chunked_messages": publications}) as engine:
+        name_chunk_entries(engine)
+        rows = engine.frame(model_rows(engine))
+    stalls = advised_stalls(judged, saved.readers, rows, models, context.partitions, context.cache)
     return stalls.unionByName(compacted_stalls(publications, noted, saved.horizons, context.cluster))
 
 
 def _models(context: JobContext) -> tuple[str, ...]:
     """The models that the forecasts are of, and the current release of each family that none of them is of."""
-    held = context.held("client_forecasts")
+    held = context.small_rows("client_forecasts")
     if held is not None:
         return models_to_ask(sorted(set(held["model"].to_pylist())))
     rows = context.table("client_forecasts").select("model").distinct().toLocalIterator()

@@ -30,7 +30,7 @@ from pulsar_backlog.reconciliation.segments import findings_of_segments
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking
+from pulsar_backlog.sql.engines import MAX_TASK_BYTES, QueryEngine, query_engine
 from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
@@ -62,40 +62,40 @@ def assemble(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs | state_inputs(context))
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    with asking(context, INPUTS, HANDED_BYTES) as asked:
-        _name_relations(asked)
-        state = _state(context, asked)
-        edges = log_edges(edge_rows(asked), asked, state, (context.options.grace_seconds or 0) * 1000)
-        rows = fold(context, asked, edges)
-        chains = list(_chains(context, asked))
-        segments = stored_segments(asked, state)
+    with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
+        _name_relations(engine)
+        state = _state(context, engine)
+        edges = log_edges(edge_rows(engine), engine, state, (context.options.grace_seconds or 0) * 1000)
+        rows = fold(context, engine, edges)
+        chains = list(_chains(context, engine))
+        segments = stored_segments(engine, state)
         rows["segments"] = context.replace("segments", segment_rows(segments, context.cluster))
         rows["transactions"] = context.replace("transactions", transaction_rows(state, context.cluster))
-    with asking(context, (*INPUTS, *MADE_HERE)) as asked:
-        _name_relations(asked)
-        rows["topic_stats"] = context.replace("topic_stats", topic_stats(asked, context.cluster))
+    with query_engine(context, (*INPUTS, *MADE_HERE)) as engine:
+        _name_relations(engine)
+        rows["topic_stats"] = context.replace("topic_stats", topic_stats(engine, context.cluster))
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-        noticed = findings_of_chunks(asked, _known(edges, state)), findings_of_order(asked, absent)
-        found = noticed_findings(context, asked, *noticed)
+        noticed = findings_of_chunks(engine, _known(edges, state)), findings_of_order(engine, absent)
+        found = noticed_findings(context, engine, *noticed)
         replace_findings(context, with_findings(context, found, [*chains, *findings_of_segments(segments, state)]))
     return JobResult(digest, rows=rows)
 
 
-def _name_relations(asked: Asking) -> None:
-    asked.keep("producers", asked.sql("log", "producers", {}))
-    name_chunk_entries(asked)
+def _name_relations(engine: QueryEngine) -> None:
+    engine.materialize("producers", engine.sql("log", "producers", {}))
+    name_chunk_entries(engine)
 
 
-def _state(context: JobContext, asked: Asking) -> ClusterState | None:
+def _state(context: JobContext, engine: QueryEngine) -> ClusterState | None:
     """What saved admin JSON says; which topic a ledger belongs to is known from the source too."""
-    rows = asked.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
+    rows = engine.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
     return state_of(context, {row["ledger_id"]: row["topic"] for row in rows})
 
 
-def _chains(context: JobContext, asked: Asking) -> Iterator[Finding]:
+def _chains(context: JobContext, engine: QueryEngine) -> Iterator[Finding]:
     """What entries tell of ledgers whose topic nothing names; reads nothing where there are none."""
     nameless = "SELECT count(*) AS ledgers FROM ledgers WHERE selected AND topic IS NULL"
-    if asked.rows({"nameless": nameless})["nameless"][0]["ledgers"]:
+    if engine.rows({"nameless": nameless})["nameless"][0]["ledgers"]:
         tables = (context.table(name) for name in ("ledgers", "ledger_facts", "entries"))
         yield from findings_of_chains(*tables)
 

@@ -27,8 +27,8 @@ from pulsar_backlog.quality.rules import load_rules
 from pulsar_backlog.quality.summaries import COLUMNS, Summary
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import asking
 from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.tableio.beside import beside
 
 JOB = "check_quality"
@@ -77,8 +77,8 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
             "left_unread": literal(LEFT_UNREAD),
         },
     }
-    with asking(context, [name for name in INPUTS if name != "entries"]) as asked:
-        found = asked.rows({name: asked.sql("quality", name, values) for name, values in given.items()})
+    with query_engine(context, [name for name in INPUTS if name != "entries"]) as engine:
+        found = engine.rows({name: engine.sql("quality", name, values) for name, values in given.items()})
     return {name: pd.DataFrame(found[name], columns=list(COLUMNS[name])) for name in given}
 
 

@@ -33,7 +33,7 @@ from pulsar_backlog.reconciliation.values import Row
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.spark.session import expect_brief_work
+from pulsar_backlog.spark.session import prefer_c1_compiler
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
@@ -78,7 +78,7 @@ def take(context: JobContext) -> JobResult:
             return JobResult(digest, changed=False)
         stored_bytes = context.store.size_bytes(TABLES["entries"])
         if stored_bytes is not None and stored_bytes + listing.stored_bytes <= BRIEF_WORK_BYTES:
-            expect_brief_work()
+            prefer_c1_compiler()
         listed = Listed(source, listing, Path(spill), uploads, unlisted)
         rows = take_many(context, listed) if listing.spilled else take_few(context, listed)
     return JobResult(digest, rows=rows)

@@ -25,7 +25,7 @@ from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import HANDED_BYTES, Asking, asking
+from pulsar_backlog.sql.engines import MAX_TASK_BYTES, QueryEngine, query_engine
 from pulsar_backlog.sql.task_tables import replace_by_tasks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_rows
 from pulsar_backlog.steps.model_findings import TABLES_ASKED, findings_of_models
@@ -51,9 +51,9 @@ def model(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    with asking(context, INPUTS, HANDED_BYTES) as asked:
-        name_chunk_entries(asked)
-        known = ModelContext(context.cluster, models, _ledger_topics(asked, models))
+    with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
+        name_chunk_entries(engine)
+        known = ModelContext(context.cluster, models, _ledger_topics(engine, models))
         shared = context.spark.sparkContext.broadcast(known)
 
         def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -61,14 +61,14 @@ def model(context: JobContext) -> JobResult:
             yield from run_models(batches, known)
 
         rows = replace_by_tasks(
-            context, asked, packed_model_rows(asked), make, ("consumer_outcomes", "client_forecasts")
+            context, engine, packed_model_rows(engine), make, ("consumer_outcomes", "client_forecasts")
         )
-    with asking(context, TABLES_ASKED) as asked:
-        replace_findings(context, findings_of_models(context, asked))
+    with query_engine(context, TABLES_ASKED) as engine:
+        replace_findings(context, findings_of_models(context, engine))
     return JobResult(digest, rows=rows)
 
 
-def _ledger_topics(asked: Asking, models: Sequence[str]) -> dict[int, str]:
+def _ledger_topics(engine: QueryEngine, models: Sequence[str]) -> dict[int, str]:
     """Topics of the few ledgers that the models' positions name."""
     settings = [parse_model(name) for name in models]
     named = {at[0] for s in settings for at in (*s.reconnect_after, *s.restart_after, *((s.start,) if s.start else ()))}
@@ -76,7 +76,7 @@ def _ledger_topics(asked: Asking, models: Sequence[str]) -> dict[int, str]:
         return {}
     ids = ", ".join(map(str, sorted(named)))
     query = f"SELECT DISTINCT ledger_id, topic FROM ledgers WHERE ledger_id IN ({ids}) AND topic IS NOT NULL"  # noqa: S608 - numbers
-    return {row["ledger_id"]: row["topic"] for row in asked.rows({"topics": query})["topics"]}
+    return {row["ledger_id"]: row["topic"] for row in engine.rows({"topics": query})["topics"]}
 
 
 if __name__ == "__main__":

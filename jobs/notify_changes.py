@@ -21,7 +21,7 @@ from pulsar_backlog.report.places import FRONT
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import last_run
 from pulsar_backlog.runs.runs import JobResult, run_job
-from pulsar_backlog.sql.asking import asking
+from pulsar_backlog.sql.engines import query_engine
 
 JOB = "notify_changes"
 
@@ -42,9 +42,9 @@ def tell(context: JobContext) -> JobResult:
     compared, told = last_run(context, "compare_audits"), last_run(context, JOB)
     if not places or compared is None or (told is not None and told > compared):
         return JobResult("", changed=False)
-    with asking(context, ("problems",)) as asked:
-        queries = {name: asked.sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
-        found = asked.rows(queries)
+    with query_engine(context, ("problems",)) as engine:
+        queries = {name: engine.sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
+        found = engine.rows(queries)
     counts: Counter[tuple[str, str]] = Counter()
     for row in found["change_counts"]:
         if not row["is_acknowledged"]:

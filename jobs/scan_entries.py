@@ -25,7 +25,7 @@ from pulsar_backlog.progress import progress
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import asking
+from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
 from pulsar_backlog.steps.scan_group import scan_group, scan_groups
@@ -71,8 +71,8 @@ def scan(context: JobContext) -> JobResult:
         *findings_of_left(left, topics, str(budget)),
         *findings_of_end(context.options, context.live()),
     ]
-    with asking(context, TABLES_ASKED) as asked:
-        replace_findings(context, with_findings(context, findings_of_scans(context, asked), told))
+    with query_engine(context, TABLES_ASKED) as engine:
+        replace_findings(context, with_findings(context, findings_of_scans(context, engine), told))
     return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
 
 

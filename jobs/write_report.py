@@ -32,7 +32,7 @@ from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.repairs import history
 from pulsar_backlog.runs.result_file import last_result, put_back
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.asking import asking
+from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.steps.metrics import TABLES_OF_METRICS, write_metrics
 from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.tableio.beside import beside
@@ -84,17 +84,17 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
         acknowledged = None if context.options.known is None else exit_code(context)
         saved = verdict_again(last, context.options.fail_on, acknowledged)
         if context.options.metrics is not None:
-            with asking(context, TABLES_OF_METRICS) as asked:
-                write_metrics(context, asked, int(saved["exit_code"]))
+            with query_engine(context, TABLES_OF_METRICS) as engine:
+                write_metrics(context, engine, int(saved["exit_code"]))
         again(saved)
         return JobResult(digest, changed=False)
     repairs = render_repairs(context.cluster, *history(context.store, context.cluster))
     files.write(PAGE_NAME, repairs)
     written = []
-    with asking(context) as asked:
-        gathering = Gathering(context, asked)
+    with query_engine(context) as engine:
+        gathering = Gathering(context, engine)
         report = gathering.model()
-        write_metrics(context, asked, report.exit_code)
+        write_metrics(context, engine, report.exit_code)
         use(report)
         for name, text in pages(report, gathering.further(), gathering.rest()):
             files.write(name, text)

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import Asking, DuckAsking, spark_asking
 from pulsar_backlog.sql.duck import connected
+from pulsar_backlog.sql.engines import DuckEngine, QueryEngine, spark_engine
 
 ENGINES = ("duckdb", "spark")
 
@@ -30,17 +30,17 @@ def job_context(spark: SparkSession | None = None, out: Path | str = "") -> JobC
 
 
 @contextmanager
-def asked_of(engine: str, context: JobContext, tables: Mapping[str, pa.Table]) -> Iterator[Asking]:
+def asked_of(engine: str, context: JobContext, tables: Mapping[str, pa.Table]) -> Iterator[QueryEngine]:
     """Who answers about rows of tables."""
     if engine == "spark":
         frames = {name: context.spark.createDataFrame(rows) for name, rows in tables.items()}
-        with context.kept, spark_asking(context, frames) as asked:
+        with context.resources, spark_engine(context, frames) as asked:
             yield asked
         return
     with connected() as connection, TemporaryDirectory() as folder:
         for name, rows in tables.items():
             connection.register(name, rows)
-        yield DuckAsking(context, connection, Path(folder))
+        yield DuckEngine(context, connection, Path(folder))
 
 
 def listed(rows: Rows) -> list[dict[str, object]]:

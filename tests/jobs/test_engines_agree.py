@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pulsar_backlog.sql import asking, handing
+from pulsar_backlog.sql import engines, task_rows
 from pulsar_backlog.tableio import table_cache
 from tests.auditing import ADMIN, Audited, rows_of, run_one
 
@@ -45,8 +45,8 @@ def test_as_the_audit_made_it(bundled: Audited, by_files: dict[str, list[dict[st
 def test_several_tasks(
     bundled: Audited, by_files: dict[str, list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handing, "TASK_ROWS", 97)
-    monkeypatch.setattr(handing, "BATCH_ROWS", 64)
+    monkeypatch.setattr(task_rows, "TASK_ROWS", 97)
+    monkeypatch.setattr(task_rows, "BATCH_ROWS", 64)
     assert made(bundled, tmp_path) == by_files
 
 
@@ -54,5 +54,5 @@ def test_spark_shuffles_where_tables_are_large(
     bundled: Audited, by_files: dict[str, list[dict[str, Any]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
-    monkeypatch.setattr(asking, "MAX_BYTES", -1)
+    monkeypatch.setattr(engines, "MAX_BYTES", -1)
     assert made(bundled, tmp_path) == by_files

@@ -26,7 +26,7 @@ from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.report.verdict import judge
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import asking
+from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.steps import report_model
 from pulsar_backlog.subscriptions.advice import LABELS
 from tests.auditing import OBJECTS, Audited, rows_of, run_job_of
@@ -42,7 +42,7 @@ Key = tuple[str, str, str, int]
 def gathered(out: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any]) -> ReportModel:
     monkeypatch.setattr(report_model, "LIMITS", {**report_model.LIMITS, **limits})
     context = JobContext(lambda: spark, "write_report", Options(out=str(out), cluster="demo", fail_on="never"), now())
-    with context.kept, asking(context) as asked:
+    with context.resources, query_engine(context) as asked:
         return report_model.Gathering(context, asked).model()
 
 

@@ -45,7 +45,7 @@ def test_the_jvm_of_brief_work_has_one_compiler_unless_somebody_chose(monkeypatc
     )  # fmt: skip
     assert done.stdout == "True\n", done.stderr
     monkeypatch.setattr(session, "_chosen", {OPTIONS: "-Dmine=1"})
-    session.expect_brief_work()
+    session.prefer_c1_compiler()
     assert session._chosen == {OPTIONS: "-Dmine=1"}
 
 

@@ -14,7 +14,7 @@ import pytest
 from pulsar_backlog import logs
 from pulsar_backlog.errors import DecodeError, SourceError, UsageError
 from pulsar_backlog.known_secrets import remember_secret
-from pulsar_backlog.runs.endings import ending, environment_told
+from pulsar_backlog.runs.endings import ending, environment_faults_as_usage_errors
 from pulsar_backlog.spark.deaths import headline
 
 
@@ -121,12 +121,15 @@ def test_the_headline_of_a_workers_trace_is_its_last_line() -> None:
 
 
 def test_a_full_disk_is_told_with_the_room_that_is_left(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=rf"a disk is full.*MB for {tmp_path}.*--out"), environment_told(str(tmp_path)):
+    with (
+        pytest.raises(UsageError, match=rf"a disk is full.*MB for {tmp_path}.*--out"),
+        environment_faults_as_usage_errors(str(tmp_path)),
+    ):
         raise RuntimeError from OSError(28, "No space left on device")
 
 
 def test_other_faults_pass(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), environment_told(str(tmp_path), "s3a://bucket", None):
+    with pytest.raises(ZeroDivisionError), environment_faults_as_usage_errors(str(tmp_path), "s3a://bucket", None):
         raise ZeroDivisionError
 
 

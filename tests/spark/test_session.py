@@ -114,7 +114,7 @@ def test_what_may_be_done_meanwhile_begins_before_java_and_with_a_new_session_on
 
     monkeypatch.setattr(sessions, "_meanwhile", set())
     monkeypatch.setattr(sessions, "_start_java", end_here)
-    sessions.while_spark_starts(lambda: begun.append("meanwhile"))
+    sessions.on_jvm_start(lambda: begun.append("meanwhile"))
     assert start_session("any") is spark
     assert begun == []
     monkeypatch.setattr(SparkContext, "_gateway", None)

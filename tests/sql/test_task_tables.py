@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.sql import asking
-from pulsar_backlog.sql.handing import Handed
+from pulsar_backlog.sql import engines
+from pulsar_backlog.sql.task_rows import TaskRows
 from pulsar_backlog.sql.task_tables import Making, replace_by_tasks
 from pulsar_backlog.tableio import table_logs
 from tests.auditing import rows_of
@@ -40,13 +40,13 @@ def test_rows_of_several_tables_replace_those_of_the_cluster(
 ) -> None:
     if not is_own:
         monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
-        monkeypatch.setattr(asking, "tasks_share_disk", lambda: False)
+        monkeypatch.setattr(engines, "tasks_share_disk", lambda: False)
     context = job_context(spark, tmp_path)
-    handed = Handed("SELECT topic, entry_id FROM chunks", ("topic",), ("entry_id",))
+    task_rows = TaskRows("SELECT topic, entry_id FROM chunks", ("topic",), ("entry_id",))
     for entry_ids in ([7], [2, 0, 1]):
         given = table_rows("chunks", [{"cluster": "c", "topic": "t", "entry_id": one} for one in entry_ids])
-        with context.kept, asked_of(engine, context, {"chunks": given}) as asked:
-            counts = replace_by_tasks(context, asked, handed, making(), NAMES)
+        with context.resources, asked_of(engine, context, {"chunks": given}) as asked:
+            counts = replace_by_tasks(context, asked, task_rows, making(), NAMES)
     assert counts == {"chunks": 3, "topic_stats": 2}
     assert [row["entry_id"] for row in rows_of(tmp_path, "chunks")] == [0, 1, 2]
     assert [row["topic"] for row in rows_of(tmp_path, "topic_stats")] == ["0", "1"]

@@ -140,7 +140,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     context = job_context(spark)
     by_topic: dict[str, dict[str, dict[str, Any]]] = {}
     with asked_of(request.param, context, tables) as asked:
-        asked.keep("producers", asked.sql("log", "producers", {}))
+        asked.materialize("producers", asked.sql("log", "producers", {}))
         name_chunk_entries(asked)
         for row in listed(noticed_findings(context, asked, findings_of_chunks(asked, known))):
             if row["code"] in CONTEXT:

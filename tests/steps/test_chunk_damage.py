@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.rows import Damage, Damaged, LogEdge
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps import damage as chunk_damage
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
@@ -34,7 +34,7 @@ def reject(ledger_id: int, entry_id: int, scope: str = "entry") -> dict[str, Any
 def asked_about(
     rows: list[dict[str, Any]], rejects: list[dict[str, Any]] | None = None, engine: str = "duckdb",
     spark: SparkSession | None = None, **tables: pa.Table,
-) -> AbstractContextManager[Asking]:  # fmt: skip
+) -> AbstractContextManager[QueryEngine]:  # fmt: skip
     """Who answers about what a scan makes of these entries, and about tables."""
     given = {**fact_rows(rows), "rejects": table_rows("rejects", rejects or []), **tables}
     return asked_of(engine, job_context(spark), given)

@@ -48,7 +48,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     tables = fact_rows(entries) | {"chunked_messages": table_rows("chunked_messages", publications)}
     with asked_of(request.param, job_context(spark), tables) as asked:
         name_chunk_entries(asked)
-        (told,) = asked.mapped(packed_model_rows(asked), as_it_comes, "batch binary").collect()
+        (told,) = asked.map_in_tasks(packed_model_rows(asked), as_it_comes, "batch binary").collect()
     handed_over = pa.ipc.open_stream(told["batch"]).read_next_batch()
     columns = {name: handed_over.column(name).to_pylist() for name in handed_over.schema.names}
     columns |= unpacked(handed_over.column("facts"))

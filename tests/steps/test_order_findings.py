@@ -93,7 +93,7 @@ def findings(
     """Rows of findings about these entries."""
     context = job_context(spark)
     with asked_of(engine, context, {**fact_rows(rows), "ledgers": table_rows("ledgers", ledgers)}) as asked:
-        asked.keep("producers", asked.sql("log", "producers", {}))
+        asked.materialize("producers", asked.sql("log", "producers", {}))
         return listed(noticed_findings(context, asked, findings_of_order(asked, absent or {})))
 
 

@@ -21,7 +21,7 @@ from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.strips import strip
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql import asking
+from pulsar_backlog.sql import engines
 from pulsar_backlog.sql.conf_queries import spark_query
 from pulsar_backlog.steps.report_model import LIMITS
 from pulsar_backlog.tableio import table_cache
@@ -92,7 +92,7 @@ def ask(
     """DuckDB over rows that are held, and over files, and Spark."""
     if request.param != "held":
         monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
-    monkeypatch.setattr(asking, "MAX_BYTES", asking.MAX_BYTES if request.param == "files" else -1)
+    monkeypatch.setattr(engines, "MAX_BYTES", engines.MAX_BYTES if request.param == "files" else -1)
     with ExitStack() as stack:
 
         def answer(*queries: str, given: dict[str, dict[str, int]] | None = None, **tables: Rows) -> dict[str, Rows]:
@@ -103,10 +103,10 @@ def ask(
             wanted = needed(every, queries)
             words = {word for name in wanted for word in words_of(every[name])}
             context = JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
-            stack.enter_context(context.kept)
-            names = [name for name in asking.ASKED if name in words]  # Spark takes its time for each
-            asked = stack.enter_context(asking.asking(context, names))
-            assert isinstance(asked, asking.SparkAsking if request.param == "spark" else asking.DuckAsking)
+            stack.enter_context(context.resources)
+            names = [name for name in engines.REPORT_TABLES if name in words]  # Spark takes its time for each
+            asked = stack.enter_context(engines.query_engine(context, names))
+            assert isinstance(asked, engines.SparkEngine if request.param == "spark" else engines.DuckEngine)
             texts = {
                 name: asked.sql(
                     "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
@@ -114,10 +114,10 @@ def ask(
                 for name in wanted
             }
             if "sets" in wanted:
-                asked.name("sets", texts["sets"])
+                asked.create_view("sets", texts["sets"])
             for name in KEPT:
                 if name in wanted:
-                    asked.keep(name, texts[name])
+                    asked.materialize(name, texts[name])
             return asked.rows({name: texts[name] for name in queries})
 
         yield answer

@@ -47,7 +47,7 @@ def stats(engine: str, spark: SparkSession, entries: Rows, messages: Rows) -> di
     """Topic -> row of `topic_stats`."""
     tables = {"chunked_messages": table_rows("chunked_messages", messages), **fact_rows(entries)}
     with asked_of(engine, job_context(spark), tables) as asked:
-        asked.keep("producers", asked.sql("log", "producers", {}))
+        asked.materialize("producers", asked.sql("log", "producers", {}))
         return {row["topic"]: row for row in listed(topic_stats(asked, "c"))}
 
 

@@ -24,15 +24,15 @@ def large_work(spark: SparkSession) -> Iterator[None]:
 
 def test_kept_until_the_block_ends(spark: SparkSession) -> None:
     context = JobContext(lambda: spark, "job", Options(), now())
-    with context.kept:
-        frame = context.keep(spark.range(3))
+    with context.resources:
+        frame = context.cache(spark.range(3))
         assert frame.storageLevel.useMemory
     assert frame.storageLevel == StorageLevel.NONE
 
 
 def test_forgotten_after_a_failure_too(spark: SparkSession) -> None:
     context, frames = JobContext(lambda: spark, "job", Options(), now()), []
-    with pytest.raises(ValueError, match="on the way"), context.kept:
-        frames.append(context.keep(spark.range(4)))
+    with pytest.raises(ValueError, match="on the way"), context.resources:
+        frames.append(context.cache(spark.range(4)))
         raise ValueError("on the way")
     assert frames[0].storageLevel == StorageLevel.NONE

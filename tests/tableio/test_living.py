@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql import asking
-from pulsar_backlog.sql.asking import Asking, DuckAsking, SparkAsking
+from pulsar_backlog.sql import engines
+from pulsar_backlog.sql.engines import DuckEngine, QueryEngine, SparkEngine
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.living import BY_LEDGER
 from tests.small_tables import write_tables
@@ -41,7 +41,7 @@ def test_what_a_job_reads(context: JobContext, name: str) -> None:
     assert [row["ledger_id"] for row in context.table(name).collect()] == [2]
     assert context.table(name).columns[:2] == ["cluster", "topic"]
     assert context.rows(name) == 1
-    few = context.held(name)
+    few = context.small_rows(name)
     assert few is None if name == "entries" else few is not None and few["ledger_id"].to_pylist() == [2]
 
 
@@ -51,15 +51,15 @@ def test_what_is_replaced_as_a_whole_is_read_as_it_is(context: JobContext) -> No
 
 @pytest.mark.parametrize(
     ("engine", "rows", "most"),
-    [(DuckAsking, table_cache.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1)],
+    [(DuckEngine, table_cache.MAX_ROWS, 0), (DuckEngine, -1, engines.MAX_BYTES), (SparkEngine, -1, -1)],
 )
 def test_who_answers(
-    context: JobContext, engine: type[Asking], rows: int, most: int, monkeypatch: pytest.MonkeyPatch
+    context: JobContext, engine: type[QueryEngine], rows: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_cache, "MAX_ROWS", rows)
-    monkeypatch.setattr(asking, "MAX_BYTES", most)
+    monkeypatch.setattr(engines, "MAX_BYTES", most)
     names = [name for name in sorted(BY_LEDGER) if name != "entries"]
-    with context.kept, asking.asking(context, [*names, "ledgers"]) as asked:
+    with context.resources, engines.query_engine(context, [*names, "ledgers"]) as asked:
         assert isinstance(asked, engine)
         found = asked.rows({name: f"SELECT ledger_id FROM {name} ORDER BY 1" for name in [*names, "ledgers"]})
     assert {name: [row["ledger_id"] for row in of] for name, of in found.items()} == {

@@ -37,11 +37,11 @@ __all__ = ["JobContext", "Rows"]
 
 @dataclass(frozen=True)
 class JobContext:
-    """What a job's body gets: session, checked options, the moment it was started, and what it keeps.
+    """What a job's body gets: session, checked options, the moment it was started, and what it closes.
 
     Attributes:
         begin: starts the session, or finds the running one.
-        kept: closed when the job ends, see `keep`.
+        resources: closed when the job ends, see `cache`.
         audit_started: when the audit began that this job ends; None where the job is run by itself.
         run_id: of the job's run, as `runs` records it.
     """
@@ -50,7 +50,7 @@ class JobContext:
     job: str
     options: Options
     started: datetime
-    kept: ExitStack = field(default_factory=ExitStack)
+    resources: ExitStack = field(default_factory=ExitStack)
     audit_started: datetime | None = None
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
@@ -105,7 +105,7 @@ class JobContext:
         """Whether a table has been made."""
         return self.version(name) >= 0
 
-    def held(self, name: str) -> pa.Table | None:
+    def small_rows(self, name: str) -> pa.Table | None:
         """The same of a small table, without a session; None where it is large or left to Spark."""
         rows = self.store.small_rows(TABLES[name])
         if rows is None:
@@ -113,18 +113,18 @@ class JobContext:
         mine = rows.filter(pc.equal(rows["cluster"], self.cluster))
         if name not in BY_LEDGER:
             return mine
-        gone = self.held(GONE.name)
+        gone = self.small_rows(GONE.name)
         return None if gone is None else mine.filter(pc.invert(pc.is_in(mine["ledger_id"], gone["ledger_id"])))
 
     def logged_rows(self, name: str) -> int | None:
         """How many such rows a table has; None where only a query tells."""
-        if name in BY_LEDGER and ((gone := self.held(GONE.name)) is None or gone.num_rows):
+        if name in BY_LEDGER and ((gone := self.small_rows(GONE.name)) is None or gone.num_rows):
             return None
         known = self.store.row_count(TABLES[name], self.cluster)
         if known is not None:
             return known
-        held = self.held(name)
-        return None if held is None else int(held.num_rows)
+        rows = self.small_rows(name)
+        return None if rows is None else int(rows.num_rows)
 
     def rows(self, name: str) -> int:
         """How many such rows a table has."""
@@ -133,9 +133,9 @@ class JobContext:
 
     def is_only_cluster(self) -> bool:
         """Whether the tables are of no other cluster."""
-        held = self.store.small_rows(TABLES["runs"])
-        if held is not None:
-            return set(held["cluster"].unique().to_pylist()) <= {self.cluster}
+        rows = self.store.small_rows(TABLES["runs"])
+        if rows is not None:
+            return set(rows["cluster"].unique().to_pylist()) <= {self.cluster}
         return self.store.frame(TABLES["runs"]).filter(~self.slice.column()).isEmpty()
 
     def replace(self, name: str, rows: Rows) -> int:
@@ -154,15 +154,15 @@ class JobContext:
             done.result()
         return counts
 
-    def keep(self, frame: DataFrame) -> DataFrame:
-        """Cache a frame that is asked for more than once, until the job ends, however it does; a small one is held.
+    def cache(self, frame: DataFrame) -> DataFrame:
+        """Cache a frame that is used more than once, until the job ends, however it does; a small one in this process.
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
         """
         few = collect_small(frame)
         if few is not None:
             return frame_of(self.spark, few, frame.schema)
-        self.kept.callback(frame.unpersist)
+        self.resources.callback(frame.unpersist)
         return frame.persist(StorageLevel.MEMORY_AND_DISK)
 
     @property

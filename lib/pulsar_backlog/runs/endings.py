@@ -73,7 +73,7 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 @contextmanager
-def environment_told(*places: str | None) -> Iterator[None]:
+def environment_faults_as_usage_errors(*places: str | None) -> Iterator[None]:
     """Let faults of the environment leave the block as what a user can mend.
 
     Args:

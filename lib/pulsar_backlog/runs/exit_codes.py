@@ -46,7 +46,7 @@ def _counted(
 ) -> tuple[int, int]:
     """How many findings say that something was not read, and how many are of a bad severity."""
     covers = acknowledgements(context.options.known, context.started.date())
-    held = context.held("findings")
+    held = context.small_rows("findings")
     if held is not None:
         rows = held.select(["job", "topic", "incomplete", "severity", "code", "subject"]).to_pylist()
         mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
@@ -67,7 +67,7 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
     compared, reported = (last_run(context, job) for job in ("compare_audits", "write_report"))
     if compared is None or (reported is not None and compared[0] <= reported[0]):
         return 0
-    run_id, held = compared[1], context.held("problems")
+    run_id, held = compared[1], context.small_rows("problems")
     if held is None:
         is_news = f.col("change").isin(*_NEWS) & f.col("severity").isin(*bad) & f.col("acknowledged_by").isNull()
         return context.table("problems").filter(is_news & (f.col("run_id") == run_id)).count()
@@ -80,7 +80,7 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
 
 def last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
     """When the last recorded run of a job started, and its id; None where there is none."""
-    held = context.held("runs")
+    held = context.small_rows("runs")
     if held is not None:
         runs = held.select(["job", "started", "run_id"]).to_pylist()
         return max(((run["started"], run["run_id"]) for run in runs if run["job"] == job), default=None)

@@ -181,7 +181,7 @@ def _assertions(context: JobContext) -> dict[str, Any]:
     """How the rules went, by table."""
     from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality  # noqa: PLC0415 - as above
 
-    held = context.held(_RULES)
+    held = context.small_rows(_RULES)
     rows: Iterable[Mapping[str, Any]] = held.to_pylist() if held is not None else ()
     found: dict[str, list[Any]] = {}
     for row in rows:

@@ -35,7 +35,7 @@ from pulsar_backlog.progress import saying_waits
 from pulsar_backlog.runs.apart import check_apart
 from pulsar_backlog.runs.claims import claimed
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.runs.endings import ending, environment_told
+from pulsar_backlog.runs.endings import ending, environment_faults_as_usage_errors
 from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.lineage import Lineage, lineage_of
 from pulsar_backlog.runs.result_file import Attempt, attempt
@@ -120,7 +120,7 @@ def run_job(
             claimed(options.to, command, "--to"),
             one_run(),
             attempt(None if job in _BESIDE_AUDITS else options.out, job, context.cluster, context.started) as made,
-            environment_told(options.out, options.to),  # so that the result says it in the same words
+            environment_faults_as_usage_errors(options.out, options.to),  # so that the result says it in the same words
             lineage_of(context, inputs) as lineage,
         ):
             for place in (options.out, options.to):
@@ -137,7 +137,7 @@ def _begin(command: str, options: Options) -> SparkSession:
 
 def _carry_out(context: JobContext, body: Body, made: Attempt | None, lineage: Lineage) -> int:
     began = time.monotonic()
-    with context.kept, saying_waits(context.job, _wait):
+    with context.resources, saying_waits(context.job, _wait):
         result = body(context)
     if not result.changed:
         if made is not None:
@@ -179,7 +179,7 @@ def is_unchanged(context: JobContext, digest: str) -> bool:
 
 def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
     """The last recorded run of the job, with `fingerprint` and `exit_code`."""
-    held = context.held("runs")
+    held = context.small_rows("runs")
     if held is None:
         return _last_runs(context.store, context.cluster, version).get(context.job)
     runs = held.filter(pc.equal(held["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
@@ -202,7 +202,7 @@ def _last_runs(store: TableStore, cluster: str, version: int) -> dict[str, dict[
 
 def audit_of(context: JobContext) -> Run:
     """The audit that made the tables of a job's cluster, as commands name it."""
-    held = context.held("runs")
+    held = context.small_rows("runs")
     if held is None:
         runs = [row.asDict(recursive=True) for row in context.table("runs").select(*_AUDIT_COLUMNS).collect()]
     else:

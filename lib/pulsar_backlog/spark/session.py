@@ -85,12 +85,12 @@ def choose(settings: Mapping[str, str]) -> None:
     _chosen.update(settings)
 
 
-def expect_brief_work() -> None:
+def prefer_c1_compiler() -> None:
     """Let the JVM of the next new session have one compiler (docs/decisions/0045); who chose options keeps them."""
     _chosen.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
 
 
-def while_spark_starts(begin: Callable[[], None]) -> None:
+def on_jvm_start(begin: Callable[[], None]) -> None:
     """Let this be called when a new session starts, for which this process and a core wait some seconds."""
     _meanwhile.add(begin)
 

@@ -106,7 +106,7 @@ def opened(
         yield connection
 
 
-def said(error: duckdb.Error) -> dict[str, Any]:
+def error_details(error: duckdb.Error) -> dict[str, Any]:
     """DuckDB's error by parts; errors of the parser alone come as text."""
     kind, _, text = str(error).partition(": ")
     if text.startswith("{"):
@@ -123,7 +123,7 @@ def _told(out: str) -> Iterator[None]:
         needs = f"the answer needs more than {MEMORY_LIMIT} of memory and {SPILL_LIMIT} on disk"
         raise UsageError(f"{needs}: ask for less, or ask with sql --engine spark") from error
     except (duckdb.IOException, duckdb.InvalidInputException) as error:  # the latter of damaged files
-        details = str(said(error)["exception_message"]).partition("\n")[0]
+        details = str(error_details(error)["exception_message"]).partition("\n")[0]
         if local_out(out) is not None:
             raise lost_file(f"{out}/tables", details) from error
         raise SourceError(out, "failed", details) from error
@@ -209,7 +209,7 @@ def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> N
             mistakes.append(error)
         else:
             return
-    sentence = str(said(mistakes[0])["exception_message"]).partition("\n")[0]
+    sentence = str(error_details(mistakes[0])["exception_message"]).partition("\n")[0]
     raise UsageError(f"the view conf/sql/{name}.sql: {sentence}") from mistakes[0]
 
 

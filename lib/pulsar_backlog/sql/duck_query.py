@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
-from pulsar_backlog.sql.duck import opened, said
+from pulsar_backlog.sql.duck import error_details, opened
 from pulsar_backlog.sql.duck_values import bigint_value, json_value, literal, quoted, text_value
 from pulsar_backlog.sql.information_schema import relations
 from pulsar_backlog.sql.sql_mistakes import (
@@ -144,7 +144,7 @@ def _translation(query: str) -> str | None:
 
 def _is_foreign(error: duckdb.Error) -> bool:
     """Whether an error is about words that DuckDB does not know, so that it says nothing of what the query asks."""
-    parts = said(error)
+    parts = error_details(error)
     return (
         isinstance(error, duckdb.ParserException)
         or (isinstance(error, duckdb.CatalogException) and parts.get("type") != "Table")
@@ -185,7 +185,7 @@ def _told(query: str) -> Iterator[None]:
     except _FAULTS:
         raise
     except duckdb.Error as error:
-        raise UsageError(_sentence(said(error), query)) from error
+        raise UsageError(_sentence(error_details(error), query)) from error
 
 
 def _sentence(said: dict[str, Any], query: str) -> str:

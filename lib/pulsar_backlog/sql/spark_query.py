@@ -15,7 +15,7 @@ from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructTy
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
-from pulsar_backlog.runs.endings import environment_told
+from pulsar_backlog.runs.endings import environment_faults_as_usage_errors
 from pulsar_backlog.spark.session import start_session
 from pulsar_backlog.sql.information_schema import relations
 from pulsar_backlog.sql.spark_scope import analysed, parsed, shut_off
@@ -87,7 +87,10 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
     for name, sql in queries.items():
         with _told(sql, f"the view conf/sql/{name}.sql: "):
             analysed(spark, parsed(spark, sql, names), frames.values()).createOrReplaceTempView(name)
-    with environment_told(out), _told(query):  # a file of a table that is gone, memory: told while rows are read
+    with (
+        environment_faults_as_usage_errors(out),
+        _told(query),
+    ):  # a file of a table that is gone, memory: told while rows are read
         yield SparkAnswer(analysed(spark, parsed(spark, query, names), frames.values()))
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.output.data_files import FILES_DDL, rows_in_file, write_data_files
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.sql.asking import Asking
-from pulsar_backlog.sql.handing import Handed
+from pulsar_backlog.sql.engines import QueryEngine
+from pulsar_backlog.sql.task_rows import TaskRows
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
 
@@ -19,26 +19,26 @@ Making = Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[str, pa.RecordBatch
 
 
 def replace_by_tasks(
-    context: JobContext, asked: Asking, handed: Handed, making: Making, names: Collection[str]
+    context: JobContext, engine: QueryEngine, task_rows: TaskRows, making: Making, names: Collection[str]
 ) -> dict[str, int]:
-    """Replace the cluster's rows of tables by what tasks make of the rows handed to them; how many each has now."""
+    """Replace the cluster's rows of tables by what tasks make of their rows; how many each has now."""
     tables = {name: TABLES[name] for name in names}
     with context.store.stage_all(tables.values(), context.slice) as staged:
         if staged is None:
-            return _replaced(context, asked, handed, making, tables)
+            return _replaced(context, engine, task_rows, making, tables)
         goals = {name: (one.place, arrow_schema(tables[name]), tables[name]) for name, one in staged.items()}
 
         def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield from write_data_files(making(batches), goals)
 
-        files = asked.mapped(handed, write, FILES_DDL).collect()
+        files = engine.map_in_tasks(task_rows, write, FILES_DDL).collect()
         for one in staged.values():
             one.commit(files)
     return {name: sum(rows_in_file(file) for file in files if file["table"] == name) for name in names}
 
 
 def _replaced(
-    context: JobContext, asked: Asking, handed: Handed, making: Making, tables: dict[str, Table]
+    context: JobContext, engine: QueryEngine, task_rows: TaskRows, making: Making, tables: dict[str, Table]
 ) -> dict[str, int]:
     """The same by Spark's writer: a row has the values of one table, in a column of the table's name."""
     columns = {name: ",".join(f"{c.name}:{c.type}" for c in table.columns) for name, table in tables.items()}
@@ -51,5 +51,5 @@ def _replaced(
             arrays = [made if one == name else pa.nulls(batch.num_rows, arrow.field(one).type) for one in tables]
             yield pa.RecordBatch.from_arrays(arrays, schema=arrow)
 
-    rows = context.keep(asked.mapped(handed, side_by_side, schema))
+    rows = context.cache(engine.map_in_tasks(task_rows, side_by_side, schema))
     return {name: context.replace(name, rows.filter(f.col(name).isNotNull()).select(f"{name}.*")) for name in tables}

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
 from pulsar_backlog.findings import count_sentences
-from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.query_engine import QueryEngine
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
 from pulsar_backlog.steps.topic_stats import LIMIT
 from pulsar_backlog.terms import INCOMPLETE
@@ -62,12 +62,12 @@ class Known:
         return pa.Table.from_pylist(rows, schema=_KNOWN)
 
 
-def findings_of_chunks(asked: Asking, known: Known) -> str:
+def findings_of_chunks(engine: QueryEngine, known: Known) -> str:
     """SQL of what is noticed: one row per topic and code; positions are those of the first copies.
 
     Args:
-        asked: knows `chunked_messages`, `noted_entries`, `chunk_entries` and `producers`.
+        engine: knows `chunked_messages`, `noted_entries`, `chunk_entries` and `producers`.
         known: what is known beside the log.
     """
-    asked.hold("known", known.rows())
-    return counted(asked, COUNTED, *(asked.sql("chunks", name, values) for name, values in _VALUES.items()))
+    engine.register("known", known.rows())
+    return counted(engine, COUNTED, *(engine.sql("chunks", name, values) for name, values in _VALUES.items()))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pulsar_backlog.chunks.rows import ENCRYPTION_TAG_BYTES
 from pulsar_backlog.frames.chunks.rows import IS_CHUNK
 from pulsar_backlog.frames.clients.rows import CODECS, PACKED_COLUMNS, UNKNOWN_CODEC, packed_facts
-from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
-from pulsar_backlog.sql.handing import Handed
+from pulsar_backlog.sql.engines import QueryEngine
+from pulsar_backlog.sql.task_rows import TaskRows
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.terms import COMPLETE
 from pulsar_backlog.wire.metadata import COMPRESSIONS
@@ -15,14 +15,14 @@ from pulsar_backlog.wire.metadata import COMPRESSIONS
 POSITION = ("ledger_id", "entry_id")
 
 
-def name_chunk_entries(asked: Asking) -> None:
+def name_chunk_entries(engine: QueryEngine) -> None:
     """Let `chunk_entries` name the chunk entries of `noted_entries`."""
-    asked.name("chunk_entries", asked.sql("chunks", "chunk_entries", {"is_chunk": IS_CHUNK}))
+    engine.create_view("chunk_entries", engine.sql("chunks", "chunk_entries", {"is_chunk": IS_CHUNK}))
 
 
-def fold_rows(asked: Asking) -> Handed:
+def fold_rows(engine: QueryEngine) -> TaskRows:
     """What the fold gets: chunk entries of `chunk_entries`, with the ends of `producers`."""
-    return Handed(asked.sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION)
+    return TaskRows(engine.sql("chunks", "fold_rows", {}), ("topic", "chunk_uuid"), POSITION)
 
 
 def payload_bytes() -> str:
@@ -33,7 +33,7 @@ def payload_bytes() -> str:
     )
 
 
-def model_rows(asked: Asking) -> str:
+def model_rows(engine: QueryEngine) -> str:
     """SQL: rows of `MODEL_COLUMNS`, from `chunk_entries` and `chunked_messages`."""
     values: dict[str, int | str] = {
         "tag": ENCRYPTION_TAG_BYTES,
@@ -42,10 +42,10 @@ def model_rows(asked: Asking) -> str:
         "unknown": portable_literal(UNKNOWN_CODEC),
         "complete": listed(COMPLETE),
     }
-    return asked.sql("clients", "model_rows", values)
+    return engine.sql("clients", "model_rows", values)
 
 
-def packed_model_rows(asked: Asking) -> Handed:
+def packed_model_rows(engine: QueryEngine) -> TaskRows:
     """What the models get: the same, packed as `frames.clients.rows.packed` does, whole topics in position order."""
     columns = f"{', '.join(PACKED_COLUMNS)}, CAST({packed_facts()} AS bigint) AS facts"
-    return Handed(f"SELECT {columns} FROM (\n{model_rows(asked)}\n) AS model_rows", ("topic",), POSITION)  # noqa: S608 - own words
+    return TaskRows(f"SELECT {columns} FROM (\n{model_rows(engine)}\n) AS model_rows", ("topic",), POSITION)  # noqa: S608 - own words

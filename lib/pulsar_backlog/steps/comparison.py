@@ -11,8 +11,8 @@ from pulsar_backlog.chunks.verdict_findings import NO_LOSS, STATE_CODES
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, asking
 from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.engines import QueryEngine, query_engine
 from pulsar_backlog.steps.finding_rows import case_of, listed
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE
@@ -36,25 +36,27 @@ def compare(context: JobContext, covers: Sequence[Acknowledgement]) -> dict[str,
     What a comparison that was killed has written is compared once more, and replaced.
     """
     names = (*COMPARED, "problems", "gone_ledgers", "runs")
-    with asking(context, names) as asked:
-        unfinished = _unfinished(context, asked)
-        put_together(asked, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
+    with query_engine(context, names) as engine:
+        unfinished = _unfinished(context, engine)
+        put_together(engine, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
         given = {"cluster": context.cluster}
-        problems = asked.table("SELECT * FROM compared", TABLES["problems"], given)
+        problems = engine.table("SELECT * FROM compared", TABLES["problems"], given)
         query = _CHANGED.format(portable_literal(context.run_id), listed(CHANGES))
-        changes = asked.table(query, TABLES["changes"], given)
+        changes = engine.table(query, TABLES["changes"], given)
         if isinstance(problems, DataFrame):  # it is read from the table that it replaces
-            problems, changes = context.keep(problems), context.keep(changes)
+            problems, changes = context.cache(problems), context.cache(changes)
             changes.count()
         count = context.replace("problems", problems)
         return {"problems": count, "changes": _replace_changes(context, changes, unfinished)}
 
 
-def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, at_ms: int, unfinished: str) -> None:
+def put_together(
+    engine: QueryEngine, covers: Sequence[Acknowledgement], run_id: str, at_ms: int, unfinished: str
+) -> None:
     """Make the relation `compared`, in the columns of `problems` but `cluster`.
 
     Args:
-        asked: knows the tables.
+        engine: knows the tables.
         covers: what people know of already.
         run_id: of this comparison.
         at_ms: when it started.
@@ -64,7 +66,7 @@ def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, 
         {"code": one.code, "pattern": one.pattern, "owner": one.owner, "last_day": one.until.isoformat()}
         for one in covers
     ]
-    asked.hold("acknowledgements", pa.Table.from_pylist(rows, schema=_ACKNOWLEDGEMENTS))
+    engine.register("acknowledgements", pa.Table.from_pylist(rows, schema=_ACKNOWLEDGEMENTS))
     codes = {**{str(state): code for state, code in STATE_CODES.items()}, "whole": _DAMAGED, "out_of_order": _DAMAGED}
     present: dict[str, int | str] = {
         "stall_severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
@@ -73,18 +75,18 @@ def put_together(asked: Asking, covers: Sequence[Acknowledgement], run_id: str, 
         "incomplete": listed(sorted(INCOMPLETE)),
         "no_loss": portable_literal(NO_LOSS),
     }
-    asked.keep("present", asked.sql("changes", "present", present))
+    engine.materialize("present", engine.sql("changes", "present", present))
     values: dict[str, int | str] = {
         "unfinished": portable_literal(unfinished),
         "run_id": portable_literal(run_id),
         "at_ms": at_ms,
     }
-    asked.keep("compared", asked.sql("changes", "compared", values))
+    engine.materialize("compared", engine.sql("changes", "compared", values))
 
 
-def _unfinished(context: JobContext, asked: Asking) -> str:
+def _unfinished(context: JobContext, engine: QueryEngine) -> str:
     """The run of the last comparison where it is not recorded, because it was killed; else nothing."""
-    found = asked.rows({"last": _LAST_RUN, "finished": _FINISHED.format(portable_literal(context.job))})
+    found = engine.rows({"last": _LAST_RUN, "finished": _FINISHED.format(portable_literal(context.job))})
     last = {str(row["run_id"]) for row in found["last"]} - {str(row["run_id"]) for row in found["finished"]}
     return next(iter(last), "")
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pulsar_backlog.chunks.rows import Damage, Damaged, DamageKind
 from pulsar_backlog.facts.odd import ABSENT
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 
 MAX_PLACES = 100
 """Damaged entries of a topic that are listed, whole ledgers at a time."""
@@ -70,12 +70,12 @@ class Found:
     writers: Collection[tuple[int, str]] = ()
 
 
-def damage_of_topics(rows: Iterable[Mapping[str, Any]], asked: Asking) -> dict[str, Damage]:
+def damage_of_topics(rows: Iterable[Mapping[str, Any]], engine: QueryEngine) -> dict[str, Damage]:
     """What is damaged on each topic that has damage.
 
     Args:
         rows: topics with their `scanned` ledgers and those that are `hurt`.
-        asked: knows `TABLES_ASKED`, where damaged entries are looked up.
+        engine: knows `TABLES_ASKED`, where damaged entries are looked up.
     """
     scanned = {row["topic"]: sorted(row["scanned"] or ()) for row in rows if row["hurt"]}
     hurt = {row["topic"]: in_order(scanned[row["topic"]], row["hurt"]) for row in rows if row["hurt"]}
@@ -84,7 +84,7 @@ def damage_of_topics(rows: Iterable[Mapping[str, Any]], asked: Asking) -> dict[s
         chosen[topic] = choose(ledgers, min(left, MAX_PLACES))
         left -= sum(one.damaged + one.unverified for one in chosen[topic])
     wanted = [one for own in chosen.values() for one in own]
-    found = look_up(wanted, asked) if wanted else Found()
+    found = look_up(wanted, engine) if wanted else Found()
     return {topic: damage_of(ledgers, chosen[topic], scanned[topic], found) for topic, ledgers in hurt.items()}
 
 
@@ -119,7 +119,7 @@ def choose(ledgers: Sequence[HurtLedger], budget: int) -> list[HurtLedger]:
     return [one for one in listed if one.damaged or one.unverified]
 
 
-def look_up(wanted: Collection[HurtLedger], asked: Asking) -> Found:
+def look_up(wanted: Collection[HurtLedger], engine: QueryEngine) -> Found:
     """What the tables say of the wanted ledgers: no more rows than they count, and one for each ledger."""
     ids = {
         "damaged": _ids(one.ledger_id for one in wanted if one.damaged),
@@ -127,7 +127,7 @@ def look_up(wanted: Collection[HurtLedger], asked: Asking) -> Found:
         "beside": _ids(id_ for one in wanted for id_ in one.around),
     }
     names = ("damaged_entries", "rejected_entries", "stored_times", "sound_writers")
-    found = asked.rows({name: asked.sql("log", name, ids) for name in names})
+    found = engine.rows({name: engine.sql("log", name, ids) for name in names})
     times = found["stored_times"]
     return Found(
         times={row["ledger_id"]: (row["oldest_stored_ms"], row["newest_stored_ms"]) for row in times},

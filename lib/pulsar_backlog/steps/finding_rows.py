@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE
 from pulsar_backlog.frames.codes import CODED
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking, spark_asking
 from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.engines import QueryEngine, spark_engine
 from pulsar_backlog.sql.sureness import doubt_of
 from pulsar_backlog.tables import TABLES
 
@@ -30,27 +30,27 @@ def listed(words: Iterable[str]) -> str:
     return ", ".join(map(portable_literal, words))
 
 
-def noticed_findings(context: JobContext, asked: Asking, *queries: str) -> Rows:
+def noticed_findings(context: JobContext, engine: QueryEngine, *queries: str) -> Rows:
     """Rows of `findings` of the job: what queries noticed, each with the columns of `conf/findings/counted.sql`."""
-    asked.name("noticed", " UNION ALL ".join(f"({query}\n)" for query in queries))
+    engine.create_view("noticed", " UNION ALL ".join(f"({query}\n)" for query in queries))
     named = {
         "name": case_of("code", {code: kind.name for code, kind in CATALOGUE.items()}),
         "severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
     }
     given = {"cluster": context.cluster, "job": context.job}
-    return asked.table(asked.sql("findings", "findings", named), TABLES["findings"], given)
+    return engine.table(engine.sql("findings", "findings", named), TABLES["findings"], given)
 
 
-def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: Collection[str] = ()) -> str:
+def counted(engine: QueryEngine, codes: Mapping[str, str], *queries: str, incomplete: Collection[str] = ()) -> str:
     """SQL of what is noticed where places are counted: one row per topic and code, as `conf/findings/counted.sql`.
 
     Args:
-        asked: who will answer.
+        engine: answers the query.
         codes: what is counted, by code; other codes are left out.
         queries: rows as `frames.codes.CODED`.
         incomplete: codes of what was unreadable, so that the audit is not complete.
     """
-    asked.name("coded", " UNION ALL ".join(f"({query}\n)" for query in queries))
+    engine.create_view("coded", " UNION ALL ".join(f"({query}\n)" for query in queries))
     values: dict[str, int | str] = {
         "counted": case_of("code", codes),
         "codes": listed(codes),
@@ -58,13 +58,13 @@ def counted(asked: Asking, codes: Mapping[str, str], *queries: str, incomplete: 
         "max_evidence": MAX_EVIDENCE,
         "incomplete": listed(incomplete or ("",)),
     }
-    return asked.sql("findings", "counted", values)
+    return engine.sql("findings", "counted", values)
 
 
 def counted_findings(
     context: JobContext, places: DataFrame, codes: Mapping[str, str], incomplete: Collection[str] = ()
 ) -> Rows:
     """Rows of `findings` where the places are a frame, as `frames.codes.CODED`; the others as for `counted`."""
-    with spark_asking(context, {"places": places.select(*CODED)}) as asked:
-        query = counted(asked, codes, "SELECT * FROM places", incomplete=incomplete)
-        return noticed_findings(context, asked, query)
+    with spark_engine(context, {"places": places.select(*CODED)}) as engine:
+        query = counted(engine, codes, "SELECT * FROM places", incomplete=incomplete)
+        return noticed_findings(context, engine, query)

@@ -13,23 +13,23 @@ from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
 from pulsar_backlog.progress import Meter, progress
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.sql.task_tables import replace_by_tasks
 from pulsar_backlog.steps.chunk_rows import fold_rows, payload_bytes
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
 
 
-def fold(context: JobContext, asked: Asking, edges: Mapping[str, LogEdge]) -> dict[str, int]:
+def fold(context: JobContext, engine: QueryEngine, edges: Mapping[str, LogEdge]) -> dict[str, int]:
     """Write `chunked_messages` and `chunks` of the cluster; how many rows each has.
 
     Rows of one topic and uuid meet in one task, in position order, however ledgers and runs cut them.
 
     Args:
         context: of the job.
-        asked: knows `chunk_entries` and `producers`.
+        engine: knows `chunk_entries` and `producers`.
         edges: topic -> what is known about the ends of its log.
     """
-    with _shown(asked) as meter:
+    with _shown(engine) as meter:
         known = FoldContext(context.cluster, edges, context.source(), meter)
         shared = context.spark.sparkContext.broadcast(known)
 
@@ -37,13 +37,13 @@ def fold(context: JobContext, asked: Asking, edges: Mapping[str, LogEdge]) -> di
             for folded in fold_batches(batches, shared.value):
                 yield from tables_of(folded)
 
-        return replace_by_tasks(context, asked, fold_rows(asked), make, ("chunked_messages", "chunks"))
+        return replace_by_tasks(context, engine, fold_rows(engine), make, ("chunked_messages", "chunks"))
 
 
 @contextmanager
-def _shown(asked: Asking) -> Iterator[Meter | None]:
+def _shown(engine: QueryEngine) -> Iterator[Meter | None]:
     """How far tasks are with payloads that are read to be decompressed: that takes as long as their store does."""
-    (sums,) = asked.rows({"": payload_bytes()})[""]
+    (sums,) = engine.rows({"": payload_bytes()})[""]
     if not sums["bytes"] or not tasks_share_disk():
         yield None
         return

@@ -130,7 +130,7 @@ def _known(context: JobContext, stored: LedgerIds) -> Iterator[KnownLedger]:
 
 
 def _known_rows(context: JobContext, stored: LedgerIds) -> Iterable[Row]:
-    ledgers, scans = context.held("ledgers"), context.held("scans")
+    ledgers, scans = context.small_rows("ledgers"), context.small_rows("scans")
     if ledgers is not None and scans is not None:
         selected = ledgers.filter(ledgers["selected"]).select(_COLUMNS).to_pylist()
         known = {row["ledger_id"]: {**row, "scanned": False} for row in selected}
@@ -203,7 +203,7 @@ def _findings(rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
 
 def _last_report(context: JobContext) -> datetime | None:
     """When the last report began: what was gone before that, people have been told."""
-    runs = context.held("runs")
+    runs = context.small_rows("runs")
     if runs is None:
         frame = context.table("runs").filter(f.col("job") == "write_report").agg(f.max("started").alias("started"))
         (row,) = frame.toArrow().to_pylist()
@@ -215,6 +215,6 @@ def _last_report(context: JobContext) -> datetime | None:
 
 
 def _rows(context: JobContext, name: str) -> list[Row]:
-    held = context.held(name)
+    held = context.small_rows(name)
     rows = context.table(name).toArrow() if held is None else held
     return list(rows.to_pylist())

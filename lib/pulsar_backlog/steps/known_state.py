@@ -122,7 +122,7 @@ def earlier_state(context: JobContext) -> EarlierState | None:
 
 def _last_options(context: JobContext) -> Mapping[str, str]:
     """Options that subscriptions were analyzed with last; none where they never were."""
-    held, columns = context.held("runs"), ["job", "started", "options"]
+    held, columns = context.small_rows("runs"), ["job", "started", "options"]
     if held is None:
         runs = context.table("runs").filter(f.col("job") == _ANALYSIS).select(*columns).toArrow()
     else:
@@ -133,7 +133,7 @@ def _last_options(context: JobContext) -> Mapping[str, str]:
 
 
 def _rows(context: JobContext, *columns: str) -> list[Row]:
-    held = context.held(TABLE)
+    held = context.small_rows(TABLE)
     if held is not None:
         return list((held.select(list(columns)) if columns else held).to_pylist())
     frame = context.table(TABLE)

@@ -13,7 +13,7 @@ from pulsar_backlog.chunks.rows import NO_DAMAGE, Damage, LogEdge
 from pulsar_backlog.cluster.absent import absent_ledgers
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import DecodeError
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps import damage as damaged
 from pulsar_backlog.steps.damage import damage_of_topics
 from pulsar_backlog.wire.ledger_list import decode_ledger_list
@@ -28,14 +28,14 @@ TABLES_ASKED = ("scans", "ledgers", "gone_ledgers", *damaged.TABLES_ASKED)
 """Tables that are asked here."""
 
 
-def edge_rows(asked: Asking) -> list[Row]:
+def edge_rows(engine: QueryEngine) -> list[Row]:
     """One row per topic, as `conf/log/edges.sql`, and with what more it takes.
 
     `scanned` are the ledgers on the books, `unscanned` those that are stored, in part at least, and are not: out of
     scope, without a data object, or not got to. `gone`: ledgers that were read and are not in the source any more.
     `hurt`: ledgers with damaged entries, with how many. `live_last`: where reading of live ledgers ended.
     """
-    found = asked.rows({name: asked.sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
+    found = engine.rows({name: engine.sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
     hurt: dict[str | None, list[Row]] = {}
     for one in found["hurt_ledgers"]:
         hurt.setdefault(one["topic"], []).append(one)
@@ -49,20 +49,22 @@ def edge_rows(asked: Asking) -> list[Row]:
     ]  # fmt: skip
 
 
-def log_edges(rows: Collection[Row], asked: Asking, state: ClusterState | None, grace_ms: int) -> Mapping[str, LogEdge]:
+def log_edges(
+    rows: Collection[Row], engine: QueryEngine, state: ClusterState | None, grace_ms: int
+) -> Mapping[str, LogEdge]:
     """The edges by topic. Grows with topics and ledgers, never with entries.
 
     Args:
         rows: as by `edge_rows`.
-        asked: asked only where something is damaged, or no list of ledgers says what lies between scanned ones.
+        engine: queried only where something is damaged, or no list of ledgers says what lies between scanned ones.
         state: what the broker said; None when nothing is saved.
         grace_ms: how long a message may take to arrive.
     """
     lists = _ledger_lists(state)
     unlisted = {row["topic"]: _unlisted_seams(row["scanned"] or (), lists.get(row["topic"], ())) for row in rows}
-    unproven = _unproven_seams(asked) if any(unlisted.values()) else {}
+    unproven = _unproven_seams(engine) if any(unlisted.values()) else {}
     topics = state.topics if state else {}
-    damage = damage_of_topics(rows, asked)
+    damage = damage_of_topics(rows, engine)
     return {
         row["topic"]: _edge(
             row,
@@ -102,10 +104,10 @@ def _unlisted_seams(scanned: Iterable[int], lists: Iterable[LedgerList]) -> set[
     return {before for before, after in seams if not any(before in one and after in one for one in lists)}
 
 
-def _unproven_seams(asked: Asking) -> dict[str, set[int]]:
+def _unproven_seams(engine: QueryEngine) -> dict[str, set[int]]:
     """Ledgers of each topic after which the next stored one does not go on with the next index (PIP-70)."""
     unproven: dict[str, set[int]] = {}
-    for row in asked.rows({"seams": asked.sql("log", "unproven_seams", {})})["seams"]:
+    for row in engine.rows({"seams": engine.sql("log", "unproven_seams", {})})["seams"]:
         unproven.setdefault(row["topic"], set()).add(row["ledger_id"])
     return unproven
 

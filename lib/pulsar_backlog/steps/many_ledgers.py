@@ -74,7 +74,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     listing, source = listed.listing, listed.source
     prepare_for_many(context.spark, -(-listing.spilled // OBJECTS_OF_TASK))
     objects = listed_objects(context.spark, listed.spill, tasks_share_disk())
-    found = context.keep(found_ledgers(objects, source, listing.spilled))
+    found = context.cache(found_ledgers(objects, source, listing.spilled))
     is_stored = f.col("copies").isNotNull().alias("is_stored")
     ledgers = found.select("ledger_id", "topic", "strays", is_stored).toArrow()
     for path in pc.list_flatten(ledgers["strays"]).to_pylist():
@@ -85,7 +85,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
     besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
     claims = claims_frame(context.spark, claims_of(state) if state else (), by.known.compacted if by.known else ())
-    compared = context.keep(compared_ledgers(found, claims, besides, by))
+    compared = context.cache(compared_ledgers(found, claims, besides, by))
     in_files = pa.array([one.pair.ledger_id for one in surveyed.attempts], pa.int64())
     in_objects = ledgers.filter(ledgers["is_stored"])["ledger_id"]
     stored = LedgerIds(pa.chunked_array([*in_objects.chunks, in_files]))
@@ -107,9 +107,9 @@ def _write(
 ) -> dict[str, int]:
     """Replace what the tables say of the ledgers within the scope."""
     rows = unpacked(compared, "ledgers")
-    inside = None if by.scope.is_everything else context.keep(rows.select("ledger_id").distinct())
+    inside = None if by.scope.is_everything else context.cache(rows.select("ledger_id").distinct())
     counts = {"ledgers": _replace(context, "ledgers", rows, inside, missing)}
-    owned = context.keep(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
+    owned = context.cache(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
     rows = unpacked(owned, "inventory")
     counts["inventory"] = _replace(
         context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct(), missing

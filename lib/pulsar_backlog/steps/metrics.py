@@ -9,8 +9,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.report.metrics import BOUND, Numbers, exposition
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE
 from pulsar_backlog.whole_files import replacing
@@ -21,7 +21,7 @@ _BYTES = "SELECT bytes_read FROM runs WHERE job = 'scan_entries' ORDER BY starte
 _SECONDS = "SELECT job, seconds FROM runs ORDER BY started DESC LIMIT 32"
 
 
-def write_metrics(context: JobContext, asked: Asking, exit_code: int) -> None:
+def write_metrics(context: JobContext, engine: QueryEngine, exit_code: int) -> None:
     """Write the file of `--metrics`, whole or not at all; nothing where none is named.
 
     Raises:
@@ -32,24 +32,24 @@ def write_metrics(context: JobContext, asked: Asking, exit_code: int) -> None:
     path = Path(context.options.metrics)
     try:
         with replacing(path) as part:
-            part.write_text(exposition(_gathered(context, asked, exit_code)))
+            part.write_text(exposition(_gathered(context, engine, exit_code)))
             part.chmod(0o644)  # another user's node_exporter reads it
     except OSError as error:
         raise UsageError(f"--metrics {path}: {error.strerror}") from error
 
 
-def _gathered(context: JobContext, asked: Asking, exit_code: int) -> Numbers:
+def _gathered(context: JobContext, engine: QueryEngine, exit_code: int) -> Numbers:
     words: dict[str, int | str] = {
         "bound": BOUND,
         "complete": listed(sorted(COMPLETE)),
         "incomplete": listed(sorted(INCOMPLETE)),
         "no_loss": literal(NO_LOSS),
     }
-    found = asked.rows({
-        "subscriptions": asked.sql("metrics", "subscriptions", {"bound": BOUND}),
-        "topics": asked.sql("metrics", "topics", words),
-        "totals": asked.sql("report", "totals", {}),
-        "changes": asked.sql("report", "change_counts", {}),
+    found = engine.rows({
+        "subscriptions": engine.sql("metrics", "subscriptions", {"bound": BOUND}),
+        "topics": engine.sql("metrics", "topics", words),
+        "totals": engine.sql("report", "totals", {}),
+        "changes": engine.sql("report", "change_counts", {}),
         "entries": _ENTRIES,
         "bytes": _BYTES,
         "seconds": _SECONDS,

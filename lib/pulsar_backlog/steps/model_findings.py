@@ -5,8 +5,8 @@ from __future__ import annotations
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking
 from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of, listed, noticed_findings
 from pulsar_backlog.terms import COMPLETE
 
@@ -27,12 +27,12 @@ _OF_MESSAGES = {
 TABLES_ASKED = ("consumer_outcomes", "client_forecasts", "chunked_messages")
 
 
-def findings_of_models(context: JobContext, asked: Asking) -> Rows:
+def findings_of_models(context: JobContext, engine: QueryEngine) -> Rows:
     """Rows of `findings` from all that the models said, and from the spans of whole messages.
 
     Args:
         context: of the job.
-        asked: knows `TABLES_ASKED`.
+        engine: knows `TABLES_ASKED`.
     """
     values: dict[str, dict[str, int | str]] = {
         "overflows": {},
@@ -40,12 +40,12 @@ def findings_of_models(context: JobContext, asked: Asking) -> Rows:
         "permit_leaks": {},
         "damages": {"code": case_of("damage", DAMAGE_CODES), "doubt": DOUBT_OF_ROW},
     }
-    queries = [asked.sql("clients", name, given) for name, given in values.items()]
+    queries = [engine.sql("clients", name, given) for name, given in values.items()]
     for name, (code, message) in _OF_MESSAGES.items():
-        asked.keep(name, asked.sql("clients", name, {"complete": listed(COMPLETE)}))
+        engine.materialize(name, engine.sql("clients", name, {"complete": listed(COMPLETE)}))
         of_name: dict[str, int | str] = {
             "code": portable_literal(code), "message": portable_literal(message), "messages": name,
             "max_evidence": MAX_EVIDENCE, "doubt": DOUBT_OF_ROW,
         }  # fmt: skip
-        queries.append(asked.sql("clients", "messages_of_models", of_name))
-    return noticed_findings(context, asked, *queries)
+        queries.append(engine.sql("clients", "messages_of_models", of_name))
+    return noticed_findings(context, engine, *queries)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
 from pulsar_backlog.findings import MAX_EVIDENCE
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
 
 CLOCK_TOLERANCE_MS = 60_000
@@ -29,22 +29,22 @@ _MESSAGES = {
 }
 
 
-def findings_of_order(asked: Asking, absent: Mapping[str, Collection[int]]) -> str:
+def findings_of_order(engine: QueryEngine, absent: Mapping[str, Collection[int]]) -> str:
     """SQL of what is noticed: one row per topic and code.
 
     Args:
-        asked: knows `ledger_facts`, `ledgers` and `producers`.
+        engine: knows `ledger_facts`, `ledgers` and `producers`.
         absent: topic -> ledgers that hold entries and were not scanned.
     """
     rows = [{"topic": topic, "ledger_id": ledger_id} for topic, ids in absent.items() for ledger_id in ids]
-    asked.hold("absent", pa.Table.from_pylist(rows, schema=_ABSENT))
-    asked.keep("seams", asked.sql("log", "seams", {"farthest": FARTHEST}))
+    engine.register("absent", pa.Table.from_pylist(rows, schema=_ABSENT))
+    engine.materialize("seams", engine.sql("log", "seams", {"farthest": FARTHEST}))
     tolerances: dict[str, int | str] = {
         "publish_tolerance_ms": PUBLISH_TOLERANCE_MS, "clock_tolerance_ms": CLOCK_TOLERANCE_MS,
     }  # fmt: skip
-    asked.name("steps", asked.sql("log", "steps", tolerances))
+    engine.create_view("steps", engine.sql("log", "steps", tolerances))
     values: dict[str, int | str] = {
         "farthest": FARTHEST, "max_evidence": MAX_EVIDENCE, "message": case_of("s.code", _MESSAGES),
         "doubt": DOUBT_OF_ROW,
     }  # fmt: skip
-    return asked.sql("log", "order_findings", values)
+    return engine.sql("log", "order_findings", values)

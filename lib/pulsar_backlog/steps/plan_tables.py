@@ -52,7 +52,7 @@ class PlanTables:
 
     def planned(self) -> Planned:
         """The plan, from bounded rows."""
-        options, keep = self.context.options, self.context.keep
+        options, keep = self.context.options, self.context.cache
         choices = choices_of(options, repair_rows.newest_ms(self._mine("topic_stats")))
         subscriptions = _rows(self._mine("subscriptions").filter(f.col("kind") == "subscription"))
         names = _matching(subscriptions, choices.subscriptions)
@@ -92,7 +92,7 @@ class PlanTables:
         numbered = f.broadcast(self.context.spark.createDataFrame(wanted, ddl))
         rows = self._messages().join(numbered, on=["topic", "chunk_uuid", "publish_time_ms"], how="inner")
         files = beside(self._exported())
-        scratch = Path(self.context.kept.enter_context(TemporaryDirectory(prefix="pulsar-backlog-")))
+        scratch = Path(self.context.resources.enter_context(TemporaryDirectory(prefix="pulsar-backlog-")))
         found = {}
         for row in rows.select("number", "payload", "payload_file").toLocalIterator():
             name = row["payload_file"]

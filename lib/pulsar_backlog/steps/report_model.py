@@ -27,8 +27,8 @@ from pulsar_backlog.report.since import MAX_CHANGES, since_last
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql.asking import ASKED, Asking
 from pulsar_backlog.sql.duck_values import literal
+from pulsar_backlog.sql.engines import REPORT_TABLES, QueryEngine
 from pulsar_backlog.sql.sureness import MOST_DOUBT, doubt_of, sureness_of
 from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
@@ -97,16 +97,16 @@ class Gathering:
 
     Attributes:
         context: of the job.
-        asked: answers for its cluster.
+        engine: answers for its cluster.
     """
 
     context: JobContext
-    asked: Asking
+    engine: QueryEngine
 
     @cached_property
     def topic_rows(self) -> list[Row]:
         """A row per topic, the worst first: a line for each is what a report may grow by."""
-        self.asked.name("sets", self._query("sets"))
+        self.engine.create_view("sets", self._query("sets"))
         for name in ("standing", "topics"):
             self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
@@ -127,7 +127,7 @@ class Gathering:
         for name in ("families", *_ADVICE):
             self._keep(name)
         queries = {f"blocked_{name}": _OF_BLOCKED.format(name, acks.MAX_BLOCKED) for name in _ADVICE}
-        whole = self.asked.rows({name: self._query(name) for name in _OF_ALL} | queries)
+        whole = self.engine.rows({name: self._query(name) for name in _OF_ALL} | queries)
         sizes, runs = self._sizes(), whole["runs"]
         inventories = [run for run in runs if run["job"] == "inventory_ledgers"]
         return ReportModel(
@@ -163,7 +163,7 @@ class Gathering:
         for name in ("drawn", "spans"):
             self._keep(name)
         queries = {query: self._query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
-        found = self.asked.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
+        found = self.engine.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
         of_topics = build.TopicRows(**{name: found[query] for name, query in _BY_TOPIC.items()})
         of_consumers = acks_build.ConsumerRows(
             **{name: found[query] for name, query in _BY_CONSUMER.items()}, **{name: found[name] for name in _ADVICE}
@@ -174,20 +174,20 @@ class Gathering:
         """The number of rows of each table that exists: as its log tells it, or counted."""
         told = {name: self.context.logged_rows(name) for name in TABLES if self.context.has(name)}
         unknown = [name for name, count in told.items() if count is None]
-        counts = self.asked.rows({name: _COUNT.format(name) for name in unknown if name in ASKED})
+        counts = self.engine.rows({name: _COUNT.format(name) for name in unknown if name in REPORT_TABLES})
         told |= {name: found[0]["rows"] for name, found in counts.items()}
         if "entries" in unknown:
             told["entries"] = sum(row["entries"] or 0 for row in self.topic_rows)
         return {name: self.context.rows(name) if count is None else count for name, count in told.items()}
 
     def _keep(self, name: str, **values: int) -> None:
-        self.asked.keep(name, self._query(name, **values))
+        self.engine.materialize(name, self._query(name, **values))
 
     def _query(self, name: str, **values: int) -> str:
-        return self.asked.sql("report", name, {**LIMITS.get(name, {}), **values})
+        return self.engine.sql("report", name, {**LIMITS.get(name, {}), **values})
 
     def _rows(self, query: str) -> list[Row]:
-        return self.asked.rows({"": query})[""]
+        return self.engine.rows({"": query})[""]
 
 
 def _seconds(context: JobContext, runs: Sequence[Row]) -> float:

@@ -12,7 +12,7 @@ from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext, Rows
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import case_of, noticed_findings
 
 TABLES_ASKED = ("scans", "rejects", "ledger_facts")
@@ -58,15 +58,15 @@ def findings_of_left(
         )
 
 
-def findings_of_scans(context: JobContext, asked: Asking) -> Rows:
+def findings_of_scans(context: JobContext, engine: QueryEngine) -> Rows:
     """Rows of `findings`: what books and facts of all scans say, whenever they were made.
 
     Args:
         context: of the job.
-        asked: knows `TABLES_ASKED`.
+        engine: knows `TABLES_ASKED`.
     """
     most: dict[str, int | str] = {"max_evidence": MAX_EVIDENCE}
-    asked.keep("books", asked.sql("scan", "books", most))
-    of_entries = asked.sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), **most})
-    of_ledgers = asked.sql("scan", "ledger_findings", most)
-    return noticed_findings(context, asked, of_ledgers, of_entries)
+    engine.materialize("books", engine.sql("scan", "books", most))
+    of_entries = engine.sql("scan", "entry_findings", {"counted": case_of("code", _COUNTED), **most})
+    of_ledgers = engine.sql("scan", "ledger_findings", most)
+    return noticed_findings(context, engine, of_ledgers, of_entries)

@@ -88,7 +88,7 @@ def store_entries(
 def _facts_of_stored(context: JobContext, part: Slice) -> Runs:
     """Write the rows of facts of entries that are written, from those; their other facts."""
     packed, runs = packed_facts(context.table("entries").filter(part.column()), context.cluster)
-    packed = context.keep(packed)
+    packed = context.cache(packed)
     for name in ROW_TABLES:
         context.store.replace(TABLES[name], unpacked(packed, name), part)
     return runs.value

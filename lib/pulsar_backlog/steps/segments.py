@@ -7,14 +7,14 @@ import pyarrow as pa
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, segment_states
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 
 
-def stored_segments(asked: Asking, state: ClusterState | None) -> list[SegmentState]:
+def stored_segments(engine: QueryEngine, state: ClusterState | None) -> list[SegmentState]:
     """Every segment that is stored, listed or laid out."""
-    rows = asked.rows({"stored": asked.sql("log", "stored_topics", {})})["stored"]
+    rows = engine.rows({"stored": engine.sql("log", "stored_topics", {})})["stored"]
     return segment_states(state, {row["topic"]: Stored(row["ledgers"], row["entries"], row["bytes"]) for row in rows})
 
 

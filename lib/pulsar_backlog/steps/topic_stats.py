@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES, SMALL_MESSAGE_BYTES, TopicLoad, recommend
 from pulsar_backlog.runs.context import Rows
-from pulsar_backlog.sql.asking import Asking
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import listed
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -43,21 +43,21 @@ _MEASURED = replace(
 _LOAD = tuple(field.name for field in fields(TopicLoad))
 
 
-def open_messages(asked: Asking) -> str:
-    """SQL: a row per topic, as `conf/chunks/open_messages.sql`; `asked` knows `chunked_messages`."""
-    return asked.sql("chunks", "open_messages", {"buckets": MAX_BUCKETS})
+def open_messages(engine: QueryEngine) -> str:
+    """SQL: a row per topic, as `conf/chunks/open_messages.sql`; `engine` knows `chunked_messages`."""
+    return engine.sql("chunks", "open_messages", {"buckets": MAX_BUCKETS})
 
 
-def topic_stats(asked: Asking, cluster: str) -> Rows:
-    """Rows of `topic_stats`; `asked` knows `producers` and `chunked_messages`."""
-    asked.name("open_messages", open_messages(asked))
+def topic_stats(engine: QueryEngine, cluster: str) -> Rows:
+    """Rows of `topic_stats`; `engine` knows `producers` and `chunked_messages`."""
+    engine.create_view("open_messages", open_messages(engine))
     values: dict[str, int | str] = {
         "small": SMALL_MESSAGE_BYTES,
         "incomplete": listed(INCOMPLETE),
         "limit": LIMIT,
         "max_producers": MAX_PRODUCERS,
     }
-    return _with_settings(asked.table(asked.sql("chunks", "topic_load", values), _MEASURED, {"cluster": cluster}))
+    return _with_settings(engine.table(engine.sql("chunks", "topic_load", values), _MEASURED, {"cluster": cluster}))
 
 
 def _with_settings(measured: Rows) -> Rows:

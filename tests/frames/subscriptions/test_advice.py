@@ -15,7 +15,7 @@ from pulsar_backlog.chunks.rows import ChunkRow, Picked
 from pulsar_backlog.cursors.acked import AckedSet, BitMap
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
-from pulsar_backlog.sql.asking import spark_asking
+from pulsar_backlog.sql.engines import spark_engine
 from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import by_topic, state_of
@@ -87,7 +87,7 @@ def advised(spark: SparkSession, text: str, acked: str = "", type_: str | None =
         cluster="c", partitions=2,
     )  # fmt: skip
     tables = {"noted_entries": table_frame(spark, "noted_entries", log.noted), "chunked_messages": publications}
-    with spark_asking(job_context(spark), tables) as asked:
+    with spark_engine(job_context(spark), tables) as asked:
         name_chunk_entries(asked)
         rows = asked.frame(model_rows(asked))
     found = advised_stalls(judged, states, rows, models_to_ask(()), 2, DataFrame.cache)

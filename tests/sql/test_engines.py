@@ -16,8 +16,8 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.report.result import result_json
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
-from pulsar_backlog.sql import asking
-from pulsar_backlog.sql.asking import DuckAsking, SparkAsking
+from pulsar_backlog.sql import engines
+from pulsar_backlog.sql.engines import DuckEngine, SparkEngine
 from pulsar_backlog.steps.log_edges import _unproven_seams, edge_rows
 from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.tableio import table_cache, table_logs
@@ -36,13 +36,13 @@ def test_both_engines_tell_the_same_of_the_bundled_audit(
 ) -> None:
     told, checked, ends = [], [], []
     for engine, rows, most in (
-        (DuckAsking, table_cache.MAX_ROWS, 0), (DuckAsking, -1, asking.MAX_BYTES), (SparkAsking, -1, -1),
+        (DuckEngine, table_cache.MAX_ROWS, 0), (DuckEngine, -1, engines.MAX_BYTES), (SparkEngine, -1, -1),
     ):  # fmt: skip
         monkeypatch.setattr(table_cache, "MAX_ROWS", rows)
-        monkeypatch.setattr(asking, "MAX_BYTES", most)
+        monkeypatch.setattr(engines, "MAX_BYTES", most)
         table_cache.clear()
         context = context_of(spark, bundled.out)
-        with context.kept, asking.asking(context) as asked:
+        with context.resources, engines.query_engine(context) as asked:
             assert isinstance(asked, engine)
             gathering = Gathering(context, asked)
             told.append(
@@ -78,8 +78,8 @@ def test_spark_answers_where_tables_are_its_own(
 ) -> None:
     monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
     context = context_of(spark, bundled.out)
-    with context.kept, asking.asking(context) as asked:
-        assert isinstance(asked, SparkAsking)
+    with context.resources, engines.query_engine(context) as asked:
+        assert isinstance(asked, SparkEngine)
         (row,) = asked.rows({"n": "SELECT count(*) AS n FROM ledgers"})["n"]
         assert row["n"] > 0
     assert not spark.catalog.tableExists("quality_results")
@@ -91,10 +91,10 @@ def test_all_tables_are_counted_where_no_log_tells_their_rows(
     shutil.copytree(bundled.out / "tables", tmp_path / "tables")
     write_tables(tmp_path, messages=[{"cluster": "demo", "topic": "t"}, {"cluster": "other", "topic": "t"}])
     context = context_of(spark, tmp_path)
-    with context.kept, asking.asking(context) as asked:
+    with context.resources, engines.query_engine(context) as asked:
         told = Gathering(context, asked)._sizes()
     monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
-    with context.kept, asking.asking(context) as asked:
+    with context.resources, engines.query_engine(context) as asked:
         counted = Gathering(context, asked)._sizes()
     assert told["messages"] == 1
     assert told == counted
@@ -109,6 +109,6 @@ def test_a_table_that_cannot_be_read_is_one_sentence(
     file.write_bytes(b"PAR1" + file.read_bytes()[4:-8])
     with (
         pytest.raises(UsageError, match=r"is damaged or gone: .*chunked_messages"),
-        asking.asking(context_of(spark, tmp_path / "out")) as asked,
+        engines.query_engine(context_of(spark, tmp_path / "out")) as asked,
     ):
         asked.rows({"n": "SELECT count(state) AS n FROM chunked_messages"})

@@ -1,4 +1,4 @@
-"""Rows of a query handed to tasks: those of one key in one task, one after the other, and in order.
+"""Rows of a query for tasks: repartitioned by key, sorted within.
 
 Spark shuffles and sorts them. Where DuckDB has the rows it writes those of each task to a file: the first shuffle of a
 young JVM, and its way to Python and back, take longer than the tasks of an audit of a few hundred thousand rows.
@@ -23,12 +23,12 @@ from pulsar_backlog.workers import OverBatches, quiet
 BATCH_ROWS = 65_536
 TASK_ROWS = 262_144
 """Rows of one task, about, where there are more of them than cores make small ones."""
-LEAST_TASK_ROWS = 1024
+MIN_TASK_ROWS = 1024
 """Rows for which it is worth a task of its own."""
 
 
 @dataclass(frozen=True)
-class Handed:
+class TaskRows:
     """What tasks get.
 
     Attributes:
@@ -42,37 +42,41 @@ class Handed:
     order: tuple[str, ...]
 
 
-def shuffled(rows: DataFrame, handed: Handed, partitions: int, door: OverBatches, schema: str) -> DataFrame:
-    """What the door makes of the rows of each task, shuffled and sorted by Spark."""
+def via_shuffle(rows: DataFrame, task_rows: TaskRows, partitions: int, batch_fn: OverBatches, schema: str) -> DataFrame:
+    """What `batch_fn` makes of the rows of each task, shuffled and sorted by Spark."""
     # Spark sorts by eight bytes of the first column; all topics begin with the same eight.
-    keyed = rows.withColumn("_key", f.xxhash64(*handed.by)).repartition(partitions, "_key")
-    ordered = keyed.sortWithinPartitions("_key", *handed.by, *handed.order)
-    return ordered.drop("_key").mapInArrow(quiet(door), schema)
+    keyed = rows.withColumn("_key", f.xxhash64(*task_rows.by)).repartition(partitions, "_key")
+    ordered = keyed.sortWithinPartitions("_key", *task_rows.by, *task_rows.order)
+    return ordered.drop("_key").mapInArrow(quiet(batch_fn), schema)
 
 
-def filed(
-    connection: duckdb.DuckDBPyConnection, handed: Handed, folder: Path, spark: SparkSession, door: OverBatches,
+def via_files(
+    connection: duckdb.DuckDBPyConnection,
+    task_rows: TaskRows,
+    folder: Path,
+    spark: SparkSession,
+    batch_fn: OverBatches,
     schema: str,
-) -> DataFrame:  # fmt: skip
-    """The same, the rows of each task in a file below a folder that all tasks see; to be asked while it is there."""
-    paths = _files(connection, handed, folder)
+) -> DataFrame:
+    """The same, the rows of each task in a file below a folder that all tasks see; to be used while it is there."""
+    paths = _files(connection, task_rows, folder)
 
     def read(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in numbers:
             for number in batch.column("id").to_pylist():
                 with pa.memory_map(paths[number]) as file:
-                    yield from door(pa.ipc.open_stream(file))
+                    yield from batch_fn(pa.ipc.open_stream(file))
 
     return spark.range(0, len(paths), 1, max(len(paths), 1)).mapInArrow(quiet(read), schema)
 
 
-def _files(connection: duckdb.DuckDBPyConnection, handed: Handed, folder: Path) -> list[str]:
+def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path) -> list[str]:
     """A file for each task, of Arrow's batches; sorted once, whatever the number of tasks."""
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE handed AS {handed.query}")
-    (rows,) = connection.execute("SELECT count(*) FROM handed").fetchone() or (0,)
-    tasks = max(min(rows // LEAST_TASK_ROWS, os.cpu_count() or 1), rows // TASK_ROWS, 1)
-    key, order = ", ".join(handed.by), ", ".join((*handed.by, *handed.order))
-    found = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM handed ORDER BY task, {order}")  # noqa: S608 - own words
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE task_rows AS {task_rows.query}")
+    (rows,) = connection.execute("SELECT count(*) FROM task_rows").fetchone() or (0,)
+    tasks = max(min(rows // MIN_TASK_ROWS, os.cpu_count() or 1), rows // TASK_ROWS, 1)
+    key, order = ", ".join(task_rows.by), ", ".join((*task_rows.by, *task_rows.order))
+    found = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words
     paths = [str(folder / f"{task}.arrow") for task in range(tasks)]
     with ExitStack() as stack:
         reader = found.to_arrow_reader(BATCH_ROWS)
@@ -84,5 +88,5 @@ def _files(connection: duckdb.DuckDBPyConnection, handed: Handed, folder: Path) 
             for task, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
                 streams[task].write_batch(batch.slice(start, end - start).drop_columns(["task"]))
                 start = end
-    connection.execute("DROP TABLE handed")
+    connection.execute("DROP TABLE task_rows")
     return paths

@@ -24,7 +24,7 @@ from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
-from pulsar_backlog.sql.handing import Handed, filed, shuffled
+from pulsar_backlog.sql.task_rows import TaskRows, via_files, via_shuffle
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE
 from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tableio.spark_rows import in_one_chunk
@@ -35,28 +35,28 @@ from pulsar_backlog.workers import OverBatches
 
 Row = dict[str, Any]
 
-ASKED = tuple(name for name in TABLES if name not in ("entries", "messages", "saved_states"))
-"""Tables that queries of reports may name: of entries the scan noted what is told of them, and state is read whole."""
+REPORT_TABLES = tuple(name for name in TABLES if name not in ("entries", "messages", "saved_states"))
+"""Tables that queries of reports may name: they read `noted_entries`, not `entries`, and saved state is read whole."""
 MAX_BYTES = 512 * 1024**2
-"""Bytes of the files of all tables that are asked, up to which DuckDB reads them in a local folder."""
-HANDED_BYTES = 128 * 1024**2
-"""The same where rows are handed to tasks: DuckDB sorts them on the disk, and the files of tasks take as much again."""
+"""Bytes of the files of all tables of the queries, up to which DuckDB reads them in a local folder."""
+MAX_TASK_BYTES = 128 * 1024**2
+"""The same where rows go to tasks: DuckDB sorts them on the disk, and the files of tasks take as much again."""
 LIMITS = {"memory_limit": "512MiB", "threads": str(min(os.cpu_count() or 1, 4))}
 """Of DuckDB beside a driver, each of whose threads takes memory; what does not fit goes to the disk."""
 _AT_ONCE = 4
 
 
-class Asking(Protocol):
-    """Who answers queries over the rows of one cluster."""
+class QueryEngine(Protocol):
+    """Answers queries over the rows of one cluster, by the names of their tables."""
 
-    def keep(self, name: str, query: str) -> None:
-        """Make the rows of a query a relation that other queries may name, instead of one that had the name."""
+    def materialize(self, name: str, query: str) -> None:
+        """Materialize a query as a relation for later queries, replacing any of that name."""
 
-    def name(self, name: str, query: str) -> None:
-        """The same of a relation that is computed each time it is asked for."""
+    def create_view(self, name: str, query: str) -> None:
+        """Create a view for later queries, replacing any of that name; it is computed at each use."""
 
-    def hold(self, name: str, rows: pa.Table) -> None:
-        """Make rows of this process a relation that queries may name."""
+    def register(self, name: str, rows: pa.Table) -> None:
+        """Register rows of this process as a relation for later queries."""
 
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
         """The rows of each query, which are known to be few, by column."""
@@ -70,8 +70,8 @@ class Asking(Protocol):
             given: columns that the query does not have, each with the text that all rows have there.
         """
 
-    def mapped(self, handed: Handed, door: OverBatches, schema: str) -> DataFrame:
-        """What a door makes of the rows that each task gets, as a schema in DDL; asked for while `asking` lasts."""
+    def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
+        """Rows repartitioned by key, those of each task mapped by `batch_fn` to a schema in DDL; for use in the block."""
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """The query `conf/<room>/<name>.sql` in this engine's words, with values in their places.
@@ -85,8 +85,10 @@ class Asking(Protocol):
 
 
 @contextmanager
-def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int | None = None) -> Iterator[Asking]:
-    """Who answers for a job's cluster; what is kept goes when the block ends.
+def query_engine(
+    context: JobContext, names: Collection[str] = REPORT_TABLES, max_bytes: int | None = None
+) -> Iterator[QueryEngine]:
+    """The engine for a job's cluster; its relations go when the block ends.
 
     Args:
         context: of the job.
@@ -94,10 +96,10 @@ def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int |
         max_bytes: instead of `MAX_BYTES`.
 
     Raises:
-        SourceError: a bucket cannot be read; also while it is asked.
-        UsageError: a file of a table is damaged or gone; also while it is asked.
+        SourceError: a bucket cannot be read; also by a query.
+        UsageError: a file of a table is damaged or gone; also by a query.
     """
-    held = {name: context.held(name) for name in names}
+    held = {name: context.small_rows(name) for name in names}
     if all(rows is not None for rows in held.values()):
         with connected(LIMITS) as connection:
             for name, rows in held.items():
@@ -109,8 +111,8 @@ def asking(context: JobContext, names: Collection[str] = ASKED, max_bytes: int |
                 connection.execute(f"CREATE TEMP VIEW {name} AS {_mine(name, literal(context.cluster))}")
             yield from _duck(context, connection)
     else:
-        with spark_asking(context, {name: context.table(name) for name in names}) as asked:
-            yield asked
+        with spark_engine(context, {name: context.table(name) for name in names}) as engine:
+            yield engine
 
 
 def _mine(name: str, cluster: str) -> str:
@@ -128,56 +130,56 @@ def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool
     return len(known) == len(logs) and sum(log.size_bytes for log in known) <= max_bytes
 
 
-def _duck(context: JobContext, connection: duckdb.DuckDBPyConnection) -> Iterator[Asking]:
+def _duck(context: JobContext, connection: duckdb.DuckDBPyConnection) -> Iterator[QueryEngine]:
     with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as folder:
-        yield DuckAsking(context, connection, Path(folder))
+        yield DuckEngine(context, connection, Path(folder))
 
 
-class DuckAsking:
+class DuckEngine:
     """DuckDB, over a connection that knows the cluster's rows by the names of tables."""
 
     def __init__(self, context: JobContext, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._context, self._connection, self._folder = context, connection, folder
 
-    def keep(self, name: str, query: str) -> None:
-        """See `Asking`."""
+    def materialize(self, name: str, query: str) -> None:
+        """See `QueryEngine`."""
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
 
-    def name(self, name: str, query: str) -> None:
-        """See `Asking`."""
+    def create_view(self, name: str, query: str) -> None:
+        """See `QueryEngine`."""
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
 
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
-        """See `Asking`."""
+        """See `QueryEngine`."""
         return {name: rows_of(self._connection, query) for name, query in queries.items()}
 
-    def hold(self, name: str, rows: pa.Table) -> None:
-        """See `Asking`."""
+    def register(self, name: str, rows: pa.Table) -> None:
+        """See `QueryEngine`."""
         self._connection.register(name, rows)
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
-        """See `Asking`."""
+        """See `QueryEngine`."""
         found = self._connection.execute(query).to_arrow_table()
         for name, text in given.items():
             found = found.append_column(name, pa.repeat(text, found.num_rows))
         schema = arrow_schema(table)
         return found.select(schema.names).cast(schema)
 
-    def mapped(self, handed: Handed, door: OverBatches, schema: str) -> DataFrame:
-        """See `Asking`."""
+    def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
+        """See `QueryEngine`."""
         spark = self._context.spark
         if tasks_share_disk():
             folder = Path(tempfile.mkdtemp(dir=self._folder))
-            return filed(self._connection, handed, folder, spark, door, schema)
-        few = spark.createDataFrame(in_one_chunk(self._connection.execute(handed.query).to_arrow_table()))
-        return shuffled(few, handed, self._context.partitions, door, schema)
+            return via_files(self._connection, task_rows, folder, spark, batch_fn, schema)
+        few = spark.createDataFrame(in_one_chunk(self._connection.execute(task_rows.query).to_arrow_table()))
+        return via_shuffle(few, task_rows, self._context.partitions, batch_fn, schema)
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
-        """See `Asking`."""
+        """See `QueryEngine`."""
         return Template(duck_query(room, name)).substitute(values)
 
 
-class SparkAsking:
+class SparkEngine:
     """Spark, with tables and what is kept as temporary views of the session."""
 
     def __init__(self, context: JobContext) -> None:
@@ -189,38 +191,40 @@ class SparkAsking:
         frame.createOrReplaceTempView(name)
         self.views.add(name)
 
-    def keep(self, name: str, query: str) -> None:
-        """See `Asking`."""
-        self.view(name, self._context.keep(self._context.spark.sql(query)))
+    def materialize(self, name: str, query: str) -> None:
+        """See `QueryEngine`."""
+        self.view(name, self._context.cache(self._context.spark.sql(query)))
 
-    def name(self, name: str, query: str) -> None:
-        """See `Asking`."""
+    def create_view(self, name: str, query: str) -> None:
+        """See `QueryEngine`."""
         self.view(name, self._context.spark.sql(query))
 
     def frame(self, query: str) -> DataFrame:
-        """The rows of a query; it may be asked after the names are gone."""
+        """The rows of a query as a frame, which outlives the relations."""
         return self._context.spark.sql(query)
 
     def rows(self, queries: Mapping[str, str]) -> dict[str, list[Row]]:
-        """See `Asking`; several at once: planning one leaves a core for the next."""
+        """See `QueryEngine`; several at once: planning one leaves a core for the next."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return dict(zip(queries, pool.map(self._rows, queries.values()), strict=True))
 
-    def hold(self, name: str, rows: pa.Table) -> None:
-        """See `Asking`."""
+    def register(self, name: str, rows: pa.Table) -> None:
+        """See `QueryEngine`."""
         self.view(name, self._context.spark.createDataFrame(in_one_chunk(rows)).coalesce(1))
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
-        """See `Asking`."""
+        """See `QueryEngine`."""
         found = self._context.spark.sql(query).withColumns({name: f.lit(text) for name, text in given.items()})
         return found.select(*(f.col(column.name).cast(column.type) for column in table.columns))
 
-    def mapped(self, handed: Handed, door: OverBatches, schema: str) -> DataFrame:
-        """See `Asking`."""
-        return shuffled(self._context.spark.sql(handed.query), handed, self._context.partitions, door, schema)
+    def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
+        """See `QueryEngine`."""
+        return via_shuffle(
+            self._context.spark.sql(task_rows.query), task_rows, self._context.partitions, batch_fn, schema
+        )
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
-        """See `Asking`."""
+        """See `QueryEngine`."""
         return Template(spark_query(room, name)).substitute(values)
 
     def _rows(self, query: str) -> list[Row]:
@@ -228,13 +232,13 @@ class SparkAsking:
 
 
 @contextmanager
-def spark_asking(context: JobContext, tables: Mapping[str, DataFrame]) -> Iterator[SparkAsking]:
+def spark_engine(context: JobContext, tables: Mapping[str, DataFrame]) -> Iterator[SparkEngine]:
     """Spark over frames by the names of tables."""
-    asked = SparkAsking(context)
+    engine = SparkEngine(context)
     try:
         for name, frame in tables.items():
-            asked.view(name, frame)
-        yield asked
+            engine.view(name, frame)
+        yield engine
     finally:
-        for name in asked.views:
+        for name in engine.views:
             context.spark.catalog.dropTempView(name)
