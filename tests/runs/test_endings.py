@@ -158,12 +158,12 @@ def test_who_ends_looks_for_no_garbage() -> None:
 
 WITHOUT_MEMORY = """
 from pyspark.sql import functions as f
-from pulsar_backlog.runs.endings import ending, environment_told
+from pulsar_backlog.runs.endings import ending, environment_faults_as_usage_errors
 from pulsar_backlog.spark.session import choose, start_session
 
 def run():
     choose({"spark.driver.memory": "512m"})
-    with environment_told():
+    with environment_faults_as_usage_errors():
         return start_session("memory").range(1).select(f.expr("repeat('x', 2000000000)")).collect()
 
 raise SystemExit(ending("pulsar-backlog any", run))
