@@ -33,7 +33,7 @@ def test_nobody_asks_for_a_kind_by_its_name() -> None:
     asking = re.compile(rf"kind (?:[!=]=|in|not in) \(?[\"'](?:{'|'.join(STORAGE_KINDS)})[\"']")
     paths = [path for folder in ("jobs", "lib") for path in (ROOT / folder).rglob("*.py")]
     assert paths
-    assert [str(path.relative_to(ROOT)) for path in paths if engines.search(path.read_text())] == []
+    assert [str(path.relative_to(ROOT)) for path in paths if asking.search(path.read_text())] == []
 
 
 def test_the_view_of_integrity_knows_which_kinds_are_spread_and_which_have_blocks() -> None:

@@ -11,7 +11,7 @@ from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
 from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.sql.duck_values import portable_literal
-from pulsar_backlog.sql.query_engine import QueryEngine
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
 from pulsar_backlog.steps.topic_stats import LIMIT
 from pulsar_backlog.terms import INCOMPLETE
