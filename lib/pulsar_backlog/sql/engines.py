@@ -71,7 +71,7 @@ class QueryEngine(Protocol):
         """
 
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
-        """Rows repartitioned by key, those of each task mapped by `batch_fn` to a schema in DDL; used in the block."""
+        """Rows repartitioned by key, those of a task mapped by `batch_fn` to a schema in DDL; used inside the block."""
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """The query `conf/<room>/<name>.sql` in this engine's words, with values in their places.
