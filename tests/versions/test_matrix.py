@@ -19,7 +19,7 @@ from tests.versions.environments import MATRIX, ROOT, Versions, environment, ins
 QUERY = "SELECT topic, state, count(*) AS n FROM chunked_messages GROUP BY topic, state ORDER BY 1, 2"
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
 """Options of every JVM: one tier of compilers is done sooner with short runs."""
-VERSIONS = "SELECT DISTINCT versions['Spark'] AS spark, versions['Python'] AS python FROM runs"
+VERSIONS = "SELECT DISTINCT versions['spark'] AS spark, versions['python'] AS python FROM runs"
 
 
 @pytest.fixture(scope="session")
