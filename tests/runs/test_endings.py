@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(logs.LOGS_VARIABLE, str(tmp_path / "logs"))
     monkeypatch.delenv(logs.VERBOSE_VARIABLE, raising=False)
     logs.log_file.cache_clear()
-    monkeypatch.setattr(logs, "KEPT", 2)
+    monkeypatch.setattr(logs, "MAX_LOG_FILES", 2)
     yield tmp_path / "logs"
     logs.log_file.cache_clear()
 

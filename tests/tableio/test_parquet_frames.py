@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog.tableio import parquet_frames, table_cache
+from pulsar_backlog.tableio import parquet_frames, spark_rows, table_cache
 from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.slices import Slice
@@ -22,6 +22,7 @@ pytestmark = pytest.mark.usefixtures("all_large")
 @pytest.fixture
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table_cache, "MAX_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_ROWS", 0)
 
 
 @pytest.mark.parametrize("name", [name for name in TABLES if name not in parquet_frames.SKIPPING])

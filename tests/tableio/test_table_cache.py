@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.errors import CommitConflictError, UsageError
-from pulsar_backlog.tableio import table_cache, table_logs
+from pulsar_backlog.tableio import spark_rows, table_cache, table_logs
 from pulsar_backlog.tableio.delta_log import CHECKPOINT_COMMITS
 from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.slices import Slice
@@ -47,6 +47,7 @@ def log_of(out: Path) -> LocalLog:
 def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table with a row is too large to be held."""
     monkeypatch.setattr(table_cache, "MAX_ROWS", 0)
+    monkeypatch.setattr(spark_rows, "MAX_ROWS", 0)
 
 
 def replace_three_times(spark: SparkSession, out: Path) -> list[Any]:

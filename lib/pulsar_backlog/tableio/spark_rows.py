@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructField, StructType
 
-from pulsar_backlog.tableio import table_cache
+from pulsar_backlog.tableio.table_cache import MAX_ROWS
 from pulsar_backlog.tableio.work_size import collects_to_driver
 from pulsar_backlog.tables import Table
 
@@ -70,8 +70,8 @@ def collect_small(frame: DataFrame) -> pa.Table | None:
         return None
     # Arrow takes a struct that is null for one whose values are null, which they must not be where they never are.
     columns = [_as_nullable(field) for field in frame.schema.fields]
-    rows = frame.select(*columns).limit(table_cache.MAX_ROWS + 1).toArrow()
-    return rows if rows.num_rows <= table_cache.MAX_ROWS else None
+    rows = frame.select(*columns).limit(MAX_ROWS + 1).toArrow()
+    return rows if rows.num_rows <= MAX_ROWS else None
 
 
 def _as_nullable(field: StructField) -> Column:
