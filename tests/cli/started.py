@@ -15,7 +15,7 @@ from tests.auditing import ADMIN, OBJECTS
 
 WAIT_SECONDS = 120
 PROGRAM = ("-m", "pulsar_backlog.cli")
-_DAEMON = "\0-m\0pulsar_backlog.spark_daemon\0"
+_DAEMON = "\0-m\0pulsar_backlog.spark.daemon\0"
 
 
 class Started:

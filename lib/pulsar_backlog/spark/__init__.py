@@ -5,7 +5,7 @@ What leans on more than Spark's public Python API; CONTRIBUTING.md names the tes
 - `jars.py`: Delta's jar for each release, and those of `s3a://`, which fit one release of Hadoop.
 - `session.py`: settings, `launch_gateway`, `SparkContext._gateway`, what Py4J finds under a name.
 - `class_archive.py`, `java.py`: which Java, its flags, and the module that Spark's launcher adds.
-- `spark_daemon.py`, `workers.py`: `pyspark.daemon` and `pyspark.worker`, whose `main` a task is.
+- `daemon.py`, `workers.py` of the package: `pyspark.daemon` and `pyspark.worker`, whose `main` a task is.
 - `sql/spark_scope.py`: `cloneSession`, `sqlParser`, `Dataset.ofRows`, names of the parser's nodes.
 - `tableio/spark_log.py`: Delta's `DeltaLog`, `DeltaOperations$Write` and its count of arguments.
 - `frames/export/plan.py`: `repartitionById`, where Spark has it (4.1).

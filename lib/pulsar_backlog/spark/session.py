@@ -66,7 +66,7 @@ LOCAL_SETTINGS: dict[str, str] = {
     ),
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.python.daemon.module": "pulsar_backlog.spark_daemon",
+    "spark.python.daemon.module": "pulsar_backlog.spark.daemon",
     "spark.sql.catalogImplementation": "in-memory",
 }
 """Settings for one machine; spark-submit's own take precedence."""

@@ -18,7 +18,7 @@ from zipimport import zipimporter
 import pytest
 from pyspark.sql import SparkSession
 
-from pulsar_backlog import spark_daemon
+from pulsar_backlog.spark import daemon as spark_daemon
 
 
 def read_int(connection: socket.socket) -> int:
@@ -55,11 +55,11 @@ def _let_go(module: str, folder: str) -> str:
 
 
 def test_ours_says_nothing() -> None:
-    assert let_go("pulsar_backlog.spark_daemon") == ""
+    assert let_go("pulsar_backlog.spark.daemon") == ""
 
 
 def test_pysparks_own_shows_a_stack_trace() -> None:
-    """When this fails, PySpark has mended it, and `spark_daemon` can go."""
+    """When this fails, PySpark has mended it, and `spark.daemon` can go."""
     assert "BrokenPipeError" in let_go("pyspark.daemon")
 
 
@@ -80,5 +80,5 @@ def test_a_session_uses_it_and_workers_have_what_tasks_need(spark: SparkSession)
         yield Path(f"/proc/{os.getppid()}/cmdline").read_text(), list(sys.modules)
 
     ((daemon, modules),) = spark.sparkContext.parallelize([0], 1).flatMap(told).collect()
-    assert "pulsar_backlog.spark_daemon" in daemon
+    assert "pulsar_backlog.spark.daemon" in daemon
     assert set(spark_daemon.NEEDED) <= set(modules)
