@@ -76,32 +76,32 @@ def analyze(context: JobContext) -> JobResult:
     ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
     ranges = ranges.select(*TABLES["ack_ranges"].column_names())
     places = places_of_stalls(stalls).unionByName(places_of_batches(joined))
-    found = with_findings(context, counted_findings(context, places, COUNTED), saved.findings())
+    findings = with_findings(context, counted_findings(context, places, COUNTED), saved.findings())
     replaced = {"subscriptions": rows, "ack_ranges": ranges, "stalls": stalls}
-    return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, found)))
+    return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, findings)))
 
 
 def _stalls(
     context: JobContext, tables: Mapping[str, DataFrame], saved: SavedState, models: tuple[str, ...]
 ) -> DataFrame:
     """Chunk entries that subscriptions are stuck on, and those that compaction cannot keep."""
-    noted, publications = tables["noted_entries"], tables["chunked_messages"]
+    log_entries, publications = tables["noted_entries"], tables["chunked_messages"]
     judged = partial(
         join_stalls, publications, tables["chunks"], log_ends=log_ends(tables["ledger_facts"]),
         cluster=context.cluster, partitions=context.partitions,
     )  # fmt: skip
-    with spark_engine(context, {"noted_entries": noted, "chunked_messages": publications}) as engine:
+    with spark_engine(context, {"noted_entries": log_entries, "chunked_messages": publications}) as engine:
         name_chunk_entries(engine)
         rows = engine.frame(model_rows(engine))
     stalls = advised_stalls(judged, saved.readers, rows, models, context.partitions, context.cache)
-    return stalls.unionByName(compacted_stalls(publications, noted, saved.horizons, context.cluster))
+    return stalls.unionByName(compacted_stalls(publications, log_entries, saved.horizons, context.cluster))
 
 
 def _models(context: JobContext) -> tuple[str, ...]:
     """The models that the forecasts are of, and the current release of each family that none of them is of."""
-    held = context.small_rows("client_forecasts")
-    if held is not None:
-        return models_to_ask(sorted(set(held["model"].to_pylist())))
+    forecasts = context.small_rows("client_forecasts")
+    if forecasts is not None:
+        return models_to_ask(sorted(set(forecasts["model"].to_pylist())))
     rows = context.table("client_forecasts").select("model").distinct().toLocalIterator()
     return models_to_ask(sorted(row["model"] for row in rows))
 

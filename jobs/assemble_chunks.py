@@ -31,7 +31,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.sql.engines import MAX_TASK_BYTES, QueryEngine, query_engine
-from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
+from pulsar_backlog.steps.chunk_findings import TopicFacts, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
@@ -75,9 +75,9 @@ def assemble(context: JobContext) -> JobResult:
         _name_relations(engine)
         rows["topic_stats"] = context.replace("topic_stats", topic_stats(engine, context.cluster))
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-        noticed = findings_of_chunks(engine, _known(edges, state)), findings_of_order(engine, absent)
-        found = noticed_findings(context, engine, *noticed)
-        replace_findings(context, with_findings(context, found, [*chains, *findings_of_segments(segments, state)]))
+        noticed = findings_of_chunks(engine, _topic_facts(edges, state)), findings_of_order(engine, absent)
+        findings = noticed_findings(context, engine, *noticed)
+        replace_findings(context, with_findings(context, findings, [*chains, *findings_of_segments(segments, state)]))
     return JobResult(digest, rows=rows)
 
 
@@ -100,9 +100,9 @@ def _chains(context: JobContext, engine: QueryEngine) -> Iterator[Finding]:
         yield from findings_of_chains(*tables)
 
 
-def _known(edges: Mapping[str, LogEdge], state: ClusterState | None) -> Known:
+def _topic_facts(edges: Mapping[str, LogEdge], state: ClusterState | None) -> TopicFacts:
     topics = state.topics.values() if state else ()
-    return Known(
+    return TopicFacts(
         deduplicated=[topic.topic for topic in topics if topic.deduplicated],
         seen_to_end=[topic for topic, edge in edges.items() if edge.complete_to_end],
     )

@@ -78,8 +78,8 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
         },
     }
     with query_engine(context, [name for name in INPUTS if name != "entries"]) as engine:
-        found = engine.rows({name: engine.sql("quality", name, values) for name, values in given.items()})
-    return {name: pd.DataFrame(found[name], columns=list(COLUMNS[name])) for name in given}
+        rows = engine.rows({name: engine.sql("quality", name, values) for name, values in given.items()})
+    return {name: pd.DataFrame(rows[name], columns=list(COLUMNS[name])) for name in given}
 
 
 if __name__ == "__main__":

@@ -86,8 +86,8 @@ def take(context: JobContext) -> JobResult:
 
 def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     """Examine, compare, write what one process can hold; rows by table."""
-    known = partial(state_of, context)
-    inventory, findings, held, state = take_inventory(listed.source, listed.listing, listed.uploads, known)
+    state_by_ids = partial(state_of, context)
+    inventory, findings, placed, state = take_inventory(listed.source, listed.listing, listed.uploads, state_by_ids)
     scope = scope_of(context.options)
     stored = LedgerIds(pa.array([copy.ledger_id for copy in inventory.copies if copy.selected], pa.int64()))
     missing = note_gone(context, scope, stored, findings, state)
@@ -98,20 +98,20 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     if not scope.is_everything:
         part = part.where(ledger_id=[copy.ledger_id for copy in copies] + missing.gone)
     context.store.replace(TABLES["ledgers"], rows, part)
-    store_inventory(context, held, scope, missing)
-    kept = [one for one in (*findings, *listed.findings, *missing.findings) if one.ledger_id not in left_out]
+    store_inventory(context, placed, scope, missing)
+    in_scope = [one for one in (*findings, *listed.findings, *missing.findings) if one.ledger_id not in left_out]
     if inventory.copies and not copies:
-        kept.append(nothing_in_scope())
-    replace_findings(context, kept, left_out)
-    return {"ledgers": len(rows), "inventory": len(held), "findings": len(kept)}
+        in_scope.append(nothing_in_scope())
+    replace_findings(context, in_scope, left_out)
+    return {"ledgers": len(rows), "inventory": len(placed), "findings": len(in_scope)}
 
 
-def store_inventory(context: JobContext, held: list[Row], scope: Scope, missing: Missing) -> None:
+def store_inventory(context: JobContext, placed: list[Row], scope: Scope, missing: Missing) -> None:
     """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
     part = context.slice.without(ledger_id=missing.unseen)
-    rows = held
+    rows = placed
     if not scope.is_everything:
-        rows = [row for row in held if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
+        rows = [row for row in placed if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
         part = part.where(ledger_id=[row.ledger_id for row in rows] + missing.gone)
     context.store.replace(TABLES["inventory"], [row.row(context.cluster) for row in rows], part)
 

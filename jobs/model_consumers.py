@@ -53,12 +53,12 @@ def model(context: JobContext) -> JobResult:
         return JobResult(digest, changed=False)
     with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
         name_chunk_entries(engine)
-        known = ModelContext(context.cluster, models, _ledger_topics(engine, models))
-        shared = context.spark.sparkContext.broadcast(known)
+        model_context = ModelContext(context.cluster, models, _ledger_topics(engine, models))
+        shared = context.spark.sparkContext.broadcast(model_context)
 
         def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-            known = shared.value  # Spark turns the collector on when it reads a broadcast
-            yield from run_models(batches, known)
+            model_context = shared.value  # Spark turns the collector on when it reads a broadcast
+            yield from run_models(batches, model_context)
 
         rows = replace_by_tasks(
             context, engine, packed_model_rows(engine), make, ("consumer_outcomes", "client_forecasts")

@@ -39,20 +39,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 def tell(context: JobContext) -> JobResult:
     """Send what the last comparison found, where it was not sent before."""
     places = addresses()
-    compared, told = last_run(context, "compare_audits"), last_run(context, JOB)
-    if not places or compared is None or (told is not None and told > compared):
+    compared, notified = last_run(context, "compare_audits"), last_run(context, JOB)
+    if not places or compared is None or (notified is not None and notified > compared):
         return JobResult("", changed=False)
     with query_engine(context, ("problems",)) as engine:
         queries = {name: engine.sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
-        found = engine.rows(queries)
+        rows = engine.rows(queries)
     counts: Counter[tuple[str, str]] = Counter()
-    for row in found["change_counts"]:
+    for row in rows["change_counts"]:
         if not row["is_acknowledged"]:
             counts[row["change"], row["severity"]] += row["problems"]
     if not is_worth_telling(counts):
         return JobResult("", changed=False)
     link = context.options.report_url or f"{context.out.rstrip('/')}/{FRONT}"
-    failed = send(places, *message_of(context.cluster, counts, found["changes"], link))
+    failed = send(places, *message_of(context.cluster, counts, rows["changes"], link))
     if len(failed) == len(places):
         raise UsageError(
             f"no address in {VARIABLE} took the message about what changed; the next audit sends it again: look "

@@ -60,19 +60,19 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
     inputs = {name: context.version(name) for name in (*INPUTS, "messages")}
     digest = fingerprint(context.options, {"plan": planned.plan.plan_id, **inputs})
     files, name = beside(context.out), f"{PLANS}/{planned.plan.plan_id}"
-    held = held_back_rows(planned)
+    rest = held_back_rows(planned)
     if not planned.plan.actions:
-        use(PlanView(planned.plan.plan_id, None, "planned", (), held, planned.left_off, run, planned.plan.basis))
+        use(PlanView(planned.plan.plan_id, None, "planned", (), rest, planned.left_off, run, planned.plan.basis))
         return JobResult(digest)
     is_new = not files.exists(f"{name}/{PLAN_NAME}")
     with files.folder(name, last=PLAN_NAME) as at:
         store_plan(at, planned, sources.payloads(planned))
         rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
-    shown = PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, planned.left_off, run)
+    shown = PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), rest, planned.left_off, run)
     use(replace(shown, basis=planned.plan.basis))
-    known = plan_row(context.store, context.cluster, planned.plan.plan_id)
-    if is_new or known is None:
-        write_trail(context.store, row_of(context, planned, rows, held, inputs), rows)
+    earlier = plan_row(context.store, context.cluster, planned.plan.plan_id)
+    if is_new or earlier is None:
+        write_trail(context.store, row_of(context, planned, rows, rest, inputs), rows)
         write_page(context.store, context.cluster)
         return JobResult(digest, rows={"repair_plans": 1, "repair_actions": len(rows)})
     return JobResult(digest, changed=False)

@@ -56,7 +56,7 @@ def scan(context: JobContext) -> JobResult:
     topics = {} if budget.is_everything else bytes_of_topics(context)
     pending = within(budget, unread, topics)
     taken = {copy.ledger_id for copy in pending}
-    left = [copy for copy in unread if copy.ledger_id not in taken]
+    unread_copies = [copy for copy in unread if copy.ledger_id not in taken]
     if not unread and not told_of_left(context) and not context.has("gone_ledgers"):
         return JobResult(digest, changed=False)
     rows = {"entries": 0, "rejects": 0}
@@ -66,13 +66,13 @@ def scan(context: JobContext) -> JobResult:
         for group in scan_groups(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
-    told = [
+    findings = [
         *findings_of_changed(changed),
-        *findings_of_left(left, topics, str(budget)),
+        *findings_of_left(unread_copies, topics, str(budget)),
         *findings_of_end(context.options, context.live()),
     ]
     with query_engine(context, TABLES_ASKED) as engine:
-        replace_findings(context, with_findings(context, findings_of_scans(context, engine), told))
+        replace_findings(context, with_findings(context, findings_of_scans(context, engine), findings))
     return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
 
 

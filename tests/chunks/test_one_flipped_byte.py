@@ -22,7 +22,7 @@ from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.planning import values as plans
 from pulsar_backlog.repair.planning.plan import plan_repair
-from pulsar_backlog.steps.damage import Found, choose, damage_of, in_order
+from pulsar_backlog.steps.damage import DamageRows, choose, damage_of, in_order
 from pulsar_backlog.steps.log_edges import _edge
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Stall, StallVerdict, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
@@ -202,7 +202,7 @@ def damage_in(rows: list[dict[str, Any]], ledgers: list[int]) -> Damage:
     if not hurt:
         return Damage()
     blank = dict.fromkeys(("uuid", "producer_name", "sequence_id", "payload_length", "payload_crc32c"))
-    found = Found(
+    found = DamageRows(
         times={id_: times_of([row for row in own if row["checksum_state"] != "reject"]) for id_, own in of.items()},
         noted={
             id_: [blank | row for row in own if row["checksum_state"] == "mismatch"

@@ -56,3 +56,40 @@ def _functions(path: Path) -> Iterator[tuple[str, int]]:
             words = ast.get_docstring(node, clean=False)
             docstring = words.count("\n") + 1 if words is not None else 0
             yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1 - docstring
+
+
+NO_NAMES = frozenset(["asked", "filed", "found", "handed", "held", "kept", "known", "left", "noted", "said", "told"])
+"""Participles that stood for nouns: a name says what a thing is. See docs/glossary.md."""
+OF_ERRORS = tuple(f"lib/pulsar_backlog/{room}" for room in ("errors.py", "wire/", "ledgers/", "cursors/", "protocol/"))
+"""Where errors are made: what was `expected`, and what was `found`."""
+NAMES_OF_OTHERS = {
+    ("lib/pulsar_backlog/options/results.py", "known"),  # the option --known
+    ("lib/pulsar_backlog/repair/applying/drift.py", "found"),  # what a plan expected, and what stands there
+    ("lib/pulsar_backlog/report/figures.py", "left"),  # a side, as CSS calls it
+}
+
+
+@pytest.mark.parametrize("folder", ["jobs", "lib"])
+def test_no_name_is_a_participle_alone(folder: str) -> None:
+    used = {
+        (str(path.relative_to(ROOT)), name)
+        for path in (ROOT / folder).rglob("*.py")
+        if "_pb2" not in path.name
+        for name in _names(path)
+        if name.strip("_").lower() in NO_NAMES
+    }
+    assert {(place, name) for place, name in used if not (name == "found" and place.startswith(OF_ERRORS))} == {
+        one for one in NAMES_OF_OTHERS if one[0].startswith(folder)
+    }
+
+
+def _names(path: Path) -> Iterator[str]:
+    """The module's, and all that it gives to functions, classes, parameters, variables and fields."""
+    yield path.stem
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id

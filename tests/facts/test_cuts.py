@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.facts.ledger import ledger_row
-from pulsar_backlog.facts.noted import noted_entries, noted_rows
+from pulsar_backlog.facts.noted_entries import noted_entries, noted_rows
 from pulsar_backlog.facts.producers import added_up, producer_rows
 from pulsar_backlog.facts.stretch import Stretch
 from tests.facts.build import batch_of, facts_in_parts, ledgers

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.facts.digest import REPLICATION_POSITION, metadata_digests
-from pulsar_backlog.facts.noted import noted_entries, noted_rows
+from pulsar_backlog.facts.noted_entries import noted_entries, noted_rows
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 from tests.facts.build import batch_of, ledgers, time_of
 

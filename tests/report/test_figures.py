@@ -94,7 +94,7 @@ def test_bar_is_filled_and_no_state_vanishes(counts: dict[str, int]) -> None:
     assert {s.state: s.count for s in bar} == counts
     assert sum(s.width for s in bar) == pytest.approx(100, abs=0.1)
     assert min(s.width for s in bar) > 1.3
-    assert all(s.known == (s.state != "new") for s in bar)
+    assert all(s.is_known == (s.state != "new") for s in bar)
     assert bar[0].x == 0
 
 

@@ -154,4 +154,4 @@ def test_a_file_system_without_locks(
     monkeypatch.setattr(fcntl, "flock", refuse)
     hold(tmp_path)
     assert f"{tmp_path}: its file system has no locks" in capsys.readouterr().err
-    assert not claims._held
+    assert not claims._claims

@@ -62,11 +62,11 @@ def test_describe_lists_columns_with_their_sentences(spark: object, out: Path, e
 
 
 def test_columns_of_views_are_those_that_the_views_have(bundled: Audited, spark: object) -> None:
-    from pulsar_backlog.sql.spark_query import asked
+    from pulsar_backlog.sql.spark_query import spark_answer
 
     assert view_columns().keys() == views().keys()
     for view, columns in view_columns().items():
-        with asked(str(bundled.out), f"SELECT * FROM {view}") as answer:
+        with spark_answer(str(bundled.out), f"SELECT * FROM {view}") as answer:
             assert columns == answer._frame.dtypes
 
 

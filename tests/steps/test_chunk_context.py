@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.steps.chunk_findings import Known, findings_of_chunks
+from pulsar_backlog.steps.chunk_findings import TopicFacts, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
@@ -134,7 +134,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     """Topic -> code -> finding, of all cases at once."""
     messages = [{"topic": topic, **row} for topic, (rows, _) in CASES.items() for row in rows]
     entries = [entry(topic, **row) for topic, (_, rows) in CASES.items() for row in rows]
-    known = Known([topic for topic in CASES if topic.endswith("*")], ["C27 orphan at the end"])
+    known = TopicFacts([topic for topic in CASES if topic.endswith("*")], ["C27 orphan at the end"])
     tables = fact_rows(entries) | {"chunked_messages": table_rows("chunked_messages", messages)}
     tables |= {"transactions": table_rows("transactions", STORE), "segments": table_rows("segments", SEGMENTS)}
     context = job_context(spark)

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.steps.chunk_findings import COUNTED, Known, findings_of_chunks
+from pulsar_backlog.steps.chunk_findings import COUNTED, TopicFacts, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from tests.engines import ENGINES, asked_of, job_context, listed
@@ -59,7 +59,7 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     with asked_of(request.param, context, tables) as asked:
         asked.materialize("producers", asked.sql("log", "producers", {}))
         name_chunk_entries(asked)
-        for row in listed(noticed_findings(context, asked, findings_of_chunks(asked, Known()))):
+        for row in listed(noticed_findings(context, asked, findings_of_chunks(asked, TopicFacts()))):
             by_topic.setdefault(row["topic"], {})[row["code"]] = row
     return by_topic
 

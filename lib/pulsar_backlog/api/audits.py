@@ -50,8 +50,8 @@ def audit(source: str, out: str, **options: object) -> AuditResult:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program, no shell
     if ended.returncode in (EXIT_USAGE, EXIT_FAILED, EXIT_INTERRUPTED) or ended.returncode < 0:
         lines = [line for line in ended.stderr.strip().splitlines() if line.strip()]
-        told = lines[-1] if lines else f"the audit ended with exit code {ended.returncode}"
-        raise UsageError(told) if ended.returncode == EXIT_USAGE else RunError(ended.returncode, told)
+        last_line = lines[-1] if lines else f"the audit ended with exit code {ended.returncode}"
+        raise UsageError(last_line) if ended.returncode == EXIT_USAGE else RunError(ended.returncode, last_line)
     return AuditResult(out, ended.returncode, _result(out))
 
 

@@ -184,7 +184,7 @@ class Backlog:
     @cached_property
     def _all_copies(self) -> list[LedgerCopy]:
         surveyed = survey(self._source, take_listing(self._source))
-        return settle(surveyed, self._known(surveyed.topics())).copies
+        return settle(surveyed, self._records(surveyed.topics())).copies
 
     @cached_property
     def _copies(self) -> list[LedgerCopy]:
@@ -192,7 +192,7 @@ class Backlog:
         read = [copy for copy in self._all_copies if copy.selected and copy.data_uri is not None]
         return sorted(read, key=lambda copy: (copy.topic or "", copy.ledger_id))
 
-    def _known(self, topics: dict[int, str]) -> ClusterRecords:
+    def _records(self, topics: dict[int, str]) -> ClusterRecords:
         if self._options.admin is None:
             return ClusterRecords({}, {})
         records = broker_copies(required_state(Path(self._options.admin), topics))

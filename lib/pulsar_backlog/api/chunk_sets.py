@@ -59,11 +59,11 @@ class ChunkSets:
                 yield from self._whole(row.chunk_uuid, row.publish_time_ms)
 
     def _whole(self, uuid: str, time_ms: int) -> Iterator[Planned]:
-        found = self._open[uuid][time_ms]
-        rows = [one.row for one in found]
+        family = self._open[uuid][time_ms]
+        rows = [one.row for one in family]
         if not is_healthy(rows):
             return
-        yield from _planned(fold_healthy(rows).publications, found)
+        yield from _planned(fold_healthy(rows).publications, family)
         self._delivered.add((uuid, time_ms))
         del self._open[uuid][time_ms]
         if not self._open[uuid]:
@@ -72,15 +72,15 @@ class ChunkSets:
     def rest(self) -> Iterator[Planned]:
         """At the end of the topic: what can be put together of the chunks that are left."""
         for family in self._open.values():
-            found = [one for stored in family.values() for one in stored]
-            publications = fold_family([one.row for one in found], _NO_EDGE).publications
-            yield from _planned(publications, found)
+            rows = [one for stored in family.values() for one in stored]
+            publications = fold_family([one.row for one in rows], _NO_EDGE).publications
+            yield from _planned(publications, rows)
         self._open.clear()
 
 
-def _planned(publications: Iterable[Publication], found: list[_Stored]) -> Iterator[Planned]:
+def _planned(publications: Iterable[Publication], rows: list[_Stored]) -> Iterator[Planned]:
     for one in publications:
-        own = [stored for stored in found if stored.row.publish_time_ms == one.publish_time_ms]
+        own = [stored for stored in rows if stored.row.publish_time_ms == one.publish_time_ms]
         if not one.rebuildable or not any(stored.wanted for stored in own):
             continue
         message = ChunkedMessage(
@@ -91,11 +91,11 @@ def _planned(publications: Iterable[Publication], found: list[_Stored]) -> Itera
         yield Planned(message, one.state, contested, max(stored.txn_state for stored in own))
 
 
-def _copies(publication: Publication, found: list[_Stored]) -> tuple[tuple[Copy, ...], ...]:
+def _copies(publication: Publication, rows: list[_Stored]) -> tuple[tuple[Copy, ...], ...]:
     """Sound copies by chunk id, those of the manifest first."""
     picked = {(one.ledger_id, one.entry_id) for one in publication.manifest}
     copies: dict[int, list[Copy]] = {}
-    for stored in sorted(found, key=lambda one: (one.row.ledger_id, one.row.entry_id)):
+    for stored in sorted(rows, key=lambda one: (one.row.ledger_id, one.row.entry_id)):
         if trusted(stored.row) and stored.row.chunk_id is not None:
             own = copies.setdefault(stored.row.chunk_id, [])
             is_picked = (stored.row.ledger_id, stored.row.entry_id) in picked

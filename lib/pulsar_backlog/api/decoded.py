@@ -105,18 +105,18 @@ def _stretch(unit: ScanUnit, batch: EntryBatch, path: str, chosen: Int64s) -> tu
 
 def _decoded(placed: tuple[Stretch, Int64s], batch: EntryBatch) -> Iterator[Run | Broken]:
     stretch, at = placed
-    found = decode_entries(batch.buffer, at, stretch.length)
-    parts = [_plain(found.columns, len(found.plain))] if len(found.plain) else []
-    order = found.plain
-    if found.rows:
-        parts.append(pa.RecordBatch.from_pylist([wire_values(row) for _, row in found.rows], schema=_SCHEMA))
-        order = np.concatenate((order, np.array([place for place, _ in found.rows], dtype=np.int64)))
+    decoded = decode_entries(batch.buffer, at, stretch.length)
+    parts = [_plain(decoded.columns, len(decoded.plain))] if len(decoded.plain) else []
+    order = decoded.plain
+    if decoded.rows:
+        parts.append(pa.RecordBatch.from_pylist([wire_values(row) for _, row in decoded.rows], schema=_SCHEMA))
+        order = np.concatenate((order, np.array([place for place, _ in decoded.rows], dtype=np.int64)))
     if parts:
         chosen = np.sort(order)
         columns = parts[0] if len(parts) == 1 else pa.concat_batches(parts).take(pa.array(np.argsort(order)))
         yield Run(_with_places(columns, stretch.part(chosen)), stretch.part(chosen), batch.buffer, at[chosen])
-    if found.errors:
-        yield Broken(stretch.part([place for place, _ in found.errors]), tuple(error for _, error in found.errors))
+    if decoded.errors:
+        yield Broken(stretch.part([place for place, _ in decoded.errors]), tuple(error for _, error in decoded.errors))
 
 
 def _plain(columns: dict[str, pa.Array], rows: int) -> pa.RecordBatch:

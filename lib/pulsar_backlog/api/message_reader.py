@@ -80,8 +80,8 @@ class MessageReader:
         wanted = pc.and_(messages, self.wanted.entries(columns))
         mismatch = pc.and_(messages, pc.equal(columns.column("checksum_state"), "mismatch"))
         if self.plain:
-            asked = pc.and_(pc.or_(wanted, mismatch), pc.invert(chunks))
-            yield from self._plain(part.part(asked), transactions)
+            plain = pc.and_(pc.or_(wanted, mismatch), pc.invert(chunks))
+            yield from self._plain(part.part(plain), transactions)
         if self.chunked and self.context.topics[part.stretch.ledger_id] is not None:
             yield from self._chunks(part.part(pc.and_(chunks, messages)), transactions, sets)
 
@@ -93,8 +93,8 @@ class MessageReader:
         run = self._visible(run, transactions)
         if not len(run.at):
             return
-        found = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, SCHEMA))
-        yield from map(self._of_keys, _in_order(found))
+        messages = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, SCHEMA))
+        yield from map(self._of_keys, _in_order(messages))
 
     def _visible(self, run: Run, transactions: Transactions) -> Run:
         run = run.with_transactions(transactions.states(run))
@@ -117,8 +117,8 @@ class MessageReader:
         if not len(run.at):
             return
         run = run.with_transactions(transactions.states(run))
-        asked = pc.and_(self.wanted.entries(run.columns), self.wanted.with_key(run.columns))
-        yield from self._joined(sets.add(run, asked.to_pylist()))
+        chosen = pc.and_(self.wanted.entries(run.columns), self.wanted.with_key(run.columns))
+        yield from self._joined(sets.add(run, chosen.to_pylist()))
 
     def _joined(self, planned: Iterator[Planned]) -> Iterator[pa.RecordBatch]:
         shown = (one for one in planned if self.all_transactions or one.txn_state not in (ABORTED, OPEN))

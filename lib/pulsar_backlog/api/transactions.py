@@ -60,6 +60,6 @@ class Transactions:
         ends = columns.filter(pc.fill_null(pc.is_in(kinds, pa.array([TXN_COMMIT, TXN_ABORT], kinds.type)), False))
         names = ("ledger_id", "entry_id", "marker_type", *_ID)
         for ledger_id, entry_id, kind, most, least in zip(*(ends.column(n).to_pylist() for n in names), strict=True):
-            known = self._markers.get((most, least))
-            if known is None or known[0] < (ledger_id, entry_id):
+            marker = self._markers.get((most, least))
+            if marker is None or marker[0] < (ledger_id, entry_id):
                 self._markers[most, least] = ((ledger_id, entry_id), kind)

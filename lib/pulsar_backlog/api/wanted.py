@@ -124,7 +124,7 @@ class Wanted:
 
 
 def _all_of(masks: list[pa.Array], rows: int) -> pa.Array:
-    found = pa.repeat(True, rows)
+    every = pa.repeat(True, rows)
     for mask in masks:
-        found = pc.and_(found, pc.fill_null(mask, False))
-    return found
+        every = pc.and_(every, pc.fill_null(mask, False))
+    return every

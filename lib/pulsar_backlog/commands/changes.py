@@ -29,8 +29,8 @@ def changes(
     from pulsar_backlog.terminal import terminal
 
     console = terminal()
-    with changes_since(absolute("out", out) or "", since, cluster, endpoint) as found:
+    with changes_since(absolute("out", out) or "", since, cluster, endpoint) as news:
         if as_json or not console.is_terminal:
-            console.file.writelines(change_lines(found.rows()))
+            console.file.writelines(change_lines(news.rows()))
         else:
-            print_changes(found.since, found.counts(), found.rows(), console)
+            print_changes(news.since, news.counts(), news.rows(), console)

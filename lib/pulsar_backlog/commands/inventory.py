@@ -32,15 +32,15 @@ def inventory(
     from pulsar_backlog.sql.inventory import inventoried
     from pulsar_backlog.terminal import terminal
 
-    with inventoried(absolute("out", out) or "", cluster, endpoint) as found:
-        lines = [Line(**asdict(one), per_month=one.bytes / GIB * price_per_gib_month) for one in found.sums(sole_owner)]
+    with inventoried(absolute("out", out) or "", cluster, endpoint) as rows:
+        lines = [Line(**asdict(one), per_month=one.bytes / GIB * price_per_gib_month) for one in rows.sums(sole_owner)]
         lists = Lists()
         if delete_list is not None:
-            check_apart(found.source, str(delete_list.absolute()), "--delete-list")
-            lists = write_lists(delete_list.absolute(), Place.of(found.source), found.deletable(sole_owner))
+            check_apart(rows.source, str(delete_list.absolute()), "--delete-list")
+            lists = write_lists(delete_list.absolute(), Place.of(rows.source), rows.deletable(sole_owner))
         summary = InventorySummary(
-            source=found.source,
-            listed=f"{found.started:%Y-%m-%d %H:%M:%S}",
+            source=rows.source,
+            listed=f"{rows.started:%Y-%m-%d %H:%M:%S}",
             price_per_gib_month=price_per_gib_month,
             lines=lines,
             list_folder=None if delete_list is None else str(delete_list.absolute()),

@@ -34,14 +34,14 @@ class Inventory:
     findings: list[Finding]
 
 
-def settle(surveyed: Survey, known: ClusterRecords) -> Inventory:
+def settle(surveyed: Survey, records: ClusterRecords) -> Inventory:
     """What is to be said of each copy of a survey, by what others know too."""
     copies: list[LedgerCopy] = []
     findings = list(surveyed.findings)
     for _, attempts in groupby(surveyed.attempts, key=lambda attempt: attempt.pair.ledger_id):
-        settled, said = known.settle(list(attempts))
+        settled, problems_of_ledger = records.settle(list(attempts))
         copies += settled
-        findings += said
+        findings += problems_of_ledger
     return Inventory(copies, findings)
 
 
@@ -94,11 +94,11 @@ class ClusterRecords:
                 findings += [_finding(problem, copy) for problem in problems]
         return copies, list(_merged(findings))
 
-    def _topic(self, found: Examined) -> str | None:
+    def _topic(self, attempt: Examined) -> str | None:
         """Full name of the topic that a copy belongs to, or None when nothing tells."""
-        ledger_id = found.pair.ledger_id
+        ledger_id = attempt.pair.ledger_id
         broker = self.broker.get(ledger_id)
-        return found.topic or self.topics.get(ledger_id) or (broker.topic if broker else None)
+        return attempt.topic or self.topics.get(ledger_id) or (broker.topic if broker else None)
 
 
 def _choose(attempts: list[Examined], broker: LedgerRecord | None) -> Examined | None:
@@ -190,9 +190,9 @@ def _copy(
     )
 
 
-def _write_times_ms(found: Examined) -> list[int]:
+def _write_times_ms(attempt: Examined) -> list[int]:
     """When data and index were written; none where one of the times is not known."""
-    written = [stored.modified_ms for stored in (found.pair.data, found.pair.index) if stored is not None]
+    written = [stored.modified_ms for stored in (attempt.pair.data, attempt.pair.index) if stored is not None]
     times = [time for time in written if time is not None]
     return times if len(times) == len(written) else []
 

@@ -116,8 +116,8 @@ def take_listing(source: Source, spill: Path | None = None) -> Listing:
     if listing.unreadable and not (gathered.objects or listing.logs or listing.streams or listing.foreign.count):
         raise UsageError(f"{source.source} cannot be listed: {listing.unreadable[0]}")
     listing.spilled = gathered.objects if gathered.files else 0
-    listing.pairs = numbered(gathered.held)
-    for stored in strays(gathered.held):
+    listing.pairs = numbered(gathered.objects_by_attempt)
+    for stored in strays(gathered.objects_by_attempt):
         listing.foreign.add(stored.path)
     total += sum(_digest(f"{error.uri}\0{error.reason}") for error in listing.unreadable)
     listing.digest = f"{total % (1 << 256):064x}"

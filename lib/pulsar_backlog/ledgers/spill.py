@@ -44,20 +44,20 @@ class Gathered:
 
     Attributes:
         folder: where files may be written; None holds all.
-        held: those that no file has.
+        objects_by_attempt: those that no file has.
         objects: of all attempts.
         files: that were written.
     """
 
     folder: Path | None = None
-    held: Attempts = field(default_factory=dict)
+    objects_by_attempt: Attempts = field(default_factory=dict)
     objects: int = 0
     files: int = 0
     _waiting: int = 0
 
     def add(self, attempt: Attempt, part: str, stored: StoredObject) -> None:
         """Take one more."""
-        self.held.setdefault(attempt, {})[part] = stored
+        self.objects_by_attempt.setdefault(attempt, {})[part] = stored
         self.objects += 1
         self._waiting += 1
         if self.folder is not None and self._waiting >= (FILE_ROWS if self.files else MAX_HELD_OBJECTS):
@@ -65,7 +65,7 @@ class Gathered:
 
     def close(self) -> None:
         """Write what waits, if anything was written before."""
-        if self.files and self.held and self.folder is not None:
+        if self.files and self.objects_by_attempt and self.folder is not None:
             self._spill(self.folder)
 
     def _spill(self, folder: Path) -> None:
@@ -75,12 +75,12 @@ class Gathered:
         schema = _schema()
         rows = [
             (*attempt, part, one.path, one.size, one.etag, one.modified_ms)
-            for attempt, objects in self.held.items()
+            for attempt, objects in self.objects_by_attempt.items()
             for part, one in objects.items()
         ]
         columns = [pa.array(column, one.type) for column, one in zip(zip(*rows, strict=True), schema, strict=True)]
         pq.write_table(pa.Table.from_arrays(columns, schema=schema), folder / f"{self.files:06d}.parquet")
-        self.held, self._waiting = {}, 0
+        self.objects_by_attempt, self._waiting = {}, 0
         self.files += 1
 
 

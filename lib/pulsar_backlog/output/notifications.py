@@ -18,9 +18,9 @@ VARIABLE = "PULSAR_BACKLOG_NOTIFY"
 
 def addresses() -> list[str]:
     """The addresses that the environment names; none where nobody is to be told."""
-    found = os.environ.get(VARIABLE, "").split()
-    remember_secrets(*found)
-    return found
+    texts = os.environ.get(VARIABLE, "").split()
+    remember_secrets(*texts)
+    return texts
 
 
 def send(places: list[str], title: str, text: str) -> list[int]:

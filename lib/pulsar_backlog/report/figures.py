@@ -78,7 +78,7 @@ class Segment:
     """A part of a stacked bar, in percent of its width."""
 
     state: str
-    known: bool
+    is_known: bool
     count: int
     x: float
     width: float

@@ -34,12 +34,12 @@ def message_of(
         link: of the report.
     """
     totals = {change: sum(counts.get((change, one), 0) for one in SEVERITIES) for change in WORDS}
-    told = ", ".join(f"{totals[change]:,} {words}" for change, words in WORDS.items() if totals[change])
+    sums = ", ".join(f"{totals[change]:,} {words}" for change, words in WORDS.items() if totals[change])
     lines = [_line(row) for row in rows[:MAX_LINES]]
     more = sum(n for change, n in totals.items() if change not in ("still", "unsure")) - len(lines)
     if more > 0:
         lines.append(f"and {more:,} more")
-    return f"pulsar-backlog {visible(cluster, _LONG)}: {told}", "\n".join([*lines, f"Report: {visible(link, 1000)}"])
+    return f"pulsar-backlog {visible(cluster, _LONG)}: {sums}", "\n".join([*lines, f"Report: {visible(link, 1000)}"])
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -100,8 +100,8 @@ def _of_run(gauges: _Gauges, numbers: Numbers) -> None:
     gauges.put("audit_entries", "Entries that the tables hold decoded.", numbers.entries)
     for severity in ("error", "warning", "info"):
         of_severity = [row for row in numbers.totals if row["severity"] == severity]
-        found = sum(row["findings"] for row in of_severity)
-        gauges.put("findings", "Rows of the table findings.", found, severity=severity)
+        count = sum(row["findings"] for row in of_severity)
+        gauges.put("findings", "Rows of the table findings.", count, severity=severity)
         for change in ("new", "back", "worse", "healed", "still", "unsure"):
             of_change = (
                 row["problems"]

@@ -92,8 +92,8 @@ def _places_of(source: str) -> Iterator[_Folder | _Prefix]:
     if not is_bookies(source):
         yield _place_of(source)
         return
-    found = folders_of(source)
-    yield from (_Folder(_real(found.root / name)) for name in found.only)
+    folders = folders_of(source)
+    yield from (_Folder(_real(folders.root / name)) for name in folders.only)
 
 
 def _place_of(place: str) -> _Folder | _Prefix:
@@ -115,7 +115,7 @@ def _real(path: Path) -> Path:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -27,7 +27,7 @@ from pulsar_backlog.terms import LOCK_NAME
 MIN_FREE_BYTES = 16_000_000
 """Less room than this is not worth beginning with: the tables of the smallest audit take a quarter of it."""
 
-_held: set[Path] = set()
+_claims: set[Path] = set()
 """Folders that this process holds: a job runs inside the command that holds them for it."""
 
 _MAX_INFO_BYTES = 4096
@@ -46,7 +46,7 @@ def claimed(place: str | None, command: str, option: str = "--out") -> Iterator[
         UsageError: it cannot be written to, there is no room, or another process holds it.
     """
     folder = local_out(place) if place else None
-    if folder is None or folder.resolve() in _held:
+    if folder is None or folder.resolve() in _claims:
         yield
         return
     descriptor = _opened(folder, option)
@@ -54,12 +54,12 @@ def claimed(place: str | None, command: str, option: str = "--out") -> Iterator[
         check_room(folder, option)
         _check_parts(folder, option)
         _lock(descriptor, folder, option)
-        _held.add(folder.resolve())
+        _claims.add(folder.resolve())
         _tell(descriptor, command)
         yield
     finally:
-        if folder.resolve() in _held:
-            _held.remove(folder.resolve())
+        if folder.resolve() in _claims:
+            _claims.remove(folder.resolve())
             os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
@@ -148,14 +148,14 @@ def _lock(descriptor: int, folder: Path, option: str) -> None:
 def _holder(info: bytes) -> str:
     """Who holds a folder, in words; nothing where that cannot be read, as while it is being written."""
     try:
-        said = json.loads(info)
-        return f": {said['command']}, process {said['pid']} on {said['host']}, since {said['since']}"
+        holder = json.loads(info)
+        return f": {holder['command']}, process {holder['pid']} on {holder['host']}, since {holder['since']}"
     except (ValueError, TypeError, KeyError):
         return ""
 
 
 def _tell(descriptor: int, command: str) -> None:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    said = {"command": command, "pid": os.getpid(), "host": socket.gethostname(), "since": since}
+    holder = {"command": command, "pid": os.getpid(), "host": socket.gethostname(), "since": since}
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps(said).encode(), 0)
+    os.pwrite(descriptor, json.dumps(holder).encode(), 0)

@@ -120,16 +120,16 @@ class JobContext:
         """How many such rows a table has; None where only a query tells."""
         if name in BY_LEDGER and ((gone := self.small_rows(GONE.name)) is None or gone.num_rows):
             return None
-        known = self.store.row_count(TABLES[name], self.cluster)
-        if known is not None:
-            return known
+        count = self.store.row_count(TABLES[name], self.cluster)
+        if count is not None:
+            return count
         rows = self.small_rows(name)
         return None if rows is None else int(rows.num_rows)
 
     def rows(self, name: str) -> int:
         """How many such rows a table has."""
-        known = self.logged_rows(name)
-        return self.table(name).count() if known is None else known
+        count = self.logged_rows(name)
+        return self.table(name).count() if count is None else count
 
     def is_only_cluster(self) -> bool:
         """Whether the tables are of no other cluster."""

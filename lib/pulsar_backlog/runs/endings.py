@@ -107,7 +107,7 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
             "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit "
             "as --driver-memory or --executor-memory, then start the same command again"
         )
-    if lost := next((found for one in chain if (found := _LOST_FILE.search(words_of(one)))), None):
+    if lost := next((match for one in chain if (match := _LOST_FILE.search(words_of(one)))), None):
         return str(lost_file(lost[2], lost[1]))
     if any(sign in words_of(one) for one in chain for sign in _FULL):
         return (
@@ -121,11 +121,11 @@ def _room(places: list[str]) -> str:
     """What is left on each disk that a command writes to."""
     outs = (folder for place in places if (folder := local_out(place)))
     folders = dict.fromkeys([*outs, *map(Path, scratch_folders())])
-    told = []
+    rooms = []
     for folder in folders:
         with suppress(OSError):
-            told.append(f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB for {folder}")
-    return ", ".join(told)
+            rooms.append(f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB for {folder}")
+    return ", ".join(rooms)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

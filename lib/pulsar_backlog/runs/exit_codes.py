@@ -46,9 +46,9 @@ def _counted(
 ) -> tuple[int, int]:
     """How many findings say that something was not read, and how many are of a bad severity."""
     covers = acknowledgements(context.options.known, context.started.date())
-    held = context.small_rows("findings")
-    if held is not None:
-        rows = held.select(["job", "topic", "incomplete", "severity", "code", "subject"]).to_pylist()
+    table = context.small_rows("findings")
+    if table is not None:
+        rows = table.select(["job", "topic", "incomplete", "severity", "code", "subject"]).to_pylist()
         mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
         failing = sum(row["severity"] in bad and not _is_covered(row, covers) for row in mine)
         return sum(row["incomplete"] for row in mine), failing
@@ -67,11 +67,11 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
     compared, reported = (last_run(context, job) for job in ("compare_audits", "write_report"))
     if compared is None or (reported is not None and compared[0] <= reported[0]):
         return 0
-    run_id, held = compared[1], context.small_rows("problems")
-    if held is None:
+    run_id, table = compared[1], context.small_rows("problems")
+    if table is None:
         is_news = f.col("change").isin(*_NEWS) & f.col("severity").isin(*bad) & f.col("acknowledged_by").isNull()
         return context.table("problems").filter(is_news & (f.col("run_id") == run_id)).count()
-    rows = held.select(["change", "severity", "acknowledged_by", "run_id"]).to_pylist()
+    rows = table.select(["change", "severity", "acknowledged_by", "run_id"]).to_pylist()
     return sum(
         row["change"] in _NEWS and row["severity"] in bad and row["acknowledged_by"] is None and row["run_id"] == run_id
         for row in rows
@@ -80,9 +80,9 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
 
 def last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
     """When the last recorded run of a job started, and its id; None where there is none."""
-    held = context.small_rows("runs")
-    if held is not None:
-        runs = held.select(["job", "started", "run_id"]).to_pylist()
+    table = context.small_rows("runs")
+    if table is not None:
+        runs = table.select(["job", "started", "run_id"]).to_pylist()
         return max(((run["started"], run["run_id"]) for run in runs if run["job"] == job), default=None)
     last = f.max(f.struct("started", "run_id")).alias("last")
     (row,) = context.table("runs").filter(f.col("job") == job).agg(last).collect()

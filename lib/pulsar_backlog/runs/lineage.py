@@ -181,13 +181,13 @@ def _assertions(context: JobContext) -> dict[str, Any]:
     """How the rules went, by table."""
     from openlineage.client.facet_v2 import data_quality_assertions_dataset as quality  # noqa: PLC0415 - as above
 
-    held = context.small_rows(_RULES)
-    rows: Iterable[Mapping[str, Any]] = held.to_pylist() if held is not None else ()
-    found: dict[str, list[Any]] = {}
+    results = context.small_rows(_RULES)
+    rows: Iterable[Mapping[str, Any]] = results.to_pylist() if results is not None else ()
+    by_table: dict[str, list[Any]] = {}
     for row in rows:
         severity = "error" if row["severity"] == "error" else "warn"
         one = quality.Assertion(
             row["expectation"], row["passed"], severity=severity, name=row["rule"], description=row["sentence"]
         )
-        found.setdefault(_RULED.get(row["summary"], "findings"), []).append(one)
-    return {name: quality.DataQualityAssertionsDatasetFacet(assertions) for name, assertions in found.items()}
+        by_table.setdefault(_RULED.get(row["summary"], "findings"), []).append(one)
+    return {name: quality.DataQualityAssertionsDatasetFacet(assertions) for name, assertions in by_table.items()}

@@ -91,11 +91,11 @@ def attempt(
         makes: whether it will make the file: else one that is not there stays away, and None is yielded.
     """
     files = beside(out) if out is not None and is_reached(out) else None
-    known = None if files is None else _read(files)
-    if files is None or (known is None and not makes):
+    earlier = None if files is None else _read(files)
+    if files is None or (earlier is None and not makes):
         yield None
         return
-    made = Attempt(files, job, cluster, started, _finished(known), (known or {}).get("state", FINISHED) == FINISHED)
+    made = Attempt(files, job, cluster, started, _finished(earlier), (earlier or {}).get("state", FINISHED) == FINISHED)
     made.write("unfinished", None, _UNFINISHED)
     try:
         yield made
@@ -133,6 +133,6 @@ def _read(files: Beside) -> Result | None:
             return None
         raise
     with suppress(ValueError):
-        found = json.loads(text)
-        return found if isinstance(found, dict) else {}
+        document = json.loads(text)
+        return document if isinstance(document, dict) else {}
     return {}

@@ -179,10 +179,10 @@ def is_unchanged(context: JobContext, digest: str) -> bool:
 
 def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
     """The last recorded run of the job, with `fingerprint` and `exit_code`."""
-    held = context.small_rows("runs")
-    if held is None:
+    rows = context.small_rows("runs")
+    if rows is None:
         return _last_runs(context.store, context.cluster, version).get(context.job)
-    runs = held.filter(pc.equal(held["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
+    runs = rows.filter(pc.equal(rows["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
     return max(runs, key=lambda run: run["started"], default=None)
 
 
@@ -202,11 +202,11 @@ def _last_runs(store: TableStore, cluster: str, version: int) -> dict[str, dict[
 
 def audit_of(context: JobContext) -> Run:
     """The audit that made the tables of a job's cluster, as commands name it."""
-    held = context.small_rows("runs")
-    if held is None:
+    rows = context.small_rows("runs")
+    if rows is None:
         runs = [row.asDict(recursive=True) for row in context.table("runs").select(*_AUDIT_COLUMNS).collect()]
     else:
-        runs = [{**row, "options": dict(row["options"])} for row in held.select(_AUDIT_COLUMNS).to_pylist()]
+        runs = [{**row, "options": dict(row["options"])} for row in rows.select(_AUDIT_COLUMNS).to_pylist()]
     runs.sort(key=itemgetter("started"))
     source = next((str(run["source"]) for run in reversed(runs) if run["job"] == "scan_entries"), "SOURCE")
     options = {**options_of(audit_options(runs)), "cluster": context.cluster}

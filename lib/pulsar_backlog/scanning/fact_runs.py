@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import pyarrow as pa
 
 from pulsar_backlog.facts.ledger import Facts, both, with_stretch
-from pulsar_backlog.facts.noted import noted_entries, noted_rows
+from pulsar_backlog.facts.noted_entries import noted_entries, noted_rows
 from pulsar_backlog.facts.producers import MOST_HELD, added_up, producer_rows
 from pulsar_backlog.facts.spans import span_row
 from pulsar_backlog.facts.steps import PublishTimes

@@ -57,7 +57,7 @@ def _state(jars: Sequence[Path]) -> str:
     """What lies there: a JVM refuses an archive when a jar has another size or another time than it had then."""
     files = sorted([java_path().resolve(), *Path(pyspark.__file__).parent.glob("jars/*.jar"), *jars])
     there = ((path.name, path.stat()) for path in files if path.exists())
-    return _digest(*((name, found.st_size, found.st_mtime_ns) for name, found in there))
+    return _digest(*((name, status.st_size, status.st_mtime_ns) for name, status in there))
 
 
 def _digest(*parts: object) -> str:

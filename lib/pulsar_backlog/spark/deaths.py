@@ -88,8 +88,8 @@ def _memory() -> str:
     """How much memory Java was to have, and how much there is."""
     parts = [f"Java may use {_java_memory} (spark.driver.memory)"] if _java_memory else []
     with suppress(OSError, KeyError):
-        found = dict(re.findall(r"^(MemTotal|MemAvailable): +(\d+) kB$", _MEMINFO.read_text("ascii"), re.MULTILINE))
-        total, free = (int(found[name]) // 1024 for name in ("MemTotal", "MemAvailable"))
+        sizes = dict(re.findall(r"^(MemTotal|MemAvailable): +(\d+) kB$", _MEMINFO.read_text("ascii"), re.MULTILINE))
+        total, free = (int(sizes[name]) // 1024 for name in ("MemTotal", "MemAvailable"))
         parts.append(f"the machine has {total:,} MB, of which {free:,} MB are free now")
     with suppress(OSError, ValueError):
         parts.append(f"this process may use {int(_CGROUP.read_text('ascii')) // 2**20:,} MB")

@@ -190,12 +190,12 @@ def _fetch(folder: Path, what: str, artifacts: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as name:
         work = Path(name)
-        said = _run_ivy(work, artifacts)
+        output = _run_ivy(work, artifacts)
         for jar in map(_file_name, artifacts):
             if not (work / jar).is_file():
                 raise UsageError(
                     f"{what} could not be fetched from Maven Central (no {jar}): give this machine access to it, or "
-                    f"put the jars into {folder} or the folder that {JARS_VARIABLE} names. {said}".rstrip()
+                    f"put the jars into {folder} or the folder that {JARS_VARIABLE} names. {output}".rstrip()
                 )
             (work / jar).replace(folder / jar)
 

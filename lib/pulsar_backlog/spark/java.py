@@ -39,10 +39,10 @@ def check_java() -> int:
         raise UsageError(f"JAVA_HOME is {home}, where there is no bin/java: {_REMEDY}")
     if not java.is_file():
         raise UsageError(f"Java was not found: {_REMEDY}")
-    said = _version_words(java)
-    match = re.search(r'^\S+ version "(?:1\.)?(\d+)', said, re.MULTILINE)
+    words = _version_words(java)
+    match = re.search(r'^\S+ version "(?:1\.)?(\d+)', words, re.MULTILINE)
     if match is None:
-        raise UsageError(f"{java} does not run: {_REMEDY}; it says: {said.strip().partition(chr(10))[0][:200]}")
+        raise UsageError(f"{java} does not run: {_REMEDY}; it says: {words.strip().partition(chr(10))[0][:200]}")
     if int(match[1]) not in SUPPORTED:
         raise UsageError(f"{java} is Java {match[1]}, on which Spark does not run: {_REMEDY}")
     return int(match[1])

@@ -63,13 +63,13 @@ def connect(session: SparkSession, places: Iterable[str | None], own_machine: bo
 
 def _service_of(bucket: str) -> dict[str, str]:
     """Hadoop's settings of a bucket whose service is not AWS, by what follows its name."""
-    found = S3(bucket, None)
-    own = found.own_service
+    client = S3(bucket, None)
+    own = client.own_service
     if own is None:
         return {}
     endpoint, region = own
     return {
         "endpoint": endpoint,
         "endpoint.region": region,
-        "path.style.access": str(not found.is_virtual).lower(),
+        "path.style.access": str(not client.is_virtual).lower(),
     }

@@ -55,9 +55,9 @@ class Changes:
         """The changes, comparison by comparison, the most urgent of each first; as they are read."""
         times = ", ".join(f"epoch_ms({name}) AS {name}_ms" for name in _TIMES)
         query = f"SELECT {_COLUMNS}, {times} FROM changes WHERE {self._mine} ORDER BY {_ORDER}"  # noqa: S608 - quoted
-        found = self.connection.execute(query)
-        names = [column[0] for column in found.description or ()]
-        while rows := found.fetchmany(_ROWS_AT_ONCE):
+        cursor = self.connection.execute(query)
+        names = [column[0] for column in cursor.description or ()]
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
@@ -84,8 +84,8 @@ def _beginning(connection: duckdb.DuckDBPyConnection, out: str, cluster: str, si
         f"SELECT run_id, max(compared_at) AS compared FROM {table} WHERE cluster = {literal(cluster)} GROUP BY run_id"  # noqa: S608
         for table in ("problems", "changes")
     )
-    found = rows_of(connection, f"SELECT * FROM ({both}) ORDER BY compared")  # noqa: S608 - quoted
-    runs: dict[str, datetime] = {row["run_id"]: row["compared"] for row in found}
+    times = rows_of(connection, f"SELECT * FROM ({both}) ORDER BY compared")  # noqa: S608 - quoted
+    runs: dict[str, datetime] = {row["run_id"]: row["compared"] for row in times}
     if not runs:
         raise UsageError(f"{out} holds no comparison of audits of cluster {cluster!r}: audit it first")
     if since is None:

@@ -94,7 +94,7 @@ def opened(
         SourceError: a bucket cannot be read; also while the connection is used.
     """
     tables, views = named_in(query)
-    with _told(out), readers() as reading, connected(limits) as connection:
+    with _faults_as_usage_errors(out), readers() as reading, connected(limits) as connection:
         allowed = _open_tables(connection, out, tables, endpoint, wanted or {}, reading)
         if writes is not None:
             connection.execute(f"SET allowed_paths = [{literal(str(writes))}]")
@@ -115,7 +115,7 @@ def error_details(error: duckdb.Error) -> dict[str, Any]:
 
 
 @contextmanager
-def _told(out: str) -> Iterator[None]:
+def _faults_as_usage_errors(out: str) -> Iterator[None]:
     """Faults of machine and storage as one sentence."""
     try:
         yield
@@ -131,9 +131,9 @@ def _told(out: str) -> Iterator[None]:
 
 def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[dict[str, Any]]:
     """Rows of a query of this program, by column. Values stand in it as literals: to bind any, DuckDB loads pandas."""
-    asked = connection.execute(query)
-    names = [column[0] for column in asked.description or ()]
-    return [dict(zip(names, row, strict=True)) for row in asked.fetchall()]
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _open_tables(

@@ -68,8 +68,8 @@ class DuckAnswer:
         return self._connection.execute(self._selecting(values)).to_arrow_reader(_ROWS_AT_ONCE)
 
     def _rows(self, query: str) -> Iterator[Any]:
-        found = self._connection.execute(query)
-        while rows := found.fetchmany(_ROWS_AT_ONCE):
+        cursor = self._connection.execute(query)
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             yield from rows
 
     def _selecting(self, values: str, limit: str = "") -> str:
@@ -80,7 +80,7 @@ class DuckAnswer:
 
 
 @contextmanager
-def asked(
+def duck_answer(
     out: str, query: str, endpoint: str | None = None, writes: Path | None = None, *, is_spark: bool = False
 ) -> Iterator[DuckAnswer]:
     """A query, bound to the tables and not run yet: as DuckDB reads it, or else as Spark does.
@@ -103,7 +103,7 @@ def asked(
     with opened(out, query, endpoint, writes=writes) as connection:
         for name, relation in relations(query).items():
             connection.execute(f"CREATE VIEW {name} AS {relation.duck_sql()}")
-        with _told(query):
+        with _mistakes_as_usage_errors(query):
             yield DuckAnswer(connection, _one_query(query)) if is_spark else _answer(connection, query)
 
 
@@ -159,7 +159,7 @@ def record_batches(out: str, query: str, endpoint: str | None) -> pa.RecordBatch
         UsageError: as `asked` does.
     """
     with ExitStack() as stack:
-        batches = stack.enter_context(asked(out, query, endpoint)).record_batches()
+        batches = stack.enter_context(duck_answer(out, query, endpoint)).record_batches()
         open_until_read = stack.pop_all()
 
     def rows() -> Iterator[pa.RecordBatch]:
@@ -178,7 +178,7 @@ def _one_query(text: str) -> str:
 
 
 @contextmanager
-def _told(query: str) -> Iterator[None]:
+def _mistakes_as_usage_errors(query: str) -> Iterator[None]:
     """What DuckDB says against a query becomes one sentence."""
     try:
         yield
@@ -188,17 +188,17 @@ def _told(query: str) -> Iterator[None]:
         raise UsageError(_sentence(error_details(error), query)) from error
 
 
-def _sentence(said: dict[str, Any], query: str) -> str:
-    message = str(said["exception_message"])
-    if said.get("error_subtype") == "MISSING_ENTRY" and said.get("type") == "Table":
-        return unknown_table(str(said["name"]))
-    if said.get("error_subtype") == "COLUMN_NOT_FOUND":
-        suggested = [last_part(name) for name in str(said.get("candidates", "")).split(",")]
-        return unknown_column(last_part(str(said["name"])), query, suggested)
-    if found := re.search(r'does not have a column named "(.*?)"', message):
-        return unknown_column(found[1], query)
-    if found := re.match(r'Referenced table "(.*?)" not found', message):
-        return unknown_qualifier(found[1])
-    if found := re.match(r'Ambiguous reference to column name "(.*?)" \(use: (.*)\)', message):
-        return ambiguous_column(found[1], re.findall(r'"(.*?)"', found[2]))
-    return f"{said['exception_type']}: {message.partition(chr(10))[0]}"
+def _sentence(details: dict[str, Any], query: str) -> str:
+    message = str(details["exception_message"])
+    if details.get("error_subtype") == "MISSING_ENTRY" and details.get("type") == "Table":
+        return unknown_table(str(details["name"]))
+    if details.get("error_subtype") == "COLUMN_NOT_FOUND":
+        suggested = [last_part(name) for name in str(details.get("candidates", "")).split(",")]
+        return unknown_column(last_part(str(details["name"])), query, suggested)
+    if match := re.search(r'does not have a column named "(.*?)"', message):
+        return unknown_column(match[1], query)
+    if match := re.match(r'Referenced table "(.*?)" not found', message):
+        return unknown_qualifier(match[1])
+    if match := re.match(r'Ambiguous reference to column name "(.*?)" \(use: (.*)\)', message):
+        return ambiguous_column(match[1], re.findall(r'"(.*?)"', match[2]))
+    return f"{details['exception_type']}: {message.partition(chr(10))[0]}"

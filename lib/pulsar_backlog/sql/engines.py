@@ -99,10 +99,10 @@ def query_engine(
         SourceError: a bucket cannot be read; also by a query.
         UsageError: a file of a table is damaged or gone; also by a query.
     """
-    held = {name: context.small_rows(name) for name in names}
-    if all(rows is not None for rows in held.values()):
+    tables = {name: context.small_rows(name) for name in names}
+    if all(rows is not None for rows in tables.values()):
         with connected(LIMITS) as connection:
-            for name, rows in held.items():
+            for name, rows in tables.items():
                 connection.register(name, rows)
             yield from _duck(context, connection)
     elif _fits_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
@@ -126,8 +126,8 @@ def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool
     if local_out(out) is None:
         return False
     logs = [log_without_spark(out, TABLES[name]) for name in names]
-    known = [log for log in logs if log is not None and log.is_plain]
-    return len(known) == len(logs) and sum(log.size_bytes for log in known) <= max_bytes
+    plain_logs = [log for log in logs if log is not None and log.is_plain]
+    return len(plain_logs) == len(logs) and sum(log.size_bytes for log in plain_logs) <= max_bytes
 
 
 def _duck(context: JobContext, connection: duckdb.DuckDBPyConnection) -> Iterator[QueryEngine]:
@@ -159,11 +159,11 @@ class DuckEngine:
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
         """See `QueryEngine`."""
-        found = self._connection.execute(query).to_arrow_table()
+        rows = self._connection.execute(query).to_arrow_table()
         for name, text in given.items():
-            found = found.append_column(name, pa.repeat(text, found.num_rows))
+            rows = rows.append_column(name, pa.repeat(text, rows.num_rows))
         schema = arrow_schema(table)
-        return found.select(schema.names).cast(schema)
+        return rows.select(schema.names).cast(schema)
 
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
         """See `QueryEngine`."""
@@ -214,8 +214,8 @@ class SparkEngine:
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
         """See `QueryEngine`."""
-        found = self._context.spark.sql(query).withColumns({name: f.lit(text) for name, text in given.items()})
-        return found.select(*(f.col(column.name).cast(column.type) for column in table.columns))
+        rows = self._context.spark.sql(query).withColumns({name: f.lit(text) for name, text in given.items()})
+        return rows.select(*(f.col(column.name).cast(column.type) for column in table.columns))
 
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
         """See `QueryEngine`."""

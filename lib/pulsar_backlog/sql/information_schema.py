@@ -36,15 +36,15 @@ _NO_NAMES = frozenset({"query", "select", "with", "values", "from", "table", "fu
 def as_query(text: str) -> str:
     """What a user wrote as a query that an engine takes, with the relations by their names of one word."""
     words = re.sub(rf"\A{_COMMENT}|{_COMMENT}(?:;{_COMMENT})*\Z", "", text, flags=re.DOTALL)
-    if found := _SHOW_TABLES.fullmatch(words):
-        only = " WHERE table_type = 'VIEW'" if found["what"].upper() == "VIEWS" else ""
+    if shown := _SHOW_TABLES.fullmatch(words):
+        only = " WHERE table_type = 'VIEW'" if shown["what"].upper() == "VIEWS" else ""
         return (
             f"SELECT table_name AS name, table_type AS type, comment FROM {_SCHEMA}_tables{only} "  # noqa: S608 - of words here
             "ORDER BY table_type, table_name"
         )
-    found = _DESCRIBE.fullmatch(words)
-    if found and found["name"].lower() not in _NO_NAMES:
-        return _describe(found["name"].lower())
+    shown = _DESCRIBE.fullmatch(words)
+    if shown and shown["name"].lower() not in _NO_NAMES:
+        return _describe(shown["name"].lower())
     return _RELATION.sub(lambda match: f"{_SCHEMA}_{match[1].lower()}" if match[1] else match[0], text)
 
 
@@ -67,8 +67,8 @@ class Relation:
 
 def relations(query: str) -> dict[str, Relation]:
     """Those of the two relations that stand in a query, by name."""
-    known = {f"{_SCHEMA}_tables": _tables, f"{_SCHEMA}_columns": _columns}
-    return {name: relation() for name, relation in known.items() if re.search(rf"\b{name}\b", query)}
+    builders = {f"{_SCHEMA}_tables": _tables, f"{_SCHEMA}_columns": _columns}
+    return {name: relation() for name, relation in builders.items() if re.search(rf"\b{name}\b", query)}
 
 
 def _describe(name: str) -> str:
@@ -100,8 +100,8 @@ def _columns() -> Relation:
 
 def _shared_sentences() -> dict[str, str]:
     """Sentences of columns that mean the same in each table that has them; so they do in a view."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for table in TABLES.values():
         for column in table.columns:
-            found.setdefault(column.name, []).append(column.comment)
-    return {name: said[0] for name, said in found.items() if len(said) > 1 and len(set(said)) == 1}
+            by_name.setdefault(column.name, []).append(column.comment)
+    return {name: texts[0] for name, texts in by_name.items() if len(texts) > 1 and len(set(texts)) == 1}

@@ -100,7 +100,7 @@ class Inventoried:
             "SELECT objects, upload_id FROM stored_without_need WHERE current_is_whole "  # noqa: S608 - quoted
             f"AND cluster = {literal(self.cluster)} AND (NOT needs_sole_owner OR {sole_owner})"
         )
-        found = self.connection.execute(query)
-        while rows := found.fetchmany(_ROWS_AT_ONCE):
+        cursor = self.connection.execute(query)
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
             for objects, upload_id in rows:
                 yield {"objects": objects, "upload_id": upload_id}

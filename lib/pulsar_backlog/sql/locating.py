@@ -68,8 +68,8 @@ class Positions:
     def at_index(self, index: int) -> list[Row]:
         """The entry whose messages have the broker's index (PIP-70) among theirs; one row per topic."""
         holds = f"index >= {index:d} AND CAST(index AS HUGEINT) - coalesce(num_messages_in_batch, 1) < {index:d}"
-        found = self._rows(_ENTRIES, holds)
-        rows = self.at([(row["ledger_id"], row["entry_id"]) for row in found])
+        entries = self._rows(_ENTRIES, holds)
+        rows = self.at([(row["ledger_id"], row["entry_id"]) for row in entries])
         return [
             row for row in rows if row["first_index"] is not None and row["first_index"] <= index <= row["last_index"]
         ]

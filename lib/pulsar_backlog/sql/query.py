@@ -85,7 +85,7 @@ def run_query(
     Raises:
         UsageError: no tables there, or SQL that the engine does not accept.
     """
-    with _asked(out, query, engine, endpoint, dialect) as answer:
+    with _answer(out, query, engine, endpoint, dialect) as answer:
         if form is not None and form in _FOR_PROGRAMS:
             console.file.writelines(map(visible_lines, _lines(answer, form, _Counted())))
             return
@@ -116,7 +116,7 @@ def write_query(
         with replacing(path) as part:
             with private_file(part):  # before the query: what cannot be written is told at once
                 pass
-            with _asked(out, query, engine, endpoint, dialect, part) as answer:
+            with _answer(out, query, engine, endpoint, dialect, part) as answer:
                 if form == "parquet":
                     return answer.write_parquet(part)
                 counted = _Counted()
@@ -139,7 +139,7 @@ def query_batches(out: str, query: str, endpoint: str | None = None) -> pa.Recor
     return duck_query.record_batches(out, as_query(query), endpoint)
 
 
-def _asked(
+def _answer(
     out: str, query: str, engine: Engine, endpoint: str | None, dialect: Dialect, writes: Path | None = None
 ) -> AbstractContextManager[Answer]:
     from pulsar_backlog.sql.information_schema import as_query  # noqa: PLC0415 - help does without DuckDB
@@ -148,10 +148,10 @@ def _asked(
     if engine == "spark":
         from pulsar_backlog.sql import spark_query  # noqa: PLC0415 - starts a JVM
 
-        return spark_query.asked(out, query)
+        return spark_query.spark_answer(out, query)
     from pulsar_backlog.sql import duck_query  # noqa: PLC0415 - of no use to Spark
 
-    return duck_query.asked(out, query, endpoint, writes, is_spark=dialect == "spark")
+    return duck_query.duck_answer(out, query, endpoint, writes, is_spark=dialect == "spark")
 
 
 class _Counted:

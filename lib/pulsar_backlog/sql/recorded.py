@@ -23,9 +23,9 @@ def cluster_of(out: str, named: str | None, endpoint: str | None = None) -> str:
         names = [row["cluster"] for row in rows_of(connection, _QUERY)]
     if not names:
         raise UsageError(f"{out} holds no tables of any cluster: audit first")
-    known = ", ".join(names)
+    listed = ", ".join(names)
     if named is not None and named not in names:
-        raise UsageError(f"{out} holds nothing of cluster {named!r}: name another with --cluster ({known})")
+        raise UsageError(f"{out} holds nothing of cluster {named!r}: name another with --cluster ({listed})")
     if named is None and len(names) > 1:
-        raise UsageError(f"{out} holds tables of several clusters: name one with --cluster ({known})")
+        raise UsageError(f"{out} holds tables of several clusters: name one with --cluster ({listed})")
     return named or names[0]

@@ -65,7 +65,7 @@ class SparkAnswer:
 
 
 @contextmanager
-def asked(out: str, query: str) -> Iterator[SparkAnswer]:
+def spark_answer(out: str, query: str) -> Iterator[SparkAnswer]:
     """A query, bound to the tables and not run yet.
 
     Raises:
@@ -85,17 +85,17 @@ def asked(out: str, query: str) -> Iterator[SparkAnswer]:
         frame.createOrReplaceTempView(name)
     names = {*TABLES, *views(), *frames}
     for name, sql in queries.items():
-        with _told(sql, f"the view conf/sql/{name}.sql: "):
+        with _mistakes_as_usage_errors(sql, f"the view conf/sql/{name}.sql: "):
             analysed(spark, parsed(spark, sql, names), frames.values()).createOrReplaceTempView(name)
     with (
         environment_faults_as_usage_errors(out),
-        _told(query),
+        _mistakes_as_usage_errors(query),
     ):  # a file of a table that is gone, memory: told while rows are read
         yield SparkAnswer(analysed(spark, parsed(spark, query, names), frames.values()))
 
 
 @contextmanager
-def _told(query: str, of: str = "") -> Iterator[None]:
+def _mistakes_as_usage_errors(query: str, of: str = "") -> Iterator[None]:
     """What Spark says against a query becomes one sentence, which begins with whose query it is."""
     try:
         yield
@@ -106,20 +106,20 @@ def _told(query: str, of: str = "") -> Iterator[None]:
 
 
 def _sentence(error: PySparkException, query: str) -> str:
-    condition, said = error.getCondition() or "", error.getMessageParameters() or {}
+    condition, parameters = error.getCondition() or "", error.getMessageParameters() or {}
     if condition.startswith("TABLE_OR_VIEW_NOT_FOUND"):
-        return unknown_table(last_part(said["relationName"]))
+        return unknown_table(last_part(parameters["relationName"]))
     if condition.startswith("UNRESOLVED_COLUMN"):
-        qualifier, _, name = said["objectName"].rpartition(".")
-        suggested = [last_part(one) for one in said.get("proposal", "").split(", ")]
+        qualifier, _, name = parameters["objectName"].rpartition(".")
+        suggested = [last_part(one) for one in parameters.get("proposal", "").split(", ")]
         if qualifier and last_part(name) in suggested:
             return unknown_qualifier(last_part(qualifier))
         return unknown_column(last_part(name), query, suggested)
     if condition == "CANNOT_RESOLVE_STAR_EXPAND":
-        return unknown_qualifier(last_part(said["targetString"]))
+        return unknown_qualifier(last_part(parameters["targetString"]))
     if condition == "AMBIGUOUS_REFERENCE":
-        choices = said["referenceNames"].strip("[]").replace("`", "").split(", ")
-        return ambiguous_column(last_part(said["name"]), choices)
+        choices = parameters["referenceNames"].strip("[]").replace("`", "").split(", ")
+        return ambiguous_column(last_part(parameters["name"]), choices)
     return str(error).strip().partition("\n")[0]
 
 

@@ -94,18 +94,18 @@ class _Walk:
         """Refuse a tree in which a node reaches further than these names, however deep."""
         waiting = [(root, names)]
         while waiting:
-            node, known = waiting.pop()
+            node, scope = waiting.pop()
             if not isinstance(node, JavaObject):  # a text or a number, which Py4J makes Python's
                 continue
             is_tree, is_plan, is_iterable, is_product = self._kind(node)
             if is_tree:
-                _check_node(node, known, is_plan)
+                _check_node(node, scope, is_plan)
             if _name(node) == "UnresolvedWith":
-                waiting += _parts_of_with(node, known)
+                waiting += _parts_of_with(node, scope)
             elif is_tree or (is_product and not is_iterable):
-                waiting += [(node.productElement(at), known) for at in range(node.productArity())]
+                waiting += [(node.productElement(at), scope) for at in range(node.productArity())]
             elif is_iterable:
-                waiting += [(part, known) for part in _each(node)]
+                waiting += [(part, scope) for part in _each(node)]
 
     def _kind(self, node: Any) -> tuple[bool, bool, bool, bool]:
         name = node.getClass().getName()

@@ -21,8 +21,8 @@ _PREFIX = 3
 
 def unknown_table(name: str) -> str:
     """The sentence for a table that is not there."""
-    known = [*TABLES, *views()]
-    return f"there is no table or view {name}{_nearest(name, known)}"
+    names = [*TABLES, *views()]
+    return f"there is no table or view {name}{_nearest(name, names)}"
 
 
 def unknown_column(name: str, query: str, others: Iterable[str] = ()) -> str:
@@ -50,25 +50,25 @@ def unknown_qualifier(name: str) -> str:
     return f"the query reads no table by the name {name} there; a table with an alias has only that one"
 
 
-def unknown_function(name: str, known: Iterable[str]) -> str:
+def unknown_function(name: str, names: Iterable[str]) -> str:
     """The sentence for a function that is not there."""
-    return f"there is no function {name}{_nearest(name, known)}"
+    return f"there is no function {name}{_nearest(name, names)}"
 
 
 def _columns(query: str) -> dict[str, list[str]]:
     """The columns of each table and view that a query names itself."""
     named = words_of(query)
-    found = {name: table.column_names() for name, table in TABLES.items() if name in named}
+    columns = {name: table.column_names() for name, table in TABLES.items() if name in named}
     if any(view in named for view in views()):
-        found |= {name: [column for column, _ in pairs] for name, pairs in view_columns().items() if name in named}
-    return found
+        columns |= {name: [column for column, _ in pairs] for name, pairs in view_columns().items() if name in named}
+    return columns
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, names: Iterable[str]) -> str:
     wanted = name.lower()
-    near = {other: _nearness(wanted, other.lower()) for other in known if other.lower() != wanted}
-    found = sorted((other for other in near if near[other]), key=lambda other: (-near[other], other))[:NEAREST]
-    return f"; nearest: {', '.join(found)}" if found else "; docs/tables.md lists them all"
+    near = {other: _nearness(wanted, other.lower()) for other in names if other.lower() != wanted}
+    nearest = sorted((other for other in near if near[other]), key=lambda other: (-near[other], other))[:NEAREST]
+    return f"; nearest: {', '.join(nearest)}" if nearest else "; docs/tables.md lists them all"
 
 
 def _nearness(name: str, other: str) -> float:

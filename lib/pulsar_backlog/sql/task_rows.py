@@ -76,10 +76,10 @@ def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: P
     (rows,) = connection.execute("SELECT count(*) FROM task_rows").fetchone() or (0,)
     tasks = max(min(rows // MIN_TASK_ROWS, os.cpu_count() or 1), rows // TASK_ROWS, 1)
     key, order = ", ".join(task_rows.by), ", ".join((*task_rows.by, *task_rows.order))
-    found = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words
+    cursor = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words
     paths = [str(folder / f"{task}.arrow") for task in range(tasks)]
     with ExitStack() as stack:
-        reader = found.to_arrow_reader(BATCH_ROWS)
+        reader = cursor.to_arrow_reader(BATCH_ROWS)
         schema = reader.schema.remove(reader.schema.get_field_index("task"))
         streams = [stack.enter_context(pa.ipc.new_stream(path, schema)) for path in paths]
         for batch in reader:

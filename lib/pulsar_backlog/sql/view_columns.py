@@ -16,7 +16,7 @@ from pulsar_backlog.tables import TABLES
 @cache
 def view_columns() -> dict[str, list[tuple[str, str]]]:
     """Names and types of the columns of each view; a view that is no SQL of DuckDB's is left out."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    columns: dict[str, list[tuple[str, str]]] = {}
     with connected() as connection:
         for table in TABLES.values():
             create_empty_table(connection, table)
@@ -26,7 +26,7 @@ def view_columns() -> dict[str, list[tuple[str, str]]]:
                 relation = connection.sql(f"FROM {name}")
             except (UsageError, duckdb.Error):
                 continue
-            found[name] = [
+            columns[name] = [
                 (column, spark_type(kind)) for column, kind in zip(relation.columns, relation.types, strict=True)
             ]
-    return found
+    return columns

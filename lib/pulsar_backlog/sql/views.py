@@ -16,10 +16,10 @@ def views() -> dict[str, str]:
 def named_in(query: str) -> tuple[set[str], dict[str, str]]:
     """Tables, and views, that stand in a query or in a view that it names; perhaps more, when words are in texts."""
     words = words_of(query)
-    found = {name: sql for name, sql in views().items() if name in words}
-    for sql in found.values():
+    queries = {name: sql for name, sql in views().items() if name in words}
+    for sql in queries.values():
         words |= words_of(sql)
-    return {name for name in TABLES if name in words}, found
+    return {name for name in TABLES if name in words}, queries
 
 
 def words_of(sql: str) -> set[str]:

@@ -37,11 +37,11 @@ _VALUES: dict[str, dict[str, int | str]] = {
 }
 """Queries of conf/chunks that give codes with their places, and what they take."""
 
-_KNOWN = pa.schema([("topic", pa.string()), ("is_deduplicated", pa.bool_()), ("is_seen_to_end", pa.bool_())])
+_TOPIC_FACTS = pa.schema([("topic", pa.string()), ("is_deduplicated", pa.bool_()), ("is_seen_to_end", pa.bool_())])
 
 
 @dataclass(frozen=True)
-class Known:
+class TopicFacts:
     """What is known of topics beside their log; both empty without admin JSON.
 
     Attributes:
@@ -59,15 +59,15 @@ class Known:
             {"topic": topic, "is_deduplicated": topic in deduplicated, "is_seen_to_end": topic in seen_to_end}
             for topic in sorted(deduplicated | seen_to_end)
         ]
-        return pa.Table.from_pylist(rows, schema=_KNOWN)
+        return pa.Table.from_pylist(rows, schema=_TOPIC_FACTS)
 
 
-def findings_of_chunks(engine: QueryEngine, known: Known) -> str:
+def findings_of_chunks(engine: QueryEngine, topic_facts: TopicFacts) -> str:
     """SQL of what is noticed: one row per topic and code; positions are those of the first copies.
 
     Args:
         engine: knows `chunked_messages`, `noted_entries`, `chunk_entries` and `producers`.
-        known: what is known beside the log.
+        topic_facts: what is known beside the log.
     """
-    engine.register("known", known.rows())
+    engine.register("known", topic_facts.rows())
     return counted(engine, COUNTED, *(engine.sql("chunks", name, values) for name, values in _VALUES.items()))

@@ -86,8 +86,8 @@ def put_together(
 
 def _unfinished(context: JobContext, engine: QueryEngine) -> str:
     """The run of the last comparison where it is not recorded, because it was killed; else nothing."""
-    found = engine.rows({"last": _LAST_RUN, "finished": _FINISHED.format(portable_literal(context.job))})
-    last = {str(row["run_id"]) for row in found["last"]} - {str(row["run_id"]) for row in found["finished"]}
+    rows = engine.rows({"last": _LAST_RUN, "finished": _FINISHED.format(portable_literal(context.job))})
+    last = {str(row["run_id"]) for row in rows["last"]} - {str(row["run_id"]) for row in rows["finished"]}
     return next(iter(last), "")
 
 

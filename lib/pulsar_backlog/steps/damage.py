@@ -52,7 +52,7 @@ class HurtLedger:
 
 
 @dataclass(frozen=True)
-class Found:
+class DamageRows:
     """What the tables say of ledgers with damage, and of those beside them.
 
     Attributes:
@@ -64,7 +64,7 @@ class Found:
     """
 
     times: Mapping[int, tuple[int | None, int | None]] = field(default_factory=dict)
-    noted: Mapping[int, Collection[Mapping[str, Any]]] = field(default_factory=dict)
+    log_entries: Mapping[int, Collection[Mapping[str, Any]]] = field(default_factory=dict)
     unchecked: Mapping[int, Collection[int]] = field(default_factory=dict)
     rejected: Mapping[int, Collection[int]] = field(default_factory=dict)
     writers: Collection[tuple[int, str]] = ()
@@ -79,24 +79,24 @@ def damage_of_topics(rows: Iterable[Mapping[str, Any]], engine: QueryEngine) -> 
     """
     scanned = {row["topic"]: sorted(row["scanned"] or ()) for row in rows if row["hurt"]}
     hurt = {row["topic"]: in_order(scanned[row["topic"]], row["hurt"]) for row in rows if row["hurt"]}
-    left, chosen = MAX_LISTED, dict[str, list[HurtLedger]]()
+    remaining, chosen = MAX_LISTED, dict[str, list[HurtLedger]]()
     for topic, ledgers in sorted(hurt.items()):
-        chosen[topic] = choose(ledgers, min(left, MAX_PLACES))
-        left -= sum(one.damaged + one.unverified for one in chosen[topic])
+        chosen[topic] = choose(ledgers, min(remaining, MAX_PLACES))
+        remaining -= sum(one.damaged + one.unverified for one in chosen[topic])
     wanted = [one for own in chosen.values() for one in own]
-    found = look_up(wanted, engine) if wanted else Found()
-    return {topic: damage_of(ledgers, chosen[topic], scanned[topic], found) for topic, ledgers in hurt.items()}
+    rows_of_damage = look_up(wanted, engine) if wanted else DamageRows()
+    return {topic: damage_of(ledgers, chosen[topic], scanned[topic], rows_of_damage) for topic, ledgers in hurt.items()}
 
 
 def in_order(scanned: Sequence[int], hurt: Iterable[Any]) -> list[HurtLedger]:
     """The hurt ledgers (`ledger_id`, `damaged`, `unverified`) among those that were scanned, ascending."""
-    found = []
+    places = []
     for one in sorted(hurt, key=lambda one: one["ledger_id"]):
         at = bisect_left(scanned, one["ledger_id"])
         before = scanned[at - 1] if at else None
         after = scanned[at + 1] if at + 1 < len(scanned) else None
-        found.append(HurtLedger(one["ledger_id"], before, after, one["damaged"], one["unverified"]))
-    return found
+        places.append(HurtLedger(one["ledger_id"], before, after, one["damaged"], one["unverified"]))
+    return places
 
 
 def choose(ledgers: Sequence[HurtLedger], budget: int) -> list[HurtLedger]:
@@ -119,7 +119,7 @@ def choose(ledgers: Sequence[HurtLedger], budget: int) -> list[HurtLedger]:
     return [one for one in listed if one.damaged or one.unverified]
 
 
-def look_up(wanted: Collection[HurtLedger], engine: QueryEngine) -> Found:
+def look_up(wanted: Collection[HurtLedger], engine: QueryEngine) -> DamageRows:
     """What the tables say of the wanted ledgers: no more rows than they count, and one for each ledger."""
     ids = {
         "damaged": _ids(one.ledger_id for one in wanted if one.damaged),
@@ -127,14 +127,14 @@ def look_up(wanted: Collection[HurtLedger], engine: QueryEngine) -> Found:
         "beside": _ids(id_ for one in wanted for id_ in one.around),
     }
     names = ("damaged_entries", "rejected_entries", "stored_times", "sound_writers")
-    found = engine.rows({name: engine.sql("log", name, ids) for name in names})
-    times = found["stored_times"]
-    return Found(
+    rows = engine.rows({name: engine.sql("log", name, ids) for name in names})
+    times = rows["stored_times"]
+    return DamageRows(
         times={row["ledger_id"]: (row["oldest_stored_ms"], row["newest_stored_ms"]) for row in times},
-        noted=_by_ledger((row["ledger_id"], row) for row in found["damaged_entries"]),
+        log_entries=_by_ledger((row["ledger_id"], row) for row in rows["damaged_entries"]),
         unchecked={row["ledger_id"]: one["entry_ids"] for row in times for one in row["odd"] if one["code"] == ABSENT},
-        rejected=_by_ledger((row["ledger_id"], row["entry_id"]) for row in found["rejected_entries"]),
-        writers={(row["ledger_id"], row["producer_name"]) for row in found["sound_writers"]},
+        rejected=_by_ledger((row["ledger_id"], row["entry_id"]) for row in rows["rejected_entries"]),
+        writers={(row["ledger_id"], row["producer_name"]) for row in rows["sound_writers"]},
     )
 
 
@@ -144,14 +144,14 @@ def _ids(ids: Iterable[int]) -> str:
 
 
 def _by_ledger(pairs: Iterable[tuple[int, _T]]) -> dict[int, list[_T]]:
-    found: dict[int, list[_T]] = {}
+    groups: dict[int, list[_T]] = {}
     for ledger_id, value in pairs:
-        found.setdefault(ledger_id, []).append(value)
-    return found
+        groups.setdefault(ledger_id, []).append(value)
+    return groups
 
 
 def damage_of(
-    ledgers: Sequence[HurtLedger], chosen: Sequence[HurtLedger], scanned: Sequence[int], found: Found
+    ledgers: Sequence[HurtLedger], chosen: Sequence[HurtLedger], scanned: Sequence[int], rows: DamageRows
 ) -> Damage:
     """The damage of one topic.
 
@@ -159,9 +159,9 @@ def damage_of(
         ledgers: all that are hurt.
         chosen: those of which damaged entries are listed, see `choose`.
         scanned: all that were scanned, ascending.
-        found: what the tables say of the chosen ones.
+        rows: what the tables say of the chosen ones.
     """
-    places = [place for one in chosen for place in sorted(_places(one, found), key=lambda place: place.entry_id)]
+    places = [place for one in chosen for place in sorted(_places(one, rows), key=lambda place: place.entry_id)]
     listed = {one.ledger_id for one in chosen if one.unverified}
     damaged = sum(place.kind != "absent" for place in places)
     return Damage(
@@ -172,22 +172,22 @@ def damage_of(
     )
 
 
-def _places(one: HurtLedger, found: Found) -> Iterable[Damaged]:
+def _places(one: HurtLedger, rows: DamageRows) -> Iterable[Damaged]:
     """The damaged entries of a ledger."""
     nothing = None, None
-    after_ms = found.times.get(one.before, nothing)[0] if one.before is not None else None
-    before_ms = found.times.get(one.after, nothing)[1] if one.after is not None else None
-    claims = {row["entry_id"]: row for row in found.noted.get(one.ledger_id, ())}
+    after_ms = rows.times.get(one.before, nothing)[0] if one.before is not None else None
+    before_ms = rows.times.get(one.after, nothing)[1] if one.after is not None else None
+    claims = {row["entry_id"]: row for row in rows.log_entries.get(one.ledger_id, ())}
     kinds: dict[int, DamageKind] = {id_: row["checksum_state"] for id_, row in claims.items()}
-    kinds |= dict.fromkeys(found.rejected.get(one.ledger_id, ()), "reject")
+    kinds |= dict.fromkeys(rows.rejected.get(one.ledger_id, ()), "reject")
     if one.unverified:
-        kinds |= dict.fromkeys(found.unchecked.get(one.ledger_id, ()), "absent")
+        kinds |= dict.fromkeys(rows.unchecked.get(one.ledger_id, ()), "absent")
     for entry_id, kind in kinds.items():
         row = claims.get(entry_id, {})
         yield Damaged(
             one.ledger_id, entry_id, kind, after_ms, before_ms, chunk_uuid=row.get("uuid"),
             **{name: row.get(name) for name in _CLAIMS},
-            garbled=kind == "mismatch" and _names_nobody(row, one, found.writers),
+            garbled=kind == "mismatch" and _names_nobody(row, one, rows.writers),
         )  # fmt: skip
 
 

@@ -36,12 +36,12 @@ def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None
     ).first()
     counts = totals.asDict() if totals else {"messages": 0, "verified": 0, "payload_bytes": 0}
     noticed = of_topics(context.table("findings"), topics).filter(f.col("job") == context.job)
-    found = noticed.groupBy("code").agg(f.sum("count").alias("count")).collect()
+    sums = noticed.groupBy("code").agg(f.sum("count").alias("count")).collect()
     return ExportSummary(
         **counts,
         form=context.options.format or "delta",
         place=context.options.to or context.out,
-        findings={row["code"]: (COUNTED[row["code"]], row["count"]) for row in found},
+        findings={row["code"]: (COUNTED[row["code"]], row["count"]) for row in sums},
     )
 
 

@@ -30,8 +30,8 @@ def fold(context: JobContext, engine: QueryEngine, edges: Mapping[str, LogEdge])
         edges: topic -> what is known about the ends of its log.
     """
     with _shown(engine) as meter:
-        known = FoldContext(context.cluster, edges, context.source(), meter)
-        shared = context.spark.sparkContext.broadcast(known)
+        fold_context = FoldContext(context.cluster, edges, context.source(), meter)
+        shared = context.spark.sparkContext.broadcast(fold_context)
 
         def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
             for folded in fold_batches(batches, shared.value):

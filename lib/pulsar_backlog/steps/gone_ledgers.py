@@ -62,7 +62,7 @@ class Missing:
 
 
 def note_gone(
-    context: JobContext, scope: Scope, stored: LedgerIds, told: Collection[Finding], state: ClusterState | None
+    context: JobContext, scope: Scope, stored: LedgerIds, findings: Collection[Finding], state: ClusterState | None
 ) -> Missing:
     """Compare what was known with what is listed, and write `gone_ledgers`.
 
@@ -73,12 +73,12 @@ def note_gone(
         context: of the job.
         scope: ledgers that were asked for.
         stored: ids of all ledgers that have data in the source, asked for or not.
-        told: findings of the listing, which say what could not be read.
+        findings: findings of the listing, which say what could not be read.
         state: saved state; None where none is given.
     """
     before = {row["ledger_id"]: row for row in _rows(context, "gone_ledgers")}
-    missing = [one for one in _known(context, stored) if one.ledger_id not in before and scope.holds(one)]
-    trust = _Trust.of(context, told)
+    missing = [one for one in _ledgers_before(context, stored) if one.ledger_id not in before and scope.holds(one)]
+    trust = _Trust.of(context, findings)
     gone = [one for one in missing if trust.knows(one)]
     rows = [row for id_, row in before.items() if id_ not in stored] + [_row(context, one, state) for one in gone]
     if gone or len(rows) < len(before):
@@ -105,12 +105,12 @@ class _Trust:
     live_topics: tuple[str, ...] | None
 
     @classmethod
-    def of(cls, context: JobContext, told: Collection[Finding]) -> _Trust:
+    def of(cls, context: JobContext, findings: Collection[Finding]) -> _Trust:
         """What the findings of a listing leave of it."""
-        unread = any(one.code == "S02" and one.ledger_id is None for one in told)
-        unsaved = any(one.code == "S19" and one.incomplete for one in told)
+        unread = any(one.code == "S02" and one.ledger_id is None for one in findings)
+        unsaved = any(one.code == "S19" and one.incomplete for one in findings)
         globs = snapshot_globs(context.options.admin) if context.options.admin else None
-        logs = not any(one.code == "S25" for one in told)
+        logs = not any(one.code == "S25" for one in findings)
         return cls(not unread, not unread and logs, None if unread or unsaved else globs)
 
     def knows(self, one: KnownLedger) -> bool:
@@ -122,7 +122,7 @@ class _Trust:
         return self.whole_logs if one.kind is None or kind.is_in_logs else self.whole
 
 
-def _known(context: JobContext, stored: LedgerIds) -> Iterator[KnownLedger]:
+def _ledgers_before(context: JobContext, stored: LedgerIds) -> Iterator[KnownLedger]:
     """Ledgers that were listed with data, or read, and are not stored."""
     for row in _known_rows(context, stored):
         if row["ledger_id"] not in stored:
@@ -133,10 +133,10 @@ def _known_rows(context: JobContext, stored: LedgerIds) -> Iterable[Row]:
     ledgers, scans = context.small_rows("ledgers"), context.small_rows("scans")
     if ledgers is not None and scans is not None:
         selected = ledgers.filter(ledgers["selected"]).select(_COLUMNS).to_pylist()
-        known = {row["ledger_id"]: {**row, "scanned": False} for row in selected}
+        by_ledger = {row["ledger_id"]: {**row, "scanned": False} for row in selected}
         for row in scans.select(["topic", "ledger_id", "copy"]).to_pylist():
-            known.setdefault(row["ledger_id"], {**dict.fromkeys(_COLUMNS), **row})["scanned"] = True
-        return known.values()
+            by_ledger.setdefault(row["ledger_id"], {**dict.fromkeys(_COLUMNS), **row})["scanned"] = True
+        return by_ledger.values()
     selected = context.table("ledgers").filter("selected").select(*_COLUMNS)
     read = context.table("scans").select("ledger_id", f.col("topic").alias("read_topic"), f.col("copy").alias("read"))
     listed = context.spark.createDataFrame(pa.table({"ledger_id": pa.array(stored.ids)}))
@@ -215,6 +215,6 @@ def _last_report(context: JobContext) -> datetime | None:
 
 
 def _rows(context: JobContext, name: str) -> list[Row]:
-    held = context.small_rows(name)
-    rows = context.table(name).toArrow() if held is None else held
+    table = context.small_rows(name)
+    rows = context.table(name).toArrow() if table is None else table
     return list(rows.to_pylist())

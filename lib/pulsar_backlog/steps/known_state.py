@@ -59,10 +59,10 @@ def state_of(context: JobContext, topics_of_ledgers: Mapping[int, str]) -> Clust
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
     """Replace what is known of the topics that are given; rows of the others, and of what names no topic."""
     digest, topics = folder_digest(folder), {one.topic for one in by_topic(given) if one.topic}
-    known = _rows(context, "topic", "read_time", "folder_digest")
-    newest = max(known, key=lambda row: row["read_time"], default=None)
+    earlier = _rows(context, "topic", "read_time", "folder_digest")
+    newest = max(earlier, key=lambda row: row["read_time"], default=None)
     is_stored = newest is not None and newest["folder_digest"] == digest
-    if is_stored and topics.issuperset(row["topic"] for row in known):
+    if is_stored and topics.issuperset(row["topic"] for row in earlier):
         return []
     others = [row for row in _rows(context) if row["topic"] not in topics]
     if is_stored:
@@ -87,8 +87,8 @@ def _deleted(topics: Iterable[str], folder: str) -> set[str]:
     globs = snapshot_globs(folder)
     if globs is None:
         return set()
-    asked, found = Scope(globs), {one.topic for one in saved_entries(Path(folder)) if one.status != "gone"}
-    return {one for one in topics if one.startswith("persistent://") and asked.names(one) and one not in found}
+    scope, saved = Scope(globs), {one.topic for one in saved_entries(Path(folder)) if one.status != "gone"}
+    return {one for one in topics if one.startswith("persistent://") and scope.names(one) and one not in saved}
 
 
 def _saved_times(folder: Path) -> dict[str, datetime | None]:
@@ -115,26 +115,26 @@ def earlier_state(context: JobContext) -> EarlierState | None:
     if not earlier:
         return None
     times = [row["saved_time"] for row in earlier]
-    known = [time for time in times if time is not None]
-    saved_ms = round(min(known).timestamp() * 1000) if len(known) == len(times) else None
+    read_times = [time for time in times if time is not None]
+    saved_ms = round(min(read_times).timestamp() * 1000) if len(read_times) == len(times) else None
     return EarlierState(len(earlier), len(rows), saved_ms, is_given)
 
 
 def _last_options(context: JobContext) -> Mapping[str, str]:
     """Options that subscriptions were analyzed with last; none where they never were."""
-    held, columns = context.small_rows("runs"), ["job", "started", "options"]
-    if held is None:
+    rows, columns = context.small_rows("runs"), ["job", "started", "options"]
+    if rows is None:
         runs = context.table("runs").filter(f.col("job") == _ANALYSIS).select(*columns).toArrow()
     else:
-        runs = held.select(columns)
+        runs = rows.select(columns)
     of_job = [run for run in runs.to_pylist(maps_as_pydicts="strict") if run["job"] == _ANALYSIS]
     last = max(of_job, key=lambda run: run["started"], default=None)
     return {} if last is None else last["options"]
 
 
 def _rows(context: JobContext, *columns: str) -> list[Row]:
-    held = context.small_rows(TABLE)
-    if held is not None:
-        return list((held.select(list(columns)) if columns else held).to_pylist())
+    rows = context.small_rows(TABLE)
+    if rows is not None:
+        return list((rows.select(list(columns)) if columns else rows).to_pylist())
     frame = context.table(TABLE)
     return list((frame.select(*columns) if columns else frame).toArrow().to_pylist())

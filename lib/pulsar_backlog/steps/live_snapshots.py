@@ -118,24 +118,24 @@ def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool =
 
 def _moved(begin: ClusterState, end: Mapping[str, TopicState]) -> Iterator[Finding]:
     changes = {topic: _change(before, end.get(topic)) for topic, before in begin.topics.items()}
-    said = [f"{topic}: {words}" for topic, words in changes.items() if words]
-    if said:
-        words = f"Topics that changed while they were read: {len(said)}."
-        yield Finding("S41", "live", words, count=len(said), evidence=tuple(said[:MAX_EVIDENCE]))
+    sentences = [f"{topic}: {words}" for topic, words in changes.items() if words]
+    if sentences:
+        words = f"Topics that changed while they were read: {len(sentences)}."
+        yield Finding("S41", "live", words, count=len(sentences), evidence=tuple(sentences[:MAX_EVIDENCE]))
 
 
 def _change(before: TopicState, after: TopicState | None) -> str:
     """What changed on a topic, in words; empty when nothing did."""
     if after is None:
         return "it is gone"
-    said = []
+    sentences = []
     if before.last_confirmed != after.last_confirmed and after.last_confirmed:
-        said.append("last entry now {}:{}".format(*after.last_confirmed))
+        sentences.append("last entry now {}:{}".format(*after.last_confirmed))
     cursors = {cursor.name: (cursor.mark_delete, cursor.ranges) for cursor in _cursors(before)}
     moved = [one.name for one in _cursors(after) if cursors.get(one.name) != (one.mark_delete, one.ranges)]
     if moved:
-        said.append(f"cursors that moved: {len(moved)}")
-    return ", ".join(said)
+        sentences.append(f"cursors that moved: {len(moved)}")
+    return ", ".join(sentences)
 
 
 def _cursors(topic: TopicState) -> Iterator[Any]:

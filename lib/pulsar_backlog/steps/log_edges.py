@@ -35,9 +35,9 @@ def edge_rows(engine: QueryEngine) -> list[Row]:
     scope, without a data object, or not got to. `gone`: ledgers that were read and are not in the source any more.
     `hurt`: ledgers with damaged entries, with how many. `live_last`: where reading of live ledgers ended.
     """
-    found = engine.rows({name: engine.sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
+    rows = engine.rows({name: engine.sql("log", name, {}) for name in ("edges", "hurt_ledgers")})
     hurt: dict[str | None, list[Row]] = {}
-    for one in found["hurt_ledgers"]:
+    for one in rows["hurt_ledgers"]:
         hurt.setdefault(one["topic"], []).append(one)
     return [
         row | {
@@ -45,7 +45,7 @@ def edge_rows(engine: QueryEngine) -> list[Row]:
             "unscanned": {*(row["stored"] or ())} - {*(row["scanned"] or ())},
             "live_last": None if row["live_ledger_id"] is None else (row["live_ledger_id"], row["live_entry_id"]),
         }
-        for row in found["edges"]
+        for row in rows["edges"]
     ]  # fmt: skip
 
 

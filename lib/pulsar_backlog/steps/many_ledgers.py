@@ -74,9 +74,9 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     listing, source = listed.listing, listed.source
     prepare_for_many(context.spark, -(-listing.spilled // OBJECTS_OF_TASK))
     objects = listed_objects(context.spark, listed.spill, tasks_share_disk())
-    found = context.cache(found_ledgers(objects, source, listing.spilled))
+    attempts = context.cache(found_ledgers(objects, source, listing.spilled))
     is_stored = f.col("copies").isNotNull().alias("is_stored")
-    ledgers = found.select("ledger_id", "topic", "strays", is_stored).toArrow()
+    ledgers = attempts.select("ledger_id", "topic", "strays", is_stored).toArrow()
     for path in pc.list_flatten(ledgers["strays"]).to_pylist():
         listing.foreign.add(path)
     surveyed = survey(source, listing)
@@ -84,23 +84,23 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     state = state_of(context, topics)
     by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
     besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
-    claims = claims_frame(context.spark, claims_of(state) if state else (), by.known.compacted if by.known else ())
-    compared = context.cache(compared_ledgers(found, claims, besides, by))
+    claims = claims_frame(context.spark, claims_of(state) if state else (), by.facts.compacted if by.facts else ())
+    compared = context.cache(compared_ledgers(attempts, claims, besides, by))
     in_files = pa.array([one.pair.ledger_id for one in surveyed.attempts], pa.int64())
     in_objects = ledgers.filter(ledgers["is_stored"])["ledger_id"]
     stored = LedgerIds(pa.chunked_array([*in_objects.chunks, in_files]))
     del ledgers, topics
-    told = [*surveyed.findings, *listed.findings, *(state.findings if state else ())]
-    missing = note_gone(context, by.scope, stored, told, state)
-    told += missing.findings
-    return _write(context, compared, by, told, state, stored, missing)
+    findings = [*surveyed.findings, *listed.findings, *(state.findings if state else ())]
+    missing = note_gone(context, by.scope, stored, findings, state)
+    findings += missing.findings
+    return _write(context, compared, by, findings, state, stored, missing)
 
 
 def _write(
     context: JobContext,
     compared: DataFrame,
     by: Comparison,
-    told: list[Finding],
+    findings: list[Finding],
     state: ClusterState | None,
     stored: LedgerIds,
     missing: Missing,
@@ -115,11 +115,11 @@ def _write(
         context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct(), missing
     )
     if state is not None:
-        told += [
+        findings += [
             *findings_of_absent(state, stored),
-            *findings_of_inventory(tallies_of(owned), not any(one.code == "S02" for one in told)),
+            *findings_of_inventory(tallies_of(owned), not any(one.code == "S02" for one in findings)),
         ]
-    _replace_findings(context, unpacked(compared, "findings"), told, stored, inside)
+    _replace_findings(context, unpacked(compared, "findings"), findings, stored, inside)
     return counts | {"findings": context.rows("findings")}
 
 
@@ -139,21 +139,21 @@ def _ids(context: JobContext, ids: Sequence[int]) -> DataFrame:
 
 
 def _replace_findings(
-    context: JobContext, found: DataFrame, told: list[Finding], stored: LedgerIds, inside: DataFrame | None
+    context: JobContext, attempts: DataFrame, findings: list[Finding], stored: LedgerIds, inside: DataFrame | None
 ) -> None:
     """Replace what this job found; what it found of ledgers that were not asked for now stays."""
     part = context.slice.where(job=context.job)
     if inside is None:
-        context.store.replace(TABLES["findings"], found.unionByName(findings_frame(context, told)), part)
+        context.store.replace(TABLES["findings"], attempts.unionByName(findings_frame(context, findings)), part)
         return
-    asked = LedgerIds(inside.toArrow()["ledger_id"])
-    told = [one for one in told if one.ledger_id is None or one.ledger_id in asked or one.ledger_id not in stored]
-    if not len(asked.ids):
-        told.append(nothing_in_scope())
-    left_out = context.spark.createDataFrame(pa.table({"ledger_id": np.setdiff1d(stored.ids, asked.ids)}))
+    ids = LedgerIds(inside.toArrow()["ledger_id"])
+    findings = [one for one in findings if one.ledger_id is None or one.ledger_id in ids or one.ledger_id not in stored]
+    if not len(ids.ids):
+        findings.append(nothing_in_scope())
+    left_out = context.spark.createDataFrame(pa.table({"ledger_id": np.setdiff1d(stored.ids, ids.ids)}))
     old = context.store.frame(TABLES["findings"]).filter(part.column())
-    kept = old.join(left_out, on="ledger_id", how="left_semi")
-    rows = found.unionByName(findings_frame(context, told)).unionByName(kept)
+    old_rows = old.join(left_out, on="ledger_id", how="left_semi")
+    rows = attempts.unionByName(findings_frame(context, findings)).unionByName(old_rows)
     context.store.replace(TABLES["findings"], rows, part)
 
 

@@ -45,7 +45,7 @@ def _gathered(context: JobContext, engine: QueryEngine, exit_code: int) -> Numbe
         "incomplete": listed(sorted(INCOMPLETE)),
         "no_loss": literal(NO_LOSS),
     }
-    found = engine.rows({
+    rows = engine.rows({
         "subscriptions": engine.sql("metrics", "subscriptions", {"bound": BOUND}),
         "topics": engine.sql("metrics", "topics", words),
         "totals": engine.sql("report", "totals", {}),
@@ -56,16 +56,16 @@ def _gathered(context: JobContext, engine: QueryEngine, exit_code: int) -> Numbe
     })  # fmt: skip
     moment = now()
     began = context.audit_started
-    of_jobs = {row["job"]: row["seconds"] for row in reversed(found["seconds"])}
+    of_jobs = {row["job"]: row["seconds"] for row in reversed(rows["seconds"])}
     return Numbers(
         cluster=context.cluster,
         at_ms=round(moment.timestamp() * 1000),
         seconds=sum(of_jobs.values()) if began is None else (moment - began).total_seconds(),
         exit_code=exit_code,
-        read_bytes=next((row["bytes_read"] for row in found["bytes"]), 0),
-        entries=found["entries"][0]["entries"],
-        subscriptions=found["subscriptions"],
-        topics=found["topics"],
-        totals=found["totals"],
-        changes=found["changes"],
+        read_bytes=next((row["bytes_read"] for row in rows["bytes"]), 0),
+        entries=rows["entries"][0]["entries"],
+        subscriptions=rows["subscriptions"],
+        topics=rows["topics"],
+        totals=rows["totals"],
+        changes=rows["changes"],
     )

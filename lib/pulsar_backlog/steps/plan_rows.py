@@ -24,8 +24,8 @@ _SHOWN_REASONS = 50
 
 def with_commands(planned: Planned, run: Run) -> Planned:
     """The same with the commands that it advises as they are typed after this audit."""
-    held = (replace(one, next_step=run.fill(one.next_step)) for one in planned.held_back)
-    return replace(planned, held_back=tuple(held))
+    held_back = (replace(one, next_step=run.fill(one.next_step)) for one in planned.held_back)
+    return replace(planned, held_back=tuple(held_back))
 
 
 def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:
@@ -38,7 +38,7 @@ def held_back_rows(planned: Planned) -> tuple[HeldBackRow, ...]:
 
 
 def row_of(
-    context: JobContext, planned: Planned, rows: list[dict[str, Any]], held: Sequence[HeldBackRow],
+    context: JobContext, planned: Planned, rows: list[dict[str, Any]], held_back: Sequence[HeldBackRow],
     inputs: dict[str, int],
 ) -> dict[str, Any]:  # fmt: skip
     """The row of `repair_plans`; `inputs` are the versions of the tables it was made from."""
@@ -55,6 +55,6 @@ def row_of(
         "entries": sum(one["entries"] for one in rows),
         "bytes": sum(one["bytes"] for one in rows),
         "left_off": planned.left_off,
-        "held_back": [asdict(one) for one in held[:_SHOWN_REASONS]],
+        "held_back": [asdict(one) for one in held_back[:_SHOWN_REASONS]],
         "state": plan_state(rows),
     }

@@ -73,7 +73,7 @@ class PlanTables:
             redelivered=_rows(redelivered),
             restored=self._restored(names),
             stored=self._stored(publications, named),
-            named=self._found(named),
+            named=self._stored_rows(named),
         )
         planned = plan_repair(self.context.cluster, facts, choices)
         return replace(planned, plan=replace(planned.plan, basis=self._basis()))
@@ -93,13 +93,13 @@ class PlanTables:
         rows = self._messages().join(numbered, on=["topic", "chunk_uuid", "publish_time_ms"], how="inner")
         files = beside(self._exported())
         scratch = Path(self.context.resources.enter_context(TemporaryDirectory(prefix="pulsar-backlog-")))
-        found = {}
+        payloads = {}
         for row in rows.select("number", "payload", "payload_file").toLocalIterator():
             name = row["payload_file"]
             file = None if name is None else files.local(name, scratch / str(row["number"]))
             inline = None if row["payload"] is None else bytes(row["payload"])
-            found[row["number"]] = Payload(inline, file)
-        return found
+            payloads[row["number"]] = Payload(inline, file)
+        return payloads
 
     def _restored(self, names: Sequence[str] | None) -> list[tuple[str, Restored]]:
         earlier = self.context.options.earlier
@@ -117,7 +117,7 @@ class PlanTables:
         named = self.context.spark.createDataFrame(pairs, "ledger_id bigint, entry_id bigint")
         return named if pairs else named.filter(f.lit(False))  # so Spark sees that it need not look through `entries`
 
-    def _found(self, named: DataFrame) -> list[dict[str, Any]]:
+    def _stored_rows(self, named: DataFrame) -> list[dict[str, Any]]:
         """What lies where the user said.
 
         Raises:
@@ -171,10 +171,10 @@ def _matching(subscriptions: Sequence[dict[str, Any]], globs: Sequence[str]) -> 
     if not globs:
         return None
     names = sorted({row["subscription"] for row in subscriptions})
-    found = [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
-    if not found:
+    matches = [name for name in names if any(fnmatchcase(name, glob) for glob in globs)]
+    if not matches:
         raise UsageError(f"no subscription matches --subscription {' --subscription '.join(globs)}")
-    return found
+    return matches
 
 
 def _rows(frame: DataFrame) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 
 Row = dict[str, Any]
-Found = dict[str, list[Row]]
+RowsByQuery = dict[str, list[Row]]
 
 MAX_LEDGER_ENTRIES = 1 << 40
 """More entries than this in one ledger is damaged metadata; then what was walked counts."""
@@ -163,22 +163,22 @@ class Gathering:
         for name in ("drawn", "spans"):
             self._keep(name)
         queries = {query: self._query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
-        found = self.engine.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
-        of_topics = build.TopicRows(**{name: found[query] for name, query in _BY_TOPIC.items()})
+        rows = self.engine.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
+        of_topics = build.TopicRows(**{name: rows[query] for name, query in _BY_TOPIC.items()})
         of_consumers = acks_build.ConsumerRows(
-            **{name: found[query] for name, query in _BY_CONSUMER.items()}, **{name: found[name] for name in _ADVICE}
+            **{name: rows[query] for name, query in _BY_CONSUMER.items()}, **{name: rows[name] for name in _ADVICE}
         )
         return build.sections(self.topic_rows[after : after + MAX_TOPICS], of_topics, of_consumers)
 
     def _sizes(self) -> dict[str, int]:
         """The number of rows of each table that exists: as its log tells it, or counted."""
-        told = {name: self.context.logged_rows(name) for name in TABLES if self.context.has(name)}
-        unknown = [name for name, count in told.items() if count is None]
+        row_counts = {name: self.context.logged_rows(name) for name in TABLES if self.context.has(name)}
+        unknown = [name for name, count in row_counts.items() if count is None]
         counts = self.engine.rows({name: _COUNT.format(name) for name in unknown if name in REPORT_TABLES})
-        told |= {name: found[0]["rows"] for name, found in counts.items()}
+        row_counts |= {name: rows[0]["rows"] for name, rows in counts.items()}
         if "entries" in unknown:
-            told["entries"] = sum(row["entries"] or 0 for row in self.topic_rows)
-        return {name: self.context.rows(name) if count is None else count for name, count in told.items()}
+            row_counts["entries"] = sum(row["entries"] or 0 for row in self.topic_rows)
+        return {name: self.context.rows(name) if count is None else count for name, count in row_counts.items()}
 
     def _keep(self, name: str, **values: int) -> None:
         self.engine.materialize(name, self._query(name, **values))

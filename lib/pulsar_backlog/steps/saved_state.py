@@ -40,12 +40,12 @@ class SavedState:
     @property
     def states(self) -> States:
         """Every cursor whose state is known, by topic."""
-        return by_topic((one.topic, state) for one, state in self._known)
+        return by_topic((one.topic, state) for one, state in self._with_state)
 
     @property
     def readers(self) -> States:
         """Every subscription whose state is known, by topic."""
-        return by_topic((one.topic, state) for one, state in self._known if one.kind == "subscription")
+        return by_topic((one.topic, state) for one, state in self._with_state if one.kind == "subscription")
 
     @property
     def horizons(self) -> dict[str, Position]:
@@ -66,12 +66,12 @@ class SavedState:
     def findings(self) -> list[Finding]:
         """One finding per code and subject, the first: two files may hold the same fault."""
         views = self.views
-        found = [*views.findings, *(found for view in views.cursors.values() for found in view.findings)]
-        found += [one for of in self.subscriptions for one in findings_of_state(of, views.lengths.get(of.topic, {}))]
-        return list({(one.code, one.subject): one for one in reversed(found)}.values())
+        every = [*views.findings, *(every for view in views.cursors.values() for every in view.findings)]
+        every += [one for of in self.subscriptions for one in findings_of_state(of, views.lengths.get(of.topic, {}))]
+        return list({(one.code, one.subject): one for one in reversed(every)}.values())
 
     @cached_property
-    def _known(self) -> list[tuple[Analysed, SubscriptionState]]:
+    def _with_state(self) -> list[tuple[Analysed, SubscriptionState]]:
         return [(one, state) for one in self.subscriptions if (state := join_state(one)) is not None]
 
 

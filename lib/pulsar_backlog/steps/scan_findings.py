@@ -36,11 +36,11 @@ def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:
 
 
 def findings_of_left(
-    left: Iterable[PlannedCopy], topics: Mapping[str | None, TopicBytes], budget: str
+    skipped: Iterable[PlannedCopy], topics: Mapping[str | None, TopicBytes], budget: str
 ) -> Iterator[Finding]:
     """A finding for each topic with ledgers that were left unread by the `budget` that was typed."""
     by_topic: dict[str | None, list[PlannedCopy]] = {}
-    for copy in left:
+    for copy in skipped:
         by_topic.setdefault(copy.topic, []).append(copy)
     for topic, copies in sorted(by_topic.items(), key=lambda one: one[0] or ""):
         unread, stored = sum(copy.data_bytes or 0 for copy in copies), topics[topic].stored

@@ -25,10 +25,10 @@ def segment_rows(segments: list[SegmentState], cluster: str) -> pa.Table:
 
 def transaction_rows(state: ClusterState | None, cluster: str) -> pa.Table:
     """Rows of `transactions`."""
-    said = state.transactions if state else Transactions()
-    whole = {("", txn): decision for txn, decision in said.headers.items()}
+    transactions = state.transactions if state else Transactions()
+    whole = {("", txn): decision for txn, decision in transactions.headers.items()}
     rows = [
         {"cluster": cluster, "topic": of, "txnid_most_bits": txn[0], "txnid_least_bits": txn[1], "state": decision}
-        for (of, txn), decision in {**whole, **said.of_segments}.items()
+        for (of, txn), decision in {**whole, **transactions.of_segments}.items()
     ]
     return pa.Table.from_pylist(rows, schema=arrow_schema(TABLES["transactions"]))

@@ -39,16 +39,16 @@ def take_inventory(
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
     records = broker_copies(state)
     topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-    known = ClusterRecords(topics, records)
-    inventory = settle(surveyed, known)
+    records_of_cluster = ClusterRecords(topics, records)
+    inventory = settle(surveyed, records_of_cluster)
     stored = {copy.ledger_id for copy in inventory.copies}
-    held = reconciled(inventory.copies, uploads, state, surveyed.streamed)
+    rows = reconciled(inventory.copies, uploads, state, surveyed.streamed)
     of_state = [
         *state.findings,
         *findings_of_absent(state, stored),
-        *findings_of_inventory(tallied(row.row("") for row in held), not listing.unreadable),
+        *findings_of_inventory(tallied(row.row("") for row in rows), not listing.unreadable),
     ]
-    return inventory, [*inventory.findings, *of_state], held, state
+    return inventory, [*inventory.findings, *of_state], rows, state
 
 
 def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:

@@ -67,8 +67,8 @@ def _with_settings(measured: Rows) -> Rows:
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             recommended = pa.array(map(_recommended, batch.to_pylist()), arrow.field("recommended").type)
-            found = batch.append_column("recommended", recommended)
-            yield found.select(arrow.names).cast(arrow)
+            result = batch.append_column("recommended", recommended)
+            yield result.select(arrow.names).cast(arrow)
 
     if isinstance(measured, DataFrame):
         return measured.mapInArrow(quiet(judge), _TABLE.ddl())

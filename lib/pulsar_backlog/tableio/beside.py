@@ -157,7 +157,7 @@ class _InBucket:
         self.bucket.put(name, text.encode())
 
     def names(self, folder: str) -> list[str]:
-        return [found.path for found in self._below(folder).list(_raise) if "/" not in found.path]
+        return [one.path for one in self._below(folder).list(_raise) if "/" not in one.path]
 
     def keep_only(self, folder: str, names: Collection[str]) -> None:
         for path in self.names(folder):
@@ -178,7 +178,7 @@ class _InBucket:
         with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as made:
             there = self._below(name)
             work = private_folder(Path(made) / "work")
-            before = {found.path for found in there.list(_raise)}
+            before = {one.path for one in there.list(_raise)}
             for path in before:
                 _fetch(there, path, _below(work, path))
             yield work
@@ -202,7 +202,7 @@ def copy_folder(place: str, endpoint: str | None, target: Path) -> None:
     if target.exists():
         raise UsageError(f"{target} exists already: name a new folder")
     there = output_bucket(place, endpoint)
-    paths = [found.path for found in there.list(_raise)]
+    paths = [one.path for one in there.list(_raise)]
     if not paths:
         raise UsageError(f"{place} holds nothing: name the folder that repair plan printed")
     for path in paths:

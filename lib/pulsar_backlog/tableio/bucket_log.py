@@ -65,9 +65,9 @@ class BucketLog(DeltaLog):
         stay = set(but)
         named = replace(self._bucket, prefix=f"{self._bucket.prefix}{prefix}")
         with suppress(SourceError):
-            for found in named.list(_raise):
-                if f"{prefix}{found.path}" not in stay:
-                    named.remove(found.path)
+            for one in named.list(_raise):
+                if f"{prefix}{one.path}" not in stay:
+                    named.remove(one.path)
 
     def _append(self, name: str, text: str) -> None:
         if not self._bucket.put_new(f"{LOG_FOLDER}/{name}", text.encode()):

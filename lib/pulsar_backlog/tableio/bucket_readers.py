@@ -36,7 +36,7 @@ class Readers:
         """Refuse reads, and wait until no thread holds anything."""
         self.ended = True
         until = time.monotonic() + _MAX_SECONDS
-        while any(held() is not None for held in self._held) and time.monotonic() < until:
+        while any(reader() is not None for reader in self._held) and time.monotonic() < until:
             time.sleep(_POLL_SECONDS)
 
 

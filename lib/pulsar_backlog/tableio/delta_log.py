@@ -94,15 +94,15 @@ class DeltaLog(ABC):
         """How many rows a cluster has, as the statistics of the files tell; None where they do not."""
         if not self.is_plain:
             return None
-        found = 0
+        count = 0
         for rows, low, high in self._of_files("num_records", "min.cluster", "max.cluster"):
             if rows is None or low is None or high is None:
                 return None
             if low == high == cluster:
-                found += rows
+                count += rows
             elif low <= cluster <= high:
                 return None
-        return found
+        return count
 
     def _of_files(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """What the log says of each file, by delta-rs' names of it; None for what it does not say of any."""
@@ -110,8 +110,8 @@ class DeltaLog(ABC):
             return
         adds: Any = self._table.get_add_actions(flatten=True)
         unknown = [None] * adds.num_rows
-        known = {*adds.schema.names}
-        yield from zip(*(adds.column(name).to_pylist() if name in known else unknown for name in names), strict=True)
+        fields = {*adds.schema.names}
+        yield from zip(*(adds.column(name).to_pylist() if name in fields else unknown for name in names), strict=True)
 
     @property
     def size_bytes(self) -> int:

@@ -42,14 +42,14 @@ def open_table(out: str, table: Table, endpoint: str | None = None) -> DeltaTabl
     folder = local_out(path)
     if folder is None and not path.startswith(SCHEMES):
         raise UsageError(f"{out}: only Spark reads tables there (sql --engine spark; jobs, with --cluster named)")
-    found = open_folder(folder) if folder is not None else _of_bucket(path, endpoint)
-    if found is None:
+    table_found = open_folder(folder) if folder is not None else _of_bucket(path, endpoint)
+    if table_found is None:
         return None
-    if found.protocol().min_reader_version > _READER_VERSION or found.metadata().partition_columns:
+    if table_found.protocol().min_reader_version > _READER_VERSION or table_found.metadata().partition_columns:
         raise UsageError(
             f"{path}: the table was changed so that plain Delta readers do not read it: use --engine spark"
         )
-    return found
+    return table_found
 
 
 def open_folder(folder: Path, place: str | None = None) -> DeltaTable | None:
@@ -70,7 +70,7 @@ def open_folder(folder: Path, place: str | None = None) -> DeltaTable | None:
         return None
     except (DeltaError, OSError) as error:
         log = f"{place or folder}/{LOG_FOLDER}"
-        raise lost_file(log, f"delta-rs cannot read this table: {_said(error)}") from error
+        raise lost_file(log, f"delta-rs cannot read this table: {_details(error)}") from error
 
 
 def _of_bucket(path: str, endpoint: str | None) -> DeltaTable | None:
@@ -121,7 +121,7 @@ def _may_hold(columns: Mapping[str, list[Any]], row: int, wanted: Wanted) -> boo
     return True
 
 
-def _said(error: Exception) -> str:
+def _details(error: Exception) -> str:
     """What delta-rs says, on one line, without its colours and its stack."""
     lines = (_COLOURS.sub("", line).strip() for line in str(error).splitlines())
     words = " ".join(takewhile(lambda line: not _STACK.match(line), lines)) or type(error).__name__

@@ -46,21 +46,21 @@ class Slice:
 
     def column(self) -> Column:
         """The predicate for Spark, which needs a running session; null where `only` meets null."""
-        found = f.lit(True)
+        condition = f.lit(True)
         for name, values in self.only:
-            found &= f.col(name).isin(sorted(values, key=str))
+            condition &= f.col(name).isin(sorted(values, key=str))
         for name, values in self.but:
-            found &= f.col(name).isNull() | ~f.col(name).isin(sorted(values, key=str))
-        return found
+            condition &= f.col(name).isNull() | ~f.col(name).isin(sorted(values, key=str))
+        return condition
 
     def mask(self, rows: pa.Table) -> pa.ChunkedArray:
         """Whether each row lies in it."""
-        found = pa.chunked_array([pa.repeat(True, rows.num_rows)])
+        inside = pa.chunked_array([pa.repeat(True, rows.num_rows)])
         for name, values in self.only:
-            found = pc.and_(found, _is_in(rows[name], values))
+            inside = pc.and_(inside, _is_in(rows[name], values))
         for name, values in self.but:
-            found = pc.and_(found, pc.invert(_is_in(rows[name], values)))
-        return found
+            inside = pc.and_(inside, pc.invert(_is_in(rows[name], values)))
+        return inside
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Whether a row lies in it."""

@@ -33,11 +33,11 @@ def conform(df: DataFrame, table: Table) -> DataFrame:
         ValueError: every difference in names and types at once.
     """
     wanted = {field.name: field.dataType.simpleString() for field in schema_of(table).fields}
-    found = dict(df.dtypes)
-    faults = [f"missing {name} {kind}" for name, kind in wanted.items() if name not in found]
-    faults += [f"unknown {name} {kind}" for name, kind in found.items() if name not in wanted]
+    types = dict(df.dtypes)
+    faults = [f"missing {name} {kind}" for name, kind in wanted.items() if name not in types]
+    faults += [f"unknown {name} {kind}" for name, kind in types.items() if name not in wanted]
     faults += [
-        f"{name} is {found[name]}, not {kind}" for name, kind in wanted.items() if name in found and found[name] != kind
+        f"{name} is {types[name]}, not {kind}" for name, kind in wanted.items() if name in types and types[name] != kind
     ]
     if faults:
         raise ValueError(f"{table.name}: {'; '.join(faults)}")

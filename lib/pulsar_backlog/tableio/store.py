@@ -79,9 +79,9 @@ class TableStore:
         spark, log = self.begin(), log_without_spark(self.out, table)
         if log is not None:
             rows = table_cache.rows_of(log, table)
-            known = frame_of_files(spark, log, table) if rows is None else frame_of(spark, rows, schema_of(table))
-            if known is not None:
-                return known
+            frame = frame_of_files(spark, log, table) if rows is None else frame_of(spark, rows, schema_of(table))
+            if frame is not None:
+                return frame
         version = SparkLog(spark, self._path(table)).version if log is None else log.version
         if version < 0:
             return spark.createDataFrame([], schema_of(table))
@@ -153,8 +153,8 @@ class TableStore:
         """Several tables open so, by name; None where Spark's writer must write any of them."""
         with ExitStack() as stack:
             opened = {table.name: stack.enter_context(self.stage(table, part)) for table in tables}
-            found = {name: staged for name, staged in opened.items() if staged is not None}
-            yield found if len(found) == len(opened) else None
+            writable = {name: staged for name, staged in opened.items() if staged is not None}
+            yield writable if len(writable) == len(opened) else None
 
     def check_files(self) -> None:
         """Look whether the files of all tables are there.

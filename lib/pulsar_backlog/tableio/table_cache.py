@@ -55,9 +55,9 @@ def small_rows(out: str, table: Table) -> pa.Table | None:
 def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     """The same of a table whose log is open."""
     identity = log.identity
-    known = _tables.get(log.path)
-    if known is not None and known.identity == identity:
-        return known.rows
+    cached = _tables.get(log.path)
+    if cached is not None and cached.identity == identity:
+        return cached.rows
     files = log.files()
     if table.name in UNCACHED_TABLES or not log.is_plain or not log.fits(table) or not _is_small(files):
         return None
@@ -98,5 +98,5 @@ def _rows_in_file(log: DeltaLog, file: str) -> pa.Table:
 
 def _is_small(files: list[tuple[str, int, int | None]]) -> bool:
     rows = [rows for _path, _size, rows in files]
-    known = [count for count in rows if count is not None]
-    return len(known) == len(rows) and sum(known) <= MAX_ROWS and sum(size for _path, size, _rows in files) <= MAX_BYTES
+    exact = [count for count in rows if count is not None]
+    return len(exact) == len(rows) and sum(exact) <= MAX_ROWS and sum(size for _path, size, _rows in files) <= MAX_BYTES

@@ -61,8 +61,8 @@ def record_versions(out: str | None) -> None:
     if out is None or not is_reached(out):
         return
     files = beside(out)
-    found = {name: version for name, version in _versions(files, TABLES).items() if version >= 0}
-    files.write(NAME, json.dumps(found, indent=1) + "\n", is_private=True)  # beside payloads of an export
+    versions = {name: version for name, version in _versions(files, TABLES).items() if version >= 0}
+    files.write(NAME, json.dumps(versions, indent=1) + "\n", is_private=True)  # beside payloads of an export
 
 
 def _recorded(files: Beside) -> dict[str, int]:
@@ -75,8 +75,8 @@ def _recorded(files: Beside) -> dict[str, int]:
             return {}
         raise
     with suppress(ValueError, AttributeError):
-        found = json.loads(text)
-        return {str(name): int(version) for name, version in found.items() if name in TABLES}
+        document = json.loads(text)
+        return {str(name): int(version) for name, version in document.items() if name in TABLES}
     raise UsageError(f"{files.uri(NAME)} is damaged: audit again with a new --out")
 
 
@@ -88,8 +88,8 @@ def _versions(files: Beside, names: Collection[str]) -> dict[str, int]:
 def _version(files: Beside, name: str) -> int:
     """Up to which version a table's log is whole, -1 where there is none."""
     listed = files.names(f"tables/{name}/{LOG_FOLDER}")
-    commits = {int(found[1]) for one in listed if (found := _COMMIT.fullmatch(one))}
-    version = max((int(found[1]) for one in listed if (found := _CHECKPOINT.fullmatch(one))), default=-1)
+    commits = {int(match[1]) for one in listed if (match := _COMMIT.fullmatch(one))}
+    version = max((int(match[1]) for one in listed if (match := _CHECKPOINT.fullmatch(one))), default=-1)
     while version + 1 in commits:
         version += 1
     return version

@@ -68,12 +68,12 @@ def fit_work(session: SparkSession, out: str | None, reads_entries: bool) -> Non
     for key, value in (WORK_SETTINGS | {PARTITIONS: str(partitions_for(size))}).items():
         if key not in given:
             session.conf.set(key, value)
-    known = out is not None and has_log_without_spark(out)
-    few = known and size <= DRIVER_WORK_BYTES
+    is_known = out is not None and has_log_without_spark(out)
+    few = is_known and size <= DRIVER_WORK_BYTES
     session.conf.set(_COLLECTS, str(few).lower())
     _set(session, DRIVER_WORK_SETTINGS, few)
     # Where tables are left to Spark its writer writes the first entries, however many they are.
-    _set(session, SMALL_WORK_SETTINGS, size <= SMALL_WORK_BYTES and (known or size > 0))
+    _set(session, SMALL_WORK_SETTINGS, size <= SMALL_WORK_BYTES and (is_known or size > 0))
 
 
 def prepare_for_many(session: SparkSession, partitions: int) -> None:

@@ -225,9 +225,9 @@ class Session:
             self.contexts.keep_peaks(peaks)
         if self._shared is not None:
             self._shared = SharedDispatch(self._settings, catching_up=True)
-        held, self._held = self._held, []
+        waiting, self._held = self._held, []
         self._dispatch_again(self._cursor.unacknowledged())
-        for entry in held:
+        for entry in waiting:
             self._take(entry)
         if self._shared is not None and self._settings.live:
             self._end_batch(None)

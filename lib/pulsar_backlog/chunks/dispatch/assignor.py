@@ -57,23 +57,23 @@ class SharedAssignor:
                 for at in batch:
                     self._put_aside(at)
             return []
-        left = self._permits_of(current)
+        remaining = self._permits_of(current)
         for place, at in enumerate(batch):
-            if left <= 0:
-                self._permits[id(current)] = left
+            if remaining <= 0:
+                self._permits[id(current)] = remaining
                 current = self._consumer(consumers)
                 if current is None:
                     for rest in batch[place:]:
                         self._put_aside(rest)
                     break
-                left = current.permits
+                remaining = current.permits
             entry = entries[at]
-            target = current if entry.chunk_id is None else self._pinned(entry, current, left)
+            target = current if entry.chunk_id is None else self._pinned(entry, current, remaining)
             if target is None:
                 self._put_aside(at)
                 continue
             assigned.setdefault(id(target), (target, []))[1].append(at)
-            left -= 1
+            remaining -= 1
         return list(assigned.values())
 
     def _permits_of(self, consumer: BrokerConsumer) -> int:
@@ -88,7 +88,7 @@ class SharedAssignor:
                 return consumer
         return None
 
-    def _pinned(self, entry: LogEntry, current: BrokerConsumer, left: int) -> BrokerConsumer | None:
+    def _pinned(self, entry: LogEntry, current: BrokerConsumer, remaining: int) -> BrokerConsumer | None:
         consumer = self.pins.get(entry.uuid)
         if consumer is None:
             if entry.chunk_id != 0:
@@ -99,5 +99,5 @@ class SharedAssignor:
             return None
         if (entry.chunk_id or 0) + 1 == entry.num_chunks:
             del self.pins[entry.uuid]
-        self._permits[id(consumer)] = (permits if self._exact_permits else left) - 1
+        self._permits[id(consumer)] = (permits if self._exact_permits else remaining) - 1
         return consumer

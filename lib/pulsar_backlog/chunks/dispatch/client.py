@@ -227,9 +227,9 @@ class ClientProcess:
         self._clock.after(self._timeout_ms(), lambda: self._ask_again(places))
 
     def _ask_again(self, places: Sequence[int]) -> None:
-        left = [at for at in places if at not in self._settled]
-        if left and self.alive and self.connected:
-            self._redeliver(left)
+        open_places = [at for at in places if at not in self._settled]
+        if open_places and self.alive and self.connected:
+            self._redeliver(open_places)
 
     def _redeliver(self, places: Sequence[int]) -> None:
         if not self._single:

@@ -71,7 +71,7 @@ class Play:
             self.topic.mark_delete,
             self.topic.deleted_ranges(),
             self.topic.backlog,
-            tuple((topic, tuple(sorted(found, key=str))) for topic, found in sorted(self.other_topics.items())),
+            tuple((topic, tuple(sorted(entries, key=str))) for topic, entries in sorted(self.other_topics.items())),
         )
 
     # what clients and producers do to the topic

@@ -63,7 +63,7 @@ class Comparison:
     cluster: str
     job: str
     scope: Scope
-    known: Knowledge | None
+    facts: Knowledge | None
 
 
 def claims_frame(spark: SparkSession, claims: Iterable[Claim], compacted: Collection[int]) -> DataFrame:
@@ -91,7 +91,7 @@ def besides_frame(spark: SparkSession, copies: Iterable[Examined], stored: Itera
     return _frame(spark, rows, _BESIDES, _BESIDES_DDL)
 
 
-def compared_ledgers(found: DataFrame, claims: DataFrame, besides: DataFrame, by: Comparison) -> DataFrame:
+def compared_ledgers(attempts: DataFrame, claims: DataFrame, besides: DataFrame, by: Comparison) -> DataFrame:
     """Packed rows of `ledgers`, `findings`, and of `inventory` as far as one ledger alone tells."""
 
     def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -102,7 +102,7 @@ def compared_ledgers(found: DataFrame, claims: DataFrame, besides: DataFrame, by
                     rows.add(row)
                 yield from packed(rows.batches())
 
-    copies = found.select("ledger_id", "copies")
+    copies = attempts.select("ledger_id", "copies")
     joined = copies.join(claims, on="ledger_id", how="full_outer").join(besides, on="ledger_id", how="full_outer")
     return joined.mapInArrow(quiet(compare), PACKED_DDL)
 
@@ -129,7 +129,7 @@ class _Rows:
             inside = [copy for copy in settled if by.scope.holds(copy)]
             self._rows["ledgers"] += [copy.row(by.cluster) for copy in inside]
             self._rows["findings"] += [one.row(by.cluster, by.job) for one in findings if inside]
-        self._rows["inventory"] += [one.row(by.cluster) for one in compare_ledger(ledger_id, stored, claim, by.known)]
+        self._rows["inventory"] += [one.row(by.cluster) for one in compare_ledger(ledger_id, stored, claim, by.facts)]
 
     def batches(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         """The rows of each table that has any."""

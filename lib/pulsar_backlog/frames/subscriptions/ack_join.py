@@ -159,14 +159,14 @@ def _run_batch(key: Key, name: str, columns: Any, highest: tuple[int, int], arro
     count = len(first)
     is_hole = (ledger_id < highest[0]) | ((ledger_id == highest[0]) & (last < highest[1]))
     kinds = pa.array(np.where(is_hole, "hole", "tail"), pa.string())
-    held = {
+    ranges = {
         "topic": pa.repeat(topic, count), "subscription": pa.repeat(name, count),
         "ledger_id": pa.array(np.full(count, ledger_id)), "first_entry_id": pa.array(first),
         "last_entry_id": pa.array(last), "kind": kinds, "entries": pa.array(entries),
         "messages": pa.array(messages), "bytes": pa.array(length),
     }  # fmt: skip
     return pa.RecordBatch.from_arrays(
-        [held[one.name] if one.name in held else pa.nulls(count, one.type) for one in arrow], schema=arrow
+        [ranges[one.name] if one.name in ranges else pa.nulls(count, one.type) for one in arrow], schema=arrow
     )
 
 

@@ -17,13 +17,13 @@ _REASON = "compaction works entry by entry; whether a later message with the key
 
 
 def compacted_stalls(
-    publications: DataFrame, noted: DataFrame, horizons: Mapping[str, Position], cluster: str
+    publications: DataFrame, log_entries: DataFrame, horizons: Mapping[str, Position], cluster: str
 ) -> DataFrame:
     """Rows of `stalls` for keyed chunked messages that lie wholly before a topic's compaction horizon.
 
     `noted` are rows of `noted_entries`, where all chunks are.
     """
-    keyed = noted.filter("has_key").select(
+    keyed = log_entries.filter("has_key").select(
         "topic", f.col("ledger_id").alias("first_ledger_id"), f.col("entry_id").alias("first_entry_id")
     )
     last = f.struct("last_ledger_id", "last_entry_id")

@@ -21,14 +21,14 @@ COUNTED = (
 
 
 def subscription_rows(
-    spark: SparkSession, said: list[dict[str, Any]], joined: DataFrame, stalls: DataFrame, chunks: DataFrame,
+    spark: SparkSession, states: list[dict[str, Any]], joined: DataFrame, stalls: DataFrame, chunks: DataFrame,
     publications: DataFrame,
 ) -> DataFrame:  # fmt: skip
     """Rows of `subscriptions`.
 
     Args:
         spark: the session.
-        said: rows as `said_row` makes them.
+        states: rows as `said_row` makes them.
         joined: as `join_acks` makes it.
         stalls: rows of `stalls`.
         chunks: rows of `chunks`.
@@ -36,18 +36,18 @@ def subscription_rows(
     """
     table = TABLES["subscriptions"]
     own = ", ".join(f"`{c.name}` {c.type}" for c in table.columns if c.name not in COUNTED)
-    rows = [{name: row.get(name) for name in spark_schema(own).names} for row in said]
+    rows = [{name: row.get(name) for name in spark_schema(own).names} for row in states]
     frame = spark.createDataFrame(rows, spark_schema(own))
     key = ["topic", "subscription"]
-    told = frame.join(_counts(joined, chunks, publications), on=key, how="left").join(_todo(stalls), on=key, how="left")
-    known = f.col("state") != "unknown"
+    wide = frame.join(_counts(joined, chunks, publications), on=key, how="left").join(_todo(stalls), on=key, how="left")
+    is_known = f.col("state") != "unknown"
     counts = {
-        name: f.when(known, f.coalesce(name, f.lit(0)))
+        name: f.when(is_known, f.coalesce(name, f.lit(0)))
         for name in COUNTED
         if name.endswith(("_entries", "_bytes", "_messages")) or name in ("holes", "batch_holes")
     }
     counts |= {"stalls": f.coalesce("stalls", f.lit(0))}
-    return told.select(*(counts.get(c.name, f.col(c.name)).cast(c.type).alias(c.name) for c in table.columns))
+    return wide.select(*(counts.get(c.name, f.col(c.name)).cast(c.type).alias(c.name) for c in table.columns))
 
 
 def _counts(joined: DataFrame, chunks: DataFrame, publications: DataFrame) -> DataFrame:

@@ -79,13 +79,13 @@ def join_stalls(
     arrow = arrow_schema(TABLES["stalls"])
 
     def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        known, ends, stopped = shared.value
+        states, ends, stopped = shared.value
         acked = _AckedEntries()
         rows: list[dict[str, Any]] = []
         for topic, family in _families(batches):
             for publication, losses in family:
                 forecasts = None if stopped is None else _Forecasts(topic, losses, stopped)
-                for stall, view in _stalls_of(publication, known.get(topic, ()), acked, ends.get(topic), forecasts):
+                for stall, view in _stalls_of(publication, states.get(topic, ()), acked, ends.get(topic), forecasts):
                     rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
             if len(rows) >= _OUT_ROWS:
                 yield pa.RecordBatch.from_pylist(rows, schema=arrow)

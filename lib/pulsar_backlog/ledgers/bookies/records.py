@@ -98,13 +98,13 @@ def walk_records(buffer: Bytes, base: int, end: int, journal: bool, state: Int64
 @compiled
 def _is_record(buffer: Any, at: int, end: int, journal: bool) -> int:
     """Whether a record begins here: `_RECORD`, one without an entry `_SKIP`, `_NONE`, or `_WAIT` for more bytes."""
-    left, there = end - at, buffer.size - at
-    if left < SIZE_BYTES + 16:
+    remaining, there = end - at, buffer.size - at
+    if remaining < SIZE_BYTES + 16:
         return _NONE
     if there < SIZE_BYTES + 16:
         return _WAIT
     size = i32(buffer, at)
-    if size < 16 or size > MAX_RECORD_BYTES or size > left - SIZE_BYTES:
+    if size < 16 or size > MAX_RECORD_BYTES or size > remaining - SIZE_BYTES:
         return _NONE
     ledger, entry = i64(buffer, at + 4), i64(buffer, at + 12)
     if ledger == _NO_LEDGER and not journal:

@@ -140,8 +140,8 @@ class PublicationFacts(Verdict):
     @property
     def republished(self) -> Republished:
         """Whether it was republished already, by what is known of its export or of its entries."""
-        known = {one.republished for one in (self.exported, self.stored) if one is not None}
-        return "done" if "done" in known else "unclear" if "unclear" in known else "no"
+        positions = {one.republished for one in (self.exported, self.stored) if one is not None}
+        return "done" if "done" in positions else "unclear" if "unclear" in positions else "no"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,8 +33,8 @@ def print_changes(
 ) -> None:
     """How many of each, then one line for each, the most urgent of each comparison first."""
     totals = {change: sum(n for (one, _), n in counts.items() if one == change) for change in _CHANGES}
-    told = ", ".join(f"{n:,} {change}" for change, n in totals.items() if n) or "nothing changed"
-    console.print(Text(f"Since {utc_time(round(since.timestamp() * 1000))}: {told}", style="bold"), highlight=False)
+    summary = ", ".join(f"{n:,} {change}" for change, n in totals.items() if n) or "nothing changed"
+    console.print(Text(f"Since {utc_time(round(since.timestamp() * 1000))}: {summary}", style="bold"), highlight=False)
     for row in islice(rows, MAX_LINES):
         line = Text(f"  {row['change']} ", style=_STYLES.get(row["severity"], ""))
         line.append(f"{visible(row['severity'], 20)} {visible(row['code'], 60)}", style="bold")

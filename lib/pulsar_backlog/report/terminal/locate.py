@@ -39,7 +39,7 @@ class Located:
         index: the broker's index of the entry's last message.
     """
 
-    asked: str
+    question: str
     cluster: str
     topic: str | None
     position: str | None
@@ -58,7 +58,7 @@ class Located:
 def located_entry(question: str, row: Mapping[str, Any], notes: Sequence[str] = ()) -> Located:
     """The answer for one row of the view `seek_positions`."""
     return Located(
-        asked=question,
+        question=question,
         cluster=row["cluster"],
         topic=row["topic"],
         position=_place(row, ""),
@@ -134,7 +134,7 @@ def print_located(places: Sequence[Located], console: Console) -> None:
 
 
 def _lines(one: Located) -> Iterator[str]:
-    yield f"{visible(one.asked)}: {visible(one.words)}"
+    yield f"{visible(one.question)}: {visible(one.words)}"
     yield f"  topic   {visible(one.topic or 'unknown')}"
     if one.seek:
         yield f"  seek    {one.seek}, inclusive"
