@@ -16,6 +16,7 @@ _HOMES = {
     "Backlog": "pulsar_backlog.api.backlog",
     "audit": "pulsar_backlog.api.audits",
     "open": "pulsar_backlog.api.backlog",
+    "register": "pulsar_backlog.api.spark_source",
 }
 
 

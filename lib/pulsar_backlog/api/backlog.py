@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import pyarrow as pa
 
-from pulsar_backlog.api.entry_reader import entry_batches
+from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Names, Reading, Time, checked_mode, several, wanted_of
+from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.malformed import dropped, refused
 from pulsar_backlog.api.message_reader import SCHEMA, MessageReader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
@@ -27,24 +27,13 @@ from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
-from pulsar_backlog.options import Options, parse_instant
+from pulsar_backlog.options import Options
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
-from pulsar_backlog.terms import position_of
 
 if TYPE_CHECKING:
-    from pulsar_backlog.ledgers.values import LedgerCopy
+    from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
     from pulsar_backlog.report.terminal.explain import ExplainModel
-
-Names: TypeAlias = str | Sequence[str]
-"""One, or several of which any may match."""
-Time: TypeAlias = datetime | str
-"""A datetime with its time zone, or ISO 8601 text, which is UTC where it names no zone."""
-Mode: TypeAlias = Literal["permissive", "dropmalformed", "failfast"]
-"""What becomes of what is broken: a row with its reason where there can be one, no row, or an error."""
-
-MAX_MESSAGE_BYTES = 256 * 1024 * 1024
-"""Largest payload that is put into a row unless another bound is given."""
 
 
 def open(source: str, **options: Unpack[SourceKeywords]) -> Backlog:
@@ -78,7 +67,7 @@ class Backlog:
     def ledgers(self, topic: Names = ()) -> pa.RecordBatchReader:
         """Stored copies of ledgers, as rows of the table `ledgers`."""
         schema = arrow_schema(TABLES["ledgers"])
-        wanted = Wanted(topics=_several(topic))
+        wanted = Wanted(topics=several(topic))
         rows = [copy.row(self._cluster) for copy in self._all_copies if wanted.holds(copy)]
         return pa.RecordBatchReader.from_batches(schema, iter([pa.RecordBatch.from_pylist(rows, schema=schema)]))
 
@@ -117,10 +106,10 @@ class Backlog:
             UsageError: no topic matches, or an argument is wrong.
             SourceError, DecodeError: from the reader.
         """
-        wanted = _wanted(topic, ledgers, start, end, since, until, producer, key)
+        wanted = wanted_of(topic, ledgers, start, end, since, until, producer, key)
         schema = _projected(arrow_schema(TABLES["entries"]), columns)
-        copies = self._wanted_copies(wanted)
-        rows = entry_batches(self._source, copies, self._cluster, wanted, failfast=_checked(mode) == "failfast")
+        copies = self.copies_for(wanted)
+        rows = entry_batches(self._source, copies, self._cluster, wanted, failfast=checked_mode(mode) == "failfast")
         return _reader(schema, rows)
 
     def messages(
@@ -162,10 +151,9 @@ class Backlog:
             UsageError: no topic matches, or an argument is wrong.
             SourceError, DecodeError: from the reader.
         """
-        wanted = _wanted(topic, ledgers, None, None, since, until, producer, key)
-        copies = self._wanted_copies(wanted)
-        reader = MessageReader(self._context(max_message_bytes), wanted, transactions == "all")
-        return _reader(_projected(SCHEMA, columns), _by_mode(self._messages(reader, copies), _checked(mode)))
+        wanted = wanted_of(topic, ledgers, None, None, since, until, producer, key)
+        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes)
+        return _reader(_projected(SCHEMA, columns), self._messages(self.copies_for(wanted), wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
         """One stored entry, taken apart field by field.
@@ -198,18 +186,44 @@ class Backlog:
         records = broker_copies(required_state(Path(self._options.admin), topics))
         return ClusterRecords({ledger_id: record.topic for ledger_id, record in records.items()}, records)
 
-    def _wanted_copies(self, wanted: Wanted) -> list[LedgerCopy]:
+    def copies_for(self, wanted: Wanted) -> list[LedgerCopy]:
+        """The ledgers that may hold what is wanted, in the order of topic and ledger.
+
+        Raises:
+            UsageError: no topic matches.
+        """
         if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):
             raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
         return [copy for copy in self._copies if wanted.holds(copy)]
 
-    def _messages(self, reader: MessageReader, copies: list[LedgerCopy]) -> Iterator[pa.RecordBatch]:
-        for topic, own in groupby(copies, key=lambda copy: copy.topic):
-            yield from reader.of_topic(topic, list(own), [copy for copy in self._copies if copy.topic == topic])
+    def unit_entries(self, unit: ScanUnit, wanted: Wanted, mode: Mode) -> Iterator[pa.RecordBatch]:
+        """Rows of `entries` of one scan unit."""
+        return unit_entries(self._source, unit, self._cluster, wanted, failfast=mode == "failfast")
 
-    def _context(self, max_message_bytes: int) -> ExportContext:
-        store = PayloadStore("", max_message_bytes, max_message_bytes)
-        topics = {copy.ledger_id: copy.topic for copy in self._copies}
+    def unit_messages(self, unit: ScanUnit, wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
+        """Rows of `messages` of one scan unit that are not chunked."""
+        context = self._context(reading, {unit.ledger_id: unit.topic})
+        reader = MessageReader(context, wanted, reading.all_transactions, chunked=False)
+        return _by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading.mode)
+
+    def topic_messages(
+        self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True
+    ) -> Iterator[pa.RecordBatch]:
+        """Rows of `messages` of one topic's ledgers; without `plain` only chunked ones."""
+        context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
+        reader = MessageReader(context, wanted, reading.all_transactions, plain, reading.chunked)
+        units = (unit for copy in copies for unit in wanted.units(copy))
+        return _by_mode(reader.of_topic(topic, units, lambda: self._log(topic)), reading.mode)
+
+    def _messages(self, copies: list[LedgerCopy], wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
+        for topic, own in groupby(copies, key=lambda copy: copy.topic):
+            yield from self.topic_messages(topic, list(own), wanted, reading)
+
+    def _log(self, topic: str | None) -> list[LedgerCopy]:
+        return [copy for copy in self._copies if copy.topic == topic]
+
+    def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
+        store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes)
         return ExportContext(self._cluster, topics, self._source, self._keys, store)
 
     @property
@@ -233,47 +247,3 @@ def _projected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
 
 def _by_mode(batches: Iterator[pa.RecordBatch], mode: Mode) -> Iterator[pa.RecordBatch]:
     return batches if mode == "permissive" else dropped(batches) if mode == "dropmalformed" else refused(batches)
-
-
-def _checked(mode: Mode) -> Mode:
-    if mode not in ("permissive", "dropmalformed", "failfast"):
-        raise UsageError(f"mode {mode!r} is none of permissive, dropmalformed, failfast")
-    return mode
-
-
-def _wanted(
-    topic: Names, ledgers: Iterable[int], start: str | None, end: str | None, since: Time | None, until: Time | None,
-    producer: Names, key: Names,
-) -> Wanted:  # fmt: skip
-    positions = [_position(one) for one in (start, end)]
-    times = [_instant(one) for one in (since, until)]
-    return Wanted(
-        _several(topic), tuple((one, one) for one in ledgers), positions[0], positions[1], times[0], times[1],
-        producers=_several(producer), keys=_several(key),
-    )  # fmt: skip
-
-
-def _several(names: Names) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-def _position(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        return position_of(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is not a position: write LEDGER:ENTRY, such as 22:3") from None
-
-
-def _instant(time: Time | None) -> datetime | None:
-    if time is None:
-        return None
-    if isinstance(time, str):
-        try:
-            return parse_instant(time)
-        except ValueError as error:
-            raise UsageError(f"{time!r}: {error}") from None
-    if time.tzinfo is None:
-        raise UsageError(f"{time!r} names no time zone: say datetime(..., tzinfo=timezone.utc)")
-    return time.astimezone(UTC)

@@ -41,6 +41,17 @@ class ChunkSets:
         self._open: dict[str, dict[int, list[_Stored]]] = {}
         self._delivered: set[_Key] = set()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether chunks are left that are in no message."""
+        return bool(self._open)
+
+    def without_open(self) -> ChunkSets:
+        """A new beginning that gives out nothing that was given out already."""
+        fresh = ChunkSets()
+        fresh._delivered = self._delivered
+        return fresh
+
     def add(self, run: Run, wanted: list[bool]) -> Iterator[Planned]:
         """Take chunk entries; the messages that became whole.
 

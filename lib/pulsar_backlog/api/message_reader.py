@@ -5,8 +5,8 @@ The rows are those of an export (`messages`), and the same code opens them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +16,7 @@ from pulsar_backlog.api.decoded import Broken, Run, decoded
 from pulsar_backlog.api.transactions import Transactions
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.ledgers.kinds import walk_unit
-from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
 from pulsar_backlog.messages.chunked_rows import Planned, export_planned
 from pulsar_backlog.messages.entry_rows import ExportContext, messages_of, unread_rows
 from pulsar_backlog.messages.kinds import ABORTED, OPEN
@@ -47,26 +47,45 @@ class MessageReader:
     chunked: bool = True
 
     def of_topic(
-        self, topic: str | None, copies: Sequence[LedgerCopy], log: Sequence[LedgerCopy]
+        self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy]]
     ) -> Iterator[pa.RecordBatch]:
         """Rows of `messages`, about in the order stored: a chunked message follows its last chunk.
 
         Args:
             topic: full name of the topic, None for ledgers of which nothing names it.
-            copies: its ledgers that may hold what is wanted, in order.
-            log: all its ledgers, for the markers that end transactions.
+            units: its scan units that may hold what is wanted, in order.
+            log: gives all its ledgers, for the markers that end transactions.
 
         Raises:
             SourceError: a ledger cannot be read to its end; what was read before has been given out.
         """
-        transactions = Transactions(topic, lambda: _runs(self, log))
+        transactions = Transactions(topic, lambda: _runs(self, log()))
         sets = ChunkSets()
-        for copy in copies:
-            for unit in self.wanted.units(copy):
-                for batch in walk_unit(self.context.source, unit):
+        for unit in units:
+            for batch in walk_unit(self.context.source, unit):
+                for part in decoded(unit, batch):
+                    yield from self._part(part, transactions, sets)
+        if sets.is_open and self.wanted.anywhere != self.wanted:
+            yield from self._beyond(log(), transactions, sets)
+        else:
+            yield from self._joined(sets.rest())
+
+    def _beyond(
+        self, log: Sequence[LedgerCopy], transactions: Transactions, sets: ChunkSets
+    ) -> Iterator[pa.RecordBatch]:
+        """Chunked messages whose last chunk is in a wanted place and others are not: looked for in the whole topic."""
+        context = replace(self.context, topics={copy.ledger_id: copy.topic for copy in log})
+        whole = replace(self, context=context, wanted=self.wanted.anywhere, plain=False)
+        others = sets.without_open()
+        for copy in log:
+            for unit in whole.wanted.units(copy):
+                for batch in walk_unit(context.source, unit):
                     for part in decoded(unit, batch):
-                        yield from self._part(part, transactions, sets)
-        yield from self._joined(sets.rest())
+                        yield from map(self._in_places, whole._part(part, transactions, others))
+        yield from map(self._in_places, whole._joined(others.rest()))
+
+    def _in_places(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.filter(self.wanted.of_places(batch))
 
     def _part(self, part: Run | Broken, transactions: Transactions, sets: ChunkSets) -> Iterator[pa.RecordBatch]:
         if isinstance(part, Broken):

@@ -6,6 +6,7 @@ import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +34,8 @@ class Wanted:
         broker_until: likewise.
         producers: producer names; any may match.
         keys: message keys as text; any may match.
+        exact_topics: full topic names besides; any may match.
+        entry_ids: first and last entry id, in every ledger.
     """
 
     topics: tuple[str, ...] = ()
@@ -45,6 +48,8 @@ class Wanted:
     broker_until: datetime | None = None
     producers: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    exact_topics: tuple[str, ...] = ()
+    entry_ids: tuple[int, int] = (0, 2**63 - 1)
 
     @property
     def scope(self) -> Scope:
@@ -58,7 +63,8 @@ class Wanted:
         created, closed = copy.created_time, copy.closed_time
         late = self.broker_until is not None and created is not None and created >= self.broker_until
         early = self.broker_since is not None and closed is not None and closed < self.broker_since
-        return self.scope.holds(copy) and not (before or after or late or early)
+        other = bool(self.exact_topics) and copy.topic not in self.exact_topics
+        return self.scope.holds(copy) and not (before or after or late or early or other)
 
     def units(self, copy: LedgerCopy) -> Iterator[ScanUnit]:
         """The scan units of a ledger without the blocks that cannot hold a wanted entry."""
@@ -71,12 +77,12 @@ class Wanted:
                 yield unit if chosen == unit.blocks else replace(unit, blocks=chosen)
 
     def _holds_block(self, copy: LedgerCopy, first: int) -> bool:
-        if self.end is not None and (copy.ledger_id, first) >= self.end:
+        if first > self.entry_ids[1] or (self.end is not None and (copy.ledger_id, first) >= self.end):
             return False
-        if self.start is None or copy.ledger_id > self.start[0]:
-            return True
+        here = self.start is not None and copy.ledger_id == self.start[0]
+        least = max(self.entry_ids[0], self.start[1] if here and self.start else 0)
         following = [block.first_entry_id for block in copy.blocks if block.first_entry_id > first]
-        return not following or (copy.ledger_id, min(following)) > self.start
+        return not following or min(following) > least
 
     def entries(self, batch: pa.RecordBatch) -> pa.Array:
         """Mask: which rows with columns of `entries` are wanted by place, time and producer."""
@@ -96,12 +102,32 @@ class Wanted:
 
     def _of_places(self, batch: pa.RecordBatch) -> Iterator[pa.Array]:
         ledger, entry = batch.column("ledger_id"), batch.column("entry_id")
+        if self.entry_ids != Wanted.entry_ids:
+            yield pc.and_(pc.greater_equal(entry, self.entry_ids[0]), pc.less_equal(entry, self.entry_ids[1]))
         if self.start is not None:
             here = pc.and_(pc.equal(ledger, self.start[0]), pc.greater_equal(entry, self.start[1]))
             yield pc.or_(pc.greater(ledger, self.start[0]), here)
         if self.end is not None:
             here = pc.and_(pc.equal(ledger, self.end[0]), pc.less(entry, self.end[1]))
             yield pc.or_(pc.less(ledger, self.end[0]), here)
+
+    @property
+    def anywhere(self) -> Wanted:
+        """The same choice without what it says of places and of when a broker stored an entry."""
+        return replace(
+            self, ledgers=(), start=None, end=None, entry_ids=Wanted.entry_ids, broker_since=None, broker_until=None
+        )
+
+    def of_places(self, batch: pa.RecordBatch) -> pa.Array:
+        """Mask: which rows have a position that is wanted."""
+        ledger = batch.column("ledger_id")
+        in_range = [
+            pc.and_(pc.greater_equal(ledger, first), pc.less_equal(ledger, last)) for first, last in self.ledgers
+        ]
+        masks = [*self._of_places(batch)]
+        if in_range:
+            masks.append(reduce(pc.or_, in_range))
+        return _all_of(masks, batch.num_rows)
 
     def with_key(self, batch: pa.RecordBatch) -> pa.Array:
         """Mask: which rows have a wanted key, as text or as the bytes of the text; all where no key was named."""

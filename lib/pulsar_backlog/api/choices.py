@@ -1,0 +1,88 @@
+"""Arguments of the API that say which rows, and how they are read: their types, and their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, TypeAlias
+
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import parse_instant
+from pulsar_backlog.terms import position_of
+
+Names: TypeAlias = str | Sequence[str]
+"""One, or several of which any may match."""
+Time: TypeAlias = datetime | str
+"""A datetime with its time zone, or ISO 8601 text, which is UTC where it names no zone."""
+Mode: TypeAlias = Literal["permissive", "dropmalformed", "failfast"]
+"""What becomes of what is broken: a row with its reason where there can be one, no row, or an error."""
+
+MAX_MESSAGE_BYTES = 256 * 1024 * 1024
+"""Largest payload that is put into a row unless another bound is given."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How messages are read, see `Backlog.messages`."""
+
+    mode: Mode = "permissive"
+    all_transactions: bool = False
+    max_message_bytes: int = MAX_MESSAGE_BYTES
+    chunked: bool = True
+
+
+def checked_mode(mode: Mode) -> Mode:
+    """The mode.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if mode not in ("permissive", "dropmalformed", "failfast"):
+        raise UsageError(f"mode {mode!r} is none of permissive, dropmalformed, failfast")
+    return mode
+
+
+def wanted_of(
+    topic: Names, ledgers: Iterable[int] = (), start: str | None = None, end: str | None = None,
+    since: Time | None = None, until: Time | None = None, producer: Names = (), key: Names = (),
+) -> Wanted:  # fmt: skip
+    """A choice of rows from the arguments of `Backlog`.
+
+    Raises:
+        UsageError: one is wrong.
+    """
+    positions = [_position(one) for one in (start, end)]
+    times = [_instant(one) for one in (since, until)]
+    return Wanted(
+        several(topic), tuple((one, one) for one in ledgers), positions[0], positions[1], times[0], times[1],
+        producers=several(producer), keys=several(key),
+    )  # fmt: skip
+
+
+def several(names: Names) -> tuple[str, ...]:
+    """One or several names as several."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _position(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    try:
+        return position_of(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a position: write LEDGER:ENTRY, such as 22:3") from None
+
+
+def _instant(time: Time | None) -> datetime | None:
+    if time is None:
+        return None
+    if isinstance(time, str):
+        try:
+            return parse_instant(time)
+        except ValueError as error:
+            raise UsageError(f"{time!r}: {error}") from None
+    if time.tzinfo is None:
+        raise UsageError(f"{time!r} names no time zone: say datetime(..., tzinfo=timezone.utc)")
+    return time.astimezone(UTC)

@@ -1,0 +1,96 @@
+"""Options of the data source as a value that travels to executors; it holds places of credentials, none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Reading, wanted_of
+from pulsar_backlog.api.source_options import SourceKeywords, checked_options
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.options import Options
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "rows": ("messages", "entries"),
+    "payload": ("inline", "none"),
+    "mode": get_args(Mode),
+    "transactions": ("committed", "all"),
+    "chunked": ("true", "false"),
+}
+"""Options with few values, the default first."""
+_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes")
+
+
+@dataclass(frozen=True)
+class SparkOptions:
+    """What `option` was told.
+
+    Attributes:
+        source: where the ledgers are, and how they are reached.
+        rows: `messages` or `entries`.
+        payload: `inline` or `none`.
+        chunked: whether chunked messages are wanted.
+        wanted: which rows.
+        reading: how messages are read.
+    """
+
+    source: Options
+    rows: str
+    payload: str
+    chunked: bool
+    wanted: Wanted
+    reading: Reading
+
+    @property
+    def mode(self) -> Mode:
+        """What becomes of what is broken."""
+        return self.reading.mode
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> SparkOptions:
+        """The options, checked.
+
+        Raises:
+            UsageError: one is unknown or wrong, or no path is given.
+        """
+        options = {name.lower(): value for name, value in given.items()}
+        if not options.get("path"):
+            raise UsageError("no source is named: .load(SOURCE), or OPTIONS (path 'SOURCE')")
+        chosen = {name: _choice(name, options.get(name)) for name in CHOICES}
+        names = SourceKeywords.__annotations__.keys()
+        unknown = options.keys() - names - CHOICES.keys() - set(_TEXTS)
+        if unknown:
+            known = ", ".join(sorted({*names, *CHOICES, *_TEXTS}))
+            raise UsageError(f"there is no option {', '.join(sorted(unknown))}; there are {known}")
+        source = checked_options(options["path"], {name: options[name] for name in names if name in options})
+        several = [() if options.get(name) is None else options[name] for name in ("topic", "producer", "key")]
+        wanted = wanted_of(
+            several[0], since=options.get("since"), until=options.get("until"), producer=several[1], key=several[2]
+        )
+        reading = Reading(
+            mode=chosen["mode"],  # type: ignore[arg-type]  # one of them, as `_choice` has seen
+            all_transactions=chosen["transactions"] == "all",
+            max_message_bytes=_number(options.get("max_message_bytes")),
+            chunked=chosen["chunked"] == "true",
+        )
+        return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading)
+
+
+def _choice(name: str, value: str | None) -> str:
+    known = CHOICES[name]
+    text = (value or known[0]).lower()
+    if name == "mode" and value is None:
+        return "permissive"
+    if text not in known:
+        raise UsageError(f"{name} {value!r} is none of {', '.join(known)}")
+    return text
+
+
+def _number(text: str | None) -> int:
+    if text is None:
+        return MAX_MESSAGE_BYTES
+    if not text.isdecimal() or not int(text):
+        raise UsageError(f"max_message_bytes {text!r} is no number of bytes")
+    return int(text)

@@ -1,0 +1,173 @@
+"""`spark.read.format("pulsar-backlog")`: messages and entries of topics as Spark rows; partitions are scan units.
+
+Nothing of ours lies on executors but the package. What a filter or a schema rules out is not read or not given out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from pulsar_backlog.api import entry_reader, message_reader
+from pulsar_backlog.api.backlog import Backlog
+from pulsar_backlog.api.spark_filters import narrowed
+from pulsar_backlog.api.spark_options import SparkOptions
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.grouping import groups_of
+from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+SMALL_TOPIC_BYTES = 64 * 1024 * 1024
+"""Topics of up to so many bytes together are one partition, which meets their chunks on the way."""
+
+
+def register(spark: SparkSession) -> None:
+    """Let a session read the format `pulsar-backlog`, and push filters down to it."""
+    spark.conf.set(PUSHDOWN, "true")  # a source that can take filters is refused where it is off
+    spark.dataSource.register(PulsarBacklogSource)
+
+
+@dataclass(frozen=True)
+class UnitPartition(InputPartition):
+    """Rows of a scan unit, or of several small ones, without the chunked messages that other units have parts of."""
+
+    units: tuple[ScanUnit, ...]
+
+
+@dataclass(frozen=True)
+class TopicPart:
+    """Messages of one topic that are chunked, each once and whole; of a small topic also the others."""
+
+    topic: str | None
+    copies: tuple[LedgerCopy, ...]
+    plain: bool
+
+
+@dataclass(frozen=True)
+class TopicPartition(InputPartition):
+    """Messages of one topic, or of several small ones."""
+
+    topics: tuple[TopicPart, ...]
+
+
+class PulsarBacklogSource(DataSource):
+    """The data source; its options are explained in docs/python.md."""
+
+    @classmethod
+    def name(cls) -> str:
+        """As `format` takes it."""
+        return "pulsar-backlog"
+
+    def schema(self) -> StructType:
+        """All columns of the kind of rows that is asked for."""
+        return _without_promises(_columns(SparkOptions.of(self.options)))
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of the columns in `schema`."""
+        return BacklogReader(SparkOptions.of(self.options), schema)
+
+
+class BacklogReader(DataSourceReader):
+    """Plans partitions where the query is planned, and reads them where Spark likes."""
+
+    def __init__(self, options: SparkOptions, schema: StructType) -> None:
+        self._options = options
+        self._names = _checked(schema, _without_promises(_columns(options)))
+        self._wanted: Wanted = options.wanted
+
+    def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
+        """Leave out what filters rule out; Spark looks at all of them once more."""
+        self._wanted = narrowed(self._wanted, filters)
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each scan unit, and one for the chunked messages of each topic that is not small."""
+        backlog = Backlog(self._options.source)
+        copies = backlog.copies_for(self._wanted)
+        if self._options.rows == "entries":
+            return list(_packed(unit for copy in copies for unit in self._wanted.units(copy)))
+        found: list[InputPartition] = []
+        small: list[TopicPart] = []
+        small_bytes = 0
+        for topic, grouped in groupby(copies, key=lambda copy: copy.topic):
+            own = tuple(grouped)
+            units = [unit for copy in own for unit in self._wanted.units(copy)]
+            size = sum(map(_bytes, units))
+            if size > SMALL_TOPIC_BYTES:
+                found += _packed(units)
+                if topic is not None and self._options.chunked:
+                    found.append(TopicPartition((TopicPart(topic, own, False),)))
+                continue
+            if small and small_bytes + size > SMALL_TOPIC_BYTES:
+                found.append(TopicPartition(tuple(small)))
+                small, small_bytes = [], 0
+            small.append(TopicPart(topic, own, True))
+            small_bytes += size
+        return [*found, TopicPartition(tuple(small))] if small else found
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Rows of a partition."""
+        for batch in self._rows(partition):
+            if batch.num_rows:
+                yield batch.select(self._names)
+
+    def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        options = self._options
+        backlog = Backlog(options.source)
+        if isinstance(partition, UnitPartition) and options.rows == "entries":
+            for unit in partition.units:
+                yield from backlog.unit_entries(unit, self._wanted, options.mode)
+        elif isinstance(partition, UnitPartition):
+            for unit in partition.units:
+                yield from backlog.unit_messages(unit, self._wanted, options.reading)
+        elif isinstance(partition, TopicPartition):
+            for one in partition.topics:
+                yield from backlog.topic_messages(one.topic, one.copies, self._wanted, options.reading, plain=one.plain)
+
+
+def _packed(units: Iterable[ScanUnit]) -> Iterator[UnitPartition]:
+    for group in groups_of(units, most_bytes=SMALL_TOPIC_BYTES, bytes_of=_bytes):
+        yield UnitPartition(tuple(group))
+
+
+def _bytes(unit: ScanUnit) -> int:
+    return sum(block.length for block in unit.blocks)
+
+
+def _columns(options: SparkOptions) -> pa.Schema:
+    if options.rows == "entries":
+        return entry_reader.SCHEMA
+    hidden = () if options.payload == "inline" else ("payload", "payload_file")
+    return pa.schema([field for field in message_reader.SCHEMA if field.name not in hidden])
+
+
+def _without_promises(schema: pa.Schema) -> StructType:
+    """Spark's schema, every column nullable: who reads with a schema of their own says nothing of that."""
+    return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
+
+
+def _checked(schema: StructType, known: StructType) -> list[str]:
+    """Names of the columns wanted.
+
+    Raises:
+        UsageError: one is not there, or of another type.
+    """
+    types: Mapping[str, str] = {field.name: field.dataType.simpleString() for field in known.fields}
+    for field in schema.fields:
+        kind = field.dataType.simpleString()
+        if types.get(field.name) != kind:
+            there = types.get(field.name)
+            words = f"is {there}, not {kind}" if there else f"is not there; there are {', '.join(types)}"
+            raise UsageError(f"column {field.name} {words}")
+    return [field.name for field in schema.fields]
