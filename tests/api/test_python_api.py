@@ -14,7 +14,7 @@ import pytest
 
 import pulsar_backlog
 from pulsar_backlog.errors import BacklogError, DecodeError, RunError, UsageError
-from tests.auditing import ADMIN, OBJECTS, Audited
+from tests.auditing import ADMIN, DATA, OBJECTS, Audited
 from tests.jobs.test_export_messages import KEYS, audited, exported  # noqa: F401 - fixtures
 
 Key = tuple[int, int, int]
@@ -114,6 +114,16 @@ def test_positions_are_half_open(backlog: pulsar_backlog.Backlog) -> None:
     found = backlog.entries(topic, start=f"{start[0]}:{start[1]}", end=f"{end[0]}:{end[1]}", columns=["entry_id"])
     assert found.schema.names == ["entry_id"]
     assert found.read_all().column("entry_id").to_pylist() == [entry for _, entry in every[2:7]]
+
+
+def test_a_message_is_in_the_ledger_of_its_last_chunk() -> None:
+    backlog = pulsar_backlog.open(str(DATA / "mapfiles"))
+    every = backlog.messages().read_all().to_pylist()
+    one = next(row for row in every if row["first_ledger_id"] not in (None, row["ledger_id"]))
+    found = backlog.messages(ledgers=[one["ledger_id"]]).read_all().to_pylist()
+    assert by_id(found) == by_id([row for row in every if row["ledger_id"] == one["ledger_id"]])
+    first = backlog.messages(ledgers=[one["first_ledger_id"]]).read_all().to_pylist()
+    assert by_id(first) == by_id([row for row in every if row["ledger_id"] == one["first_ledger_id"]])
 
 
 def test_broken_messages_by_mode(backlog: pulsar_backlog.Backlog) -> None:

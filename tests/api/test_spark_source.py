@@ -115,7 +115,7 @@ def test_chunks_of_two_ledgers_are_one_message_under_a_filter(session: SparkSess
 
 
 def test_a_large_topic_is_read_in_parts_and_each_message_once(session: SparkSession, tmp_path: Path) -> None:
-    write_backlog(Spec(entries=150_000, ledgers=2, chunk_share=0.3, batch_share=0.0), tmp_path)
+    write_backlog(Spec(entries=75_000, ledgers=2, chunk_share=0.3, batch_share=0.0), tmp_path)
     options = {"path": str(tmp_path)}
     source = PulsarBacklogSource(options)
     reader = source.reader(source.schema())

@@ -132,7 +132,7 @@ class Backlog:
 
         Args:
             topic: full names or globs, as `--topic` takes them; none is all topics.
-            ledgers: ledger ids; none is all. A chunked message must lie in them wholly.
+            ledgers: ledger ids; none is all. A chunked message is in the ledger of its last chunk.
             since: first publish time wanted.
             until: first publish time not wanted any more.
             producer: producer names.
