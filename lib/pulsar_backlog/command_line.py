@@ -18,6 +18,7 @@ from pulsar_backlog.commands.doctor import doctor
 from pulsar_backlog.commands.estimate import estimate
 from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
+from pulsar_backlog.commands.forecast import forecast
 from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.jars import jars
@@ -35,8 +36,8 @@ from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
-    audit, run_pipeline, estimate, export, messages, explain, sql, changes, locate, inventory, compacted, snapshot,
-    rebuild_index, rebuild_topic, doctor, jars, completion,
+    audit, run_pipeline, estimate, export, messages, explain, sql, changes, locate, forecast, inventory, compacted,
+    snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -41,6 +41,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", *_STORE,
         "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:], "fail_on", "exit_zero_when_unchanged",
     ),
+    "forecast": ("endpoint",),
     "inventory": ("cluster", "endpoint"),
     "locate": ("cluster", "endpoint"),
     "messages": (
@@ -60,7 +61,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
 _ON_SOURCE = ("audit", "doctor", "estimate", "explain", "messages", "rebuild-index", "rebuild-topic")
-_ON_TABLES = ("changes", "inventory", "locate", "repair plan", "sql")
+_ON_TABLES = ("changes", "forecast", "inventory", "locate", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
 _AUDIT_JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks", "model_consumers", "analyze_subscriptions")

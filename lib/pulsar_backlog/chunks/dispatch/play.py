@@ -27,6 +27,8 @@ RECONNECT_MS = 110
 """How soon a client is back."""
 TOPIC_LOAD_MS = (140.0, 250.0)
 """How long a broker takes to load a topic again; clients are back earlier and wait, and are all let in at once."""
+OLD_MS = -86_400_000
+"""When entries were published that are stored before a play: longer ago than any client waits for a chunk."""
 MAX_MESSAGE_BYTES = 65_536
 """What a dead-letter producer may send at once."""
 
@@ -120,9 +122,10 @@ class Play:
 
         self.clock.after(delay_ms + self.clock.delay_ms(), arrive)
 
-    def _store(self, slice_: Slice) -> None:
+    def _store(self, slice_: Slice, published_ms: int | None = None) -> None:
         at = len(self.topic.entries)
-        time = self._published.setdefault(slice_.label, int(self.clock.now_ms))
+        now_ms = int(self.clock.now_ms) if published_ms is None else published_ms
+        time = self._published.setdefault(slice_.label, now_ms)
         uuid = "" if slice_.chunk_id is None else slice_.label
         total = SLICE_BYTES * slice_.num_chunks
         chunks = None if slice_.chunk_id is None else slice_.num_chunks
@@ -145,6 +148,10 @@ class Play:
             self.clock.run_for(self.clock.random.uniform(2.0, 14.0))
             self._store(slice_)
         self.clock.run_for(self.clock.delay_ms(1.0))
+
+    def _do_stored(self, *slices: Slice) -> None:
+        for slice_ in slices:
+            self._store(slice_, OLD_MS)
 
     def _do_produce(self, *producers: Sequence[Slice]) -> None:
         queues = [list(slices) for slices in producers]

@@ -1,0 +1,198 @@
+"""What-if questions about a saved subscription: its unacknowledged entries, consumers that connect, and events.
+
+    consumers   java 4.2 x 2, python     named c1, c2, c3, in this order; java, python, cpp, node, go with a version
+    events      unload                   the topic is unloaded, and all come back
+                leave c1                 c1 closes; `kill c1` dies, `cut c1` loses its connection and comes back
+                join go                  one more consumer, named after the others
+                restart                  all leave, then new ones of the same kinds come
+                rolling restart          one after the other is replaced
+
+All consumers begin to connect to the saved state, one after the other: what the running broker has pinned or dispatched
+is in no saved state. A chunk whose first chunk is acknowledged has no pin then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from pulsar_backlog.chunks.dispatch.outcomes import Certain, Outcome, Prediction
+from pulsar_backlog.chunks.dispatch.play import play
+from pulsar_backlog.chunks.dispatch.settings import (
+    BrokerLine,
+    ConsumerSettings,
+    DispatchType,
+    Setting,
+    Slice,
+    Step,
+    client_named,
+)
+
+MAX_ENTRIES = 2000
+"""Most unacknowledged entries that are played: a play takes time for each."""
+MAX_PLAYS = 84
+ENTRIES_PLAYED = 16_000
+"""Entries of all plays of one forecast: about two seconds."""
+
+_COUNTED = re.compile(r"(?P<client>.+?)\s*(?:x\s*(?P<count>\d{1,2}))?$")
+_SETTLE = Step("wait", (200_000,))
+"""Long enough for clients to give up open messages: Java and C++ look once in 60 s for what is older than that."""
+
+
+class StoredEntry(NamedTuple):
+    """One unacknowledged entry, in order of storing.
+
+    Attributes:
+        uuid: of its chunk; empty for a message that is none.
+        chunk_id: None for a message that is no chunk.
+        num_chunks: None for a message that is no chunk.
+        key: message key; None for none.
+    """
+
+    uuid: str
+    chunk_id: int | None
+    num_chunks: int | None
+    key: str | None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What is forecast after an event and all before it.
+
+    Attributes:
+        event: as the user wrote it; empty for the consumers' first connecting.
+        prediction: all outcomes seen.
+        certain: what holds in all of them.
+        delivered: least and most messages delivered to anyone.
+        undelivered: uuids that no outcome delivers.
+        eaten: uuids that are acknowledged in every outcome though no outcome delivers them.
+    """
+
+    event: str
+    prediction: Prediction
+    certain: Certain
+    delivered: tuple[int, int]
+    undelivered: tuple[str, ...]
+    eaten: tuple[str, ...]
+
+
+def consumers_of(text: str, queue: int) -> dict[str, ConsumerSettings]:
+    """Consumers from words such as `java 4.2 x 2, python`.
+
+    Raises:
+        ValueError: one is not known, or there is none.
+    """
+    made: list[ConsumerSettings] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        match = _COUNTED.match(part)
+        if match is None:
+            raise ValueError(f"no consumer {part!r}")
+        made.extend([ConsumerSettings(client_named(match["client"]), queue=queue)] * int(match["count"] or 1))
+    if not made:
+        raise ValueError("no consumer is named")
+    return {f"c{number}": settings for number, settings in enumerate(made, 1)}
+
+
+class _Events:
+    """Events as steps; consumers are added as events bring them."""
+
+    def __init__(self, consumers: dict[str, ConsumerSettings]) -> None:
+        self.consumers = dict(consumers)
+        self._connected = list(consumers)
+
+    def steps(self, event: str) -> tuple[Step, ...]:
+        """The steps of one event.
+
+        Raises:
+            ValueError: the event is not known, or its consumer is not connected.
+        """
+        verb, _, who = event.strip().lower().partition(" ")
+        if event.strip().lower() == "rolling restart":
+            return tuple(self._rolling())
+        if verb == "unload" and not who:
+            return (Step("unload"), _SETTLE)
+        if verb == "restart" and not who:
+            old, self._connected = self._connected, []
+            again = [self._join(self.consumers[name]) for name in old]
+            return (*(Step("close", (name,)) for name in old), Step("wait", (300,)), *again, _SETTLE)
+        if verb == "join" and who:
+            queue = next(iter(self.consumers.values())).queue
+            return (self._join(ConsumerSettings(client_named(who), queue=queue)), _SETTLE)
+        if verb in ("leave", "kill", "cut") and who:
+            if who not in self._connected:
+                raise ValueError(f"{event!r}: {who} is not connected; there are {', '.join(self._connected) or 'none'}")
+            if verb != "cut":
+                self._connected.remove(who)
+            return (Step("close" if verb == "leave" else verb, (who,)), _SETTLE)
+        raise ValueError(
+            f"no event {event!r}: there are unload, leave NAME, kill NAME, cut NAME, join CLIENT, restart and rolling "
+            "restart"
+        )
+
+    def _join(self, settings: ConsumerSettings) -> Step:
+        name = f"c{len(self.consumers) + 1}"
+        self.consumers[name] = settings
+        self._connected.append(name)
+        return Step("start", (name,))
+
+    def _rolling(self) -> Iterator[Step]:
+        for name in list(self._connected):
+            yield self._join(self.consumers[name])
+            self._connected.remove(name)
+            yield Step("close", (name,))
+            yield Step("wait", (300,))
+        yield _SETTLE
+
+
+def forecast(
+    entries: Sequence[StoredEntry],
+    consumers: dict[str, ConsumerSettings],
+    events: Iterable[str],
+    *,
+    broker: BrokerLine,
+    dispatch: DispatchType,
+) -> list[Stage]:
+    """What the consumers' connecting, and each event after it, delivers, loses and leaves.
+
+    Raises:
+        ValueError: there are more entries than are played, or an event is not known.
+    """
+    if len(entries) > MAX_ENTRIES:
+        raise ValueError(f"{len(entries):,} unacknowledged entries; a forecast plays at most {MAX_ENTRIES:,}")
+    translation = _Events(consumers)
+    slices = tuple(
+        Slice(entry.uuid or f"entry {at}", entry.chunk_id if entry.uuid else None, entry.num_chunks or 1)
+        for at, entry in enumerate(entries)
+    )
+    keys = {slice_.label: entry.key for slice_, entry in zip(slices, entries, strict=True) if entry.key is not None}
+    steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), _SETTLE)
+    setting = Setting(broker, dispatch, translation.consumers, steps, keys=keys)
+    stages = [_stage("", setting, slices)]
+    for event in events:
+        steps = (*steps, *translation.steps(event))
+        setting = replace(setting, consumers=translation.consumers, steps=steps)
+        stages.append(_stage(event, setting, slices))
+    return stages
+
+
+def _stage(event: str, setting: Setting, slices: Sequence[Slice]) -> Stage:
+    plays = min(MAX_PLAYS, max(7, ENTRIES_PLAYED // (1 + len(slices) * len(setting.steps))))
+    outcomes: dict[Outcome, int] = {}
+    for seed in range(plays):
+        outcome = play(setting, seed)
+        outcomes[outcome] = outcomes.get(outcome, 0) + 1
+    prediction = Prediction(outcomes)
+    most = {label: most for label, _least, most in prediction.certain.deliveries}
+    undelivered = tuple(dict.fromkeys(slice_.label for slice_ in slices if not most.get(slice_.label)))
+    counts = [sum(count for _label, count in outcome.delivered) for outcome in outcomes]
+    held = {slices[at].label for outcome in outcomes for at in _unacknowledged(outcome, len(slices))}
+    eaten = tuple(label for label in undelivered if label not in held)
+    return Stage(event, prediction, prediction.certain, (min(counts), max(counts)), undelivered, eaten)
+
+
+def _unacknowledged(outcome: Outcome, entries: int) -> Iterator[int]:
+    for at in range(outcome.mark_delete + 1, entries):
+        if not any(before < at <= last for before, last in outcome.deleted):
+            yield at

@@ -1,0 +1,68 @@
+"""`forecast`: what consumers, and events, would make of a saved subscription, without a JVM."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from pulsar_backlog.arguments import absolute
+from pulsar_backlog.commands.options import EndpointOption, JsonOption, OutArgument
+from pulsar_backlog.errors import UsageError
+
+_CONSUMERS = "clients that connect, in order, such as 'java 4.2 x 2, python'; named c1, c2, c3"
+_EVENTS = (
+    "what happens then, in order: unload, 'leave c1', 'kill c1', 'cut c1', 'join java 4.2', restart, "
+    "'rolling restart'; may be given several times"
+)
+_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
+_BROKERS = ("4.0", "4.2")
+
+
+def forecast(
+    out: OutArgument,
+    topic: Annotated[str, typer.Option(help="full name of the topic or partition")],
+    subscription: Annotated[str, typer.Option(help="its subscription")],
+    consumers: Annotated[str, typer.Option(help=_CONSUMERS)],
+    event: Annotated[list[str] | None, typer.Option(help=_EVENTS)] = None,
+    broker: Annotated[str, typer.Option(metavar="4.0|4.2", help="release line of the broker")] = "4.0",
+    type_: Annotated[
+        str | None, typer.Option("--type", metavar="|".join(_TYPES), help="subscription type; default: as it was saved")
+    ] = None,
+    queue: Annotated[int, typer.Option(min=1, help="receiver queue size of every consumer")] = 1000,
+    endpoint: EndpointOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Forecast what consumers that connect, and events after that, deliver, lose and leave of a subscription."""
+    from pulsar_backlog.chunks.dispatch.forecast import MAX_ENTRIES, StoredEntry, consumers_of
+    from pulsar_backlog.chunks.dispatch.forecast import forecast as foresee
+    from pulsar_backlog.report.terminal.forecast import forecast_lines, stage_rows
+    from pulsar_backlog.sql.unacknowledged import unacknowledged
+    from pulsar_backlog.terminal import terminal
+
+    if broker not in _BROKERS:
+        raise UsageError(f"--broker: {broker!r} is neither 4.0 nor 4.2")
+    found = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
+    dispatch = type_ or found.subscription_type
+    if dispatch not in _TYPES:
+        raise UsageError(f"--type: the type of {subscription!r} was not saved; give one of {', '.join(_TYPES)}")
+    entries = [
+        StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
+        for row in found.entries
+    ]
+    try:
+        stages = foresee(
+            entries,
+            consumers_of(consumers, queue),
+            event or (),
+            broker=broker,  # type: ignore[arg-type]
+            dispatch=dispatch,  # type: ignore[arg-type]
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    console = terminal()
+    if as_json or not console.is_terminal:
+        console.file.writelines(json.dumps(row) + "\n" for row in stage_rows(stages))
+    else:
+        console.file.writelines(line + "\n" for line in forecast_lines(stages, len(entries), dispatch, broker))
