@@ -26,8 +26,9 @@ def test_what_consumers_and_events_make_of_a_saved_subscription(bundled: Audited
     who = ("--subscription", "j-excl-q1-autoackfalse-live", "--type", "Shared", "--consumers", "java 4.2 x 2, python")
     first, second = forecast(bundled, *who, "--event", "unload")
     assert (first["event"], first["delivered_least"], first["delivered_most"]) == ("connect", 8, 8)
-    assert first["backlog_most"] == 7
-    assert (second["event"], second["outcomes"]) == ("unload", 1)
+    # Twelve prefixes are too many for one Java client; many-3 has lost its last chunk, and is given up after a minute.
+    assert first["acknowledged_undelivered"] == ["many-3"]
+    assert (second["event"], second["delivered_most"]) == ("unload", 8)
 
 
 @pytest.mark.parametrize(

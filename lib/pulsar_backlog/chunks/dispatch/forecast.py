@@ -67,7 +67,8 @@ class Stage:
         certain: what holds in all of them.
         delivered: least and most messages delivered to anyone.
         undelivered: uuids that no outcome delivers.
-        eaten: uuids that are acknowledged in every outcome though no outcome delivers them.
+        eaten: uuids that every outcome acknowledges without delivering them.
+        endangered: uuids that some outcomes, and not all, acknowledge without delivering them.
     """
 
     event: str
@@ -76,6 +77,7 @@ class Stage:
     delivered: tuple[int, int]
     undelivered: tuple[str, ...]
     eaten: tuple[str, ...]
+    endangered: tuple[str, ...]
 
 
 def consumers_of(text: str, queue: int) -> dict[str, ConsumerSettings]:
@@ -187,9 +189,27 @@ def _stage(event: str, setting: Setting, slices: Sequence[Slice]) -> Stage:
     most = {label: most for label, _least, most in prediction.certain.deliveries}
     undelivered = tuple(dict.fromkeys(slice_.label for slice_ in slices if not most.get(slice_.label)))
     counts = [sum(count for _label, count in outcome.delivered) for outcome in outcomes]
-    held = {slices[at].label for outcome in outcomes for at in _unacknowledged(outcome, len(slices))}
-    eaten = tuple(label for label in undelivered if label not in held)
-    return Stage(event, prediction, prediction.certain, (min(counts), max(counts)), undelivered, eaten)
+    losses = [_acknowledged_undelivered(outcome, slices) for outcome in outcomes]
+    every, some = set.intersection(*losses), set.union(*losses)
+    return Stage(
+        event,
+        prediction,
+        prediction.certain,
+        (min(counts), max(counts)),
+        undelivered,
+        _in_order(every, slices),
+        _in_order(some - every, slices),
+    )
+
+
+def _in_order(labels: set[str], slices: Sequence[Slice]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(slice_.label for slice_ in slices if slice_.label in labels))
+
+
+def _acknowledged_undelivered(outcome: Outcome, slices: Sequence[Slice]) -> set[str]:
+    """Messages that nobody got and of which nothing is left."""
+    left = {slices[at].label for at in _unacknowledged(outcome, len(slices))}
+    return {slice_.label for slice_ in slices} - left - {label for label, count in outcome.delivered if count}
 
 
 def _unacknowledged(outcome: Outcome, entries: int) -> Iterator[int]:

@@ -24,6 +24,7 @@ def stage_rows(stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
             "backlog_most": stage.certain.backlog[1],
             "undelivered": list(stage.undelivered),
             "acknowledged_undelivered": list(stage.eaten),
+            "perhaps_acknowledged_undelivered": list(stage.endangered),
         }
 
 
@@ -40,6 +41,8 @@ def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker:
             yield f"    never delivered in any play: {_named(stage.undelivered)}"
         if stage.eaten:
             yield f"    acknowledged though never delivered, in every play: {_named(stage.eaten)}"
+        if stage.endangered:
+            yield f"    acknowledged though never delivered, in some plays: {_named(stage.endangered)}"
     yield "Pins and permits of the running broker are in no saved state: consumers that are connected now may get less."
 
 
