@@ -15,9 +15,7 @@ _ENTRIES = (
     "ON e.cluster = r.cluster AND e.ledger_id = r.ledger_id AND e.topic = r.topic "
     "AND e.entry_id BETWEEN r.first_entry_id AND r.last_entry_id"
 )
-_GONE = (
-    "NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id)"
-)
+_GONE = "NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE e.cluster = g.cluster AND e.ledger_id = g.ledger_id)"
 
 
 @dataclass(frozen=True)
