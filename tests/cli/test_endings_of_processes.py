@@ -105,3 +105,16 @@ def test_who_was_killed_is_told(tmp_path: Path, logs: dict[str, str], kind: str,
     for part in ("spark.driver.memory", "MB are free now", "Start the same command again", str(tmp_path / "logs")):
         assert part in last
     assert "Py4J" not in said
+
+
+@pytest.mark.parametrize("later", [0.0, 1.0])
+def test_java_killed_while_it_starts_is_told(tmp_path: Path, logs: dict[str, str], later: float) -> None:
+    """Nothing that was typed is at fault, so the exit code is not that of usage."""
+    with started(*audit_of(tmp_path / "out"), **logs) as running:
+        running.wait_for("spark")
+        time.sleep(later)
+        code, said = running.kill("spark")
+    last = said.splitlines()[-1]
+    assert code == EXIT_FAILED, said
+    assert "Java, in which Spark runs, was ended by SIGKILL, most likely by a system that lacks memory" in last
+    assert "Start the same command again" in last and "Traceback" not in said

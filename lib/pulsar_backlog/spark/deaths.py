@@ -21,8 +21,11 @@ _WORKER_SIGNS = (
     "Python worker exited unexpectedly", "Python worker failed to connect back", "PYTHON_WORKER_EXITED",
     "Failed to open socket to Python daemon", "Connection reset", "EOFException",
 )  # fmt: skip
+_SHELL_SIGNALS = 128
+"""What a shell adds to the number of the signal that ended a program."""
 _AGAIN = "what was committed stays. Start the same command again"
 _java_memory: str | None = None
+_killed_java: subprocess.Popen[bytes] | None = None
 _MEMINFO, _CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 
 
@@ -55,6 +58,16 @@ def note_java_memory(setting: str | None) -> None:
     _java_memory = setting
 
 
+def is_killed(java: subprocess.Popen[bytes]) -> bool:
+    """Whether a signal ended a JVM that was being started; then `death_words` tells of it."""
+    global _killed_java  # noqa: PLW0603 - as above
+    code = java.poll()
+    if code is None or 0 <= code <= _SHELL_SIGNALS:
+        return False
+    _killed_java = java
+    return True
+
+
 def words_of(error: BaseException) -> str:
     """The words of an exception; none where Py4J asks a JVM for them that is gone."""
     try:
@@ -66,7 +79,7 @@ def words_of(error: BaseException) -> str:
 def _java_ended_by() -> str | None:
     """How the JVM that this process started has ended; None where it runs, or there is none."""
     pyspark = sys.modules.get("pyspark")
-    process = getattr(getattr(getattr(pyspark, "SparkContext", None), "_gateway", None), "proc", None)
+    process = _killed_java or getattr(getattr(getattr(pyspark, "SparkContext", None), "_gateway", None), "proc", None)
     if process is None:
         return None
     with suppress(subprocess.TimeoutExpired):
@@ -74,7 +87,7 @@ def _java_ended_by() -> str | None:
     code = process.returncode
     if code is None:
         return None
-    number = -code if code < 0 else code - 128  # a shell's way to say it
+    number = -code if code < 0 else code - _SHELL_SIGNALS
     with suppress(ValueError):
         return f"ended by {signal.Signals(number).name}"
     return f"ended with code {code}"

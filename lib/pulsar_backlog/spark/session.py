@@ -24,7 +24,7 @@ from pulsar_backlog.interrupts import interrupt
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.spark import s3a
 from pulsar_backlog.spark.class_archive import java_options
-from pulsar_backlog.spark.deaths import headline, note_java_memory
+from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory
 from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.scratch import with_private_folders
@@ -216,28 +216,31 @@ def _start_java(conf: SparkConf) -> None:
 
     Raises:
         UsageError: there is no room for its temporary files, or it does not start.
+        PySparkRuntimeError: somebody ended it.
     """
     log_messages()  # Py4J logs what it lets through as an exception anyway
+    started: list[subprocess.Popen[bytes]] = []
     try:
-        with log_stream() as stream, _started_processes():
+        with log_stream() as stream, _started_processes(started):
             to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
             gateway = launch_gateway(conf, to_log)  # type: ignore[no-untyped-call]
     except (PySparkRuntimeError, OSError) as error:
+        if started and is_killed(started[0]):
+            raise  # nothing that a user typed is at fault
         raise UsageError(f"Java could not be started ({headline(error)}): {keep_trace(error)}") from error
     _end_java_on_interrupt(gateway)
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 @contextmanager
-def _started_processes() -> Iterator[None]:
-    """Let Ctrl-C in the block end the JVM that is being started, and then the program.
+def _started_processes(started: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Let Ctrl-C in the block end the JVM that is being started, and then the program; `started` takes its process.
 
     A JVM that is left alone while it starts finds nobody to report to, and never ends.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    started: list[subprocess.Popen[bytes]] = []
     is_interrupted = False
 
     class Recorded(subprocess.Popen):  # type: ignore[type-arg]
