@@ -69,6 +69,19 @@ def test_exports_and_plans_name_what_is_there(printed: list[str], out: Path) -> 
     assert {one.split()[1] for one in printed} <= {"audit", "export", "explain", "inventory", "repair", "sql"}
 
 
+def test_every_export_and_every_plan_that_is_printed_is_made(bundled: Audited, tmp_path: Path) -> None:
+    out = fresh(bundled, tmp_path)
+    steps = json.loads((out / "result.json").read_text())["next"]
+    found = sorted(commands_in_pages(out) | {step["command"] for step in steps})
+    for name in ("export", "repair"):  # a plan rests on what was exported
+        commands = [one for one in found if one.split()[1] == name]
+        assert len(commands) > 10
+        for command in commands:
+            done = typed(command)
+            assert done.code in (0, 1), f"{command}: {done.stderr}"  # 1: what was exported has errors
+            assert done.stdout, command
+
+
 def test_an_audit_as_printed_is_the_audit_that_was(bundled: Audited, tmp_path: Path) -> None:
     out = fresh(bundled, tmp_path)
     (audit,) = {one for one in commands_in_pages(out) if one.startswith("pulsar-backlog audit ")}

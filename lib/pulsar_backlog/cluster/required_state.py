@@ -12,10 +12,11 @@ from pulsar_backlog.cluster.admin_json import read_cluster_state, saved_files
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings.kinds import SNAPSHOT
 
 _REMEDY = (
     "expected stats-internal, info-internal or stats JSON of topics, or raw cursor state: save it with "
-    "pulsar-backlog snapshot --admin-url http://BROKER:8080 --out DIR, or leave --admin out"
+    f"{SNAPSHOT}, or leave --admin out"
 )
 
 

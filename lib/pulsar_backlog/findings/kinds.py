@@ -52,3 +52,4 @@ SQL_GONE = 'pulsar-backlog sql OUT "SELECT * FROM gone_ledgers"'
 SQL_SEGMENTS = 'pulsar-backlog sql OUT "SELECT * FROM segments"'
 EXPLAIN = "pulsar-backlog explain SOURCE LEDGER:ENTRY"
 AUDIT = "pulsar-backlog audit SOURCE --out OUT"
+SNAPSHOT = "pulsar-backlog snapshot --admin-url http://BROKER:8080 --out DIR"

@@ -241,9 +241,9 @@ def read_plan(folder: Path) -> Plan:
         plan = Plan(head["cluster"], tuple(map(_action, lines)), str(head.get("basis", "")))
         version, plan_id = head["version"], head["plan_id"]
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}; make a plan with pulsar-backlog repair plan") from None
+        raise UsageError(f"{path}: {error.strerror}; make a plan with pulsar-backlog repair plan OUT") from None
     except (ValueError, TypeError, KeyError):
-        raise UsageError(f"{path} is not a repair plan: make a new one with pulsar-backlog repair plan") from None
+        raise UsageError(f"{path} is not a repair plan: make a new one with pulsar-backlog repair plan OUT") from None
     if version != _VERSION or plan_id != plan.plan_id or [a.number for a in plan.actions] != list(range(len(lines))):
         raise UsageError(f"{path} was changed since it was made, or is of another version: plan again")
     return plan

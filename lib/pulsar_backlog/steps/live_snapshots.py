@@ -22,6 +22,7 @@ from pulsar_backlog.cluster.snapshot_index import INDEX_NAME, open_index
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
+from pulsar_backlog.findings.kinds import SNAPSHOT
 from pulsar_backlog.ledgers.live.place import LivePlace, access_of
 from pulsar_backlog.ledgers.live.run_folder import RunFolder
 from pulsar_backlog.ledgers.live.service import Live
@@ -47,7 +48,7 @@ def with_snapshot(options: Options) -> dict[str, object]:
     if out is None:
         raise UsageError(
             f"--out {options.out} is not a local folder, and the audit keeps its snapshot of the cluster there: "
-            "make one with pulsar-backlog snapshot, and name its folder with --admin"
+            f"make one with {SNAPSHOT}, and name its folder with --admin"
         )
     folder = out / _FOLDER / _BEGIN
     with claimed(options.out, "pulsar-backlog audit"):

@@ -22,6 +22,7 @@ from pulsar_backlog.cluster.patience import Patience
 from pulsar_backlog.cluster.snapshot_index import saved_entries
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.findings.kinds import SNAPSHOT
 from pulsar_backlog.ledgers.live.listed import Gone, ListedLedgers
 from pulsar_backlog.ledgers.live.reading import Limits, Range
 from pulsar_backlog.ledgers.live.run_folder import RunFolder
@@ -89,8 +90,7 @@ class LivePlace:
         if self._live.snapshot is None:
             raise UsageError(
                 f"{self._live.service_url}: the audit must know what its topics hold: make a snapshot with "
-                "pulsar-backlog snapshot, "
-                "and name its folder with --admin"
+                f"{SNAPSHOT}, and name its folder with --admin"
             )
         for entry in saved_entries(Path(self._live.snapshot)):
             if entry.status == "failed":
