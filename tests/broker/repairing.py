@@ -6,10 +6,11 @@ import hashlib
 import io
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +88,20 @@ def _line(broker: Broker, verb: str, plan: Path, flags: Sequence[str], token: Pa
         "repair", verb, str(plan), "--admin-url", broker.admin_url, "--service-url", broker.service_url,
         "--token-file", str(token or broker.token_file), "--timeout-seconds", "10", *flags,
     ]  # fmt: skip
+
+
+def apply_on_a_terminal(broker: Broker, plan: Path, *flags: str) -> str:
+    """Apply a plan where somebody looks; what a terminal shows."""
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "pulsar_backlog.cli", *_line(broker, "apply", plan, ("--yes", *flags), None)],
+        env=os.environ | {"PYTHONPATH": f"{ROOT / 'lib'}:{ROOT}", "TERM": "dumb", "COLUMNS": "80"},
+        stdout=slave,
+    ):  # fmt: skip
+        os.close(slave)
+        shown = b""
+        with suppress(OSError):  # its end, where a terminal is closed
+            while part := os.read(master, 65536):
+                shown += part
+    os.close(master)
+    return shown.decode()

@@ -24,9 +24,9 @@ TOPIC, LEDGER = "persistent://lab/s3/brk-many-pending", 10
 MAPFILES, OF_ONE_TOPIC = DATA / "mapfiles" / "source", (261, 266)
 
 RUN_ELSEWHERE = {
-    "commands/repair.py": "tests/broker/test_repair.py: what apply prints is typed against a broker",
+    "commands/repair.py": "tests/broker/test_printed_verify.py: what apply prints is typed against a broker",
     "commands/repair_plan.py": "tests/cli/test_refused_first.py: a plan in a bucket is copied out of it as printed",
-    "report/terminal/repair.py": "tests/broker/test_repair.py, tests/cli/test_printed_commands.py",
+    "report/terminal/repair.py": "tests/cli/test_printed_commands.py; apply and verify: tests/broker/",
     "spark/session.py": "tests/spark_cluster/test_the_page.py: the page's own `jars` commands are run",
 }
 """Commands that Python fills in: the test that runs them as they are printed."""
