@@ -272,6 +272,34 @@ def test_terminated_and_empty(tmp_path: Path) -> None:
     assert state.findings == ()
 
 
+@pytest.mark.parametrize("name", ["README", "a/readme.txt", "Notes.md", "LICENSE"])
+def test_documentation_makes_no_audit_incomplete(tmp_path: Path, name: str) -> None:
+    state = read(tmp_path, {"good.json": LIVE, name: b"# Saved on Monday\n"})
+    assert set(state.topics) == {MULTI_CHUNK}
+    finding = the_finding(state)
+    assert (finding.code, finding.incomplete, finding.evidence) == ("S55", False, (name,))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        pytest.param("README.md", json.dumps(LIVE)[:-40].encode(), id="truncated JSON under such a name"),
+        pytest.param("README", b"", id="empty"),
+        pytest.param("orders.stats", b"HTTP 404 Not Found", id="an answer that went wrong"),
+        pytest.param("notes.json", b"# Saved on Monday", id="JSON by name"),
+    ],
+)
+def test_what_may_be_saved_state_stays_a_finding(tmp_path: Path, name: str, content: bytes) -> None:
+    finding = the_finding(read(tmp_path, {"good.json": LIVE, name: content}))
+    assert (finding.code, finding.subject, finding.incomplete) == ("S19", name, True)
+
+
+def test_documentation_alone_is_no_saved_state(tmp_path: Path) -> None:
+    (tmp_path / "README").write_text("nothing yet")
+    codes = {finding.code for finding in read_cluster_state(tmp_path, {}).findings}
+    assert codes == {"S19", "S55"}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -48,8 +48,9 @@ from pulsar_backlog.cluster.stored_values import (
 from pulsar_backlog.cluster.transactions import ROOT as TXN_ROOT
 from pulsar_backlog.cluster.transactions import Transactions, added, transactions_of_dump
 from pulsar_backlog.cluster.values import ClusterState, TopicState
+from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.findings import Finding
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """A larger file is not admin JSON of one topic; reading it would cost the driver's memory."""
@@ -59,6 +60,10 @@ _HEAD_BYTES = 64
 # not JSON at all: `{objects:[` and no commas.
 _NOT_ABOUT_TOPICS = re.compile(rb"\s*\{\s*objects\s*:|\xde\x47\xde\x47|\xfb\xdb\xab\xcb")
 _KIND = re.compile(r"(\.(internal-?stats|stats-internal|internal-info|info-internal|stats))?\.json\Z", re.IGNORECASE)
+
+
+_DOCUMENTATION = re.compile(r"(.*/)?(readme|license|notice)(\.[a-z]+)?|.*\.(md|rst|adoc)", re.IGNORECASE | re.DOTALL)
+"""Names of files that people put beside others for people; what has another name may be an answer that went wrong."""
 
 
 @dataclass
@@ -75,6 +80,7 @@ class SavedFile:
     transactions: Transactions = field(default_factory=Transactions)
     policies: dict[str, object] = field(default_factory=dict)
     unusable: str | None = None
+    is_documentation: bool = False
 
     @property
     def is_usable(self) -> bool:
@@ -125,6 +131,7 @@ def read_cluster_state(
         settings.add(file.policies)
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
+    findings += _documentation(file.path for file in files if file.is_documentation)
     return ClusterState(
         topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention, settings
     )
@@ -141,6 +148,13 @@ def _with_times(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, Top
         return replace(state, known_until_ms=max(asked_ms, state.known_until_ms or asked_ms))
 
     return {name: with_time(state) for name, state in topics.items()}
+
+
+def _documentation(paths: Iterable[str]) -> Iterator[Finding]:
+    names = tuple(paths)
+    if names:
+        words = f"{counted(len(names), 'file is', 'files are')} documentation by name, not read as saved state."
+        yield Finding("S55", "documentation", words, count=len(names), evidence=names[:MAX_EVIDENCE])
 
 
 def _finding_of_gap(subject: str, words: str) -> Finding:
@@ -185,6 +199,8 @@ def _read(file: SavedFile, path: Path, max_file_bytes: int) -> None:
     of_tree = value_of_tree(file.path, content)
     if of_tree is not None:
         _take(file, of_tree)
+    elif _DOCUMENTATION.fullmatch(file.path) and content.lstrip()[:1] not in b"{[":  # an empty one is cut off
+        file.is_documentation = True
     else:
         _parse(file, content)
 

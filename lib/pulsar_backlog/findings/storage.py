@@ -249,4 +249,9 @@ KINDS = (
         "The topic was found on a live broker, which tells no ledgers of segments; or only a part of its ledgers was offloaded or copied.",
         "Read the place where their ledgers lie (offloaded objects, or the folders of the bookies), with a dump of the metadata store as --admin.",
         SQL_SEGMENTS, _LAYOUTS),
+    FindingKind("S55", "admin_documentation", "info",
+        "The admin folder holds files that are documentation by name (README, .md and the like) and no JSON. They were not read as saved state; nothing is missing for that.",
+        "Somebody wrote down where the saved state comes from.",
+        "Nothing to do. If such a file is to be saved state, give it another name.",
+        AUDIT, f"{PULSAR}/blob/492eb456/pulsar-client-admin-api/src/main/java/org/apache/pulsar/common/policies/data/ManagedLedgerInternalStats.java"),
 )
