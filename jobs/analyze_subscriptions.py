@@ -21,13 +21,12 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.frames.log.order import log_ends
-from pulsar_backlog.frames.subscriptions.ack_join import SUM, cut_spans, join_acks
+from pulsar_backlog.frames.subscriptions.ack_join import ack_range_rows, cut_spans, join_acks
 from pulsar_backlog.frames.subscriptions.advice import advised_stalls
 from pulsar_backlog.frames.subscriptions.compaction import compacted_stalls
 from pulsar_backlog.frames.subscriptions.findings import COUNTED, places_of_batches, places_of_stalls
@@ -42,7 +41,6 @@ from pulsar_backlog.steps.chunk_rows import model_rows, name_chunk_entries
 from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import SavedState, saved_state
-from pulsar_backlog.tables import TABLES
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
@@ -73,8 +71,7 @@ def analyze(context: JobContext) -> JobResult:
     joined = context.cache(join_acks(spans, cut_spans(spans, saved.states), saved.states, context.partitions))
     stalls = context.cache(_stalls(context, tables, saved, models))
     rows = subscription_rows(context.spark, saved.rows(context.cluster), joined, stalls, chunks, publications)
-    ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(context.cluster))
-    ranges = ranges.select(*TABLES["ack_ranges"].column_names())
+    ranges = ack_range_rows(joined, context.cluster)
     places = places_of_stalls(stalls).unionByName(places_of_batches(joined))
     findings = with_findings(context, counted_findings(context, places, COUNTED), saved.findings())
     replaced = {"subscriptions": rows, "ack_ranges": ranges, "stalls": stalls}

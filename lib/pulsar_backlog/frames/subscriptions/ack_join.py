@@ -20,6 +20,7 @@ from pulsar_backlog.facts.spans import entry_ids_of
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.states import OpenedState, States
+from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import ddl_schema
 from pulsar_backlog.workers import quiet
 
@@ -84,6 +85,12 @@ def join_acks(spans: DataFrame, cut: DataFrame, states: States, partitions: int)
         "topic", "ledger_id", "first_entry_id"
     )
     return ordered.select(*_SUMS, *_LISTS).mapInArrow(quiet(join_partition), schema)
+
+
+def ack_range_rows(joined: DataFrame, cluster: str) -> DataFrame:
+    """Rows of `ack_ranges`: the runs of `join_acks` without its sums."""
+    ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(cluster))
+    return ranges.select(*TABLES["ack_ranges"].column_names())
 
 
 class _Opened:
