@@ -56,7 +56,11 @@ def setting_of(cell: Mapping[str, Any]) -> Setting:
     first = cell["runs"][0]
     messages = first.get("messages", {})
     chunks = {label: message.get("chunks") or 1 for label, message in messages.items()}
-    steps = [step for raw in cell["steps"] for step in _steps(raw, chunks, cell)]
+    steps: list[Step] = []
+    for raw in cell["steps"]:
+        if raw[0] == "create" and any(step.verb in ("publish", "produce") for step in steps):
+            steps.append(Step("begin"))  # a subscription made now begins behind what is stored
+        steps.extend(_steps(raw, chunks, cell))
     return Setting(
         broker="4.0" if cell["broker"].startswith("4.0") else "4.2",
         dispatch=cell["subscription_type"],

@@ -143,3 +143,12 @@ def test_a_serialised_id_acknowledges_what_its_client_makes_of_it(client: str, b
     steps = (Step("start", ("c1",)), publish("A0/3 A1/3 A2/3"), Step("idle", (300,)))
     (outcome,) = seeds(Setting("4.2", "Shared", one, steps))
     assert outcome.backlog == backlog
+
+
+def test_a_subscription_that_begins_in_mid_message_gets_nothing() -> None:
+    steps = (
+        publish("A0/3"), Step("begin"), Step("start", ("c1",)), Step("start", ("c2",)), publish("A1/3 A2/3 B0/2 B1/2"),
+        Step("idle", (500,)),
+    )  # fmt: skip
+    (outcome,) = seeds(Setting("4.2", "Shared", two_java("4.2"), steps))
+    assert (outcome.delivered, outcome.mark_delete, outcome.backlog) == ((), 0, 4)

@@ -225,6 +225,9 @@ class Play:
     def _do_wait(self, ms: float) -> None:
         self.clock.run_for(ms)
 
+    def _do_begin(self) -> None:
+        self.topic.acknowledge_through(len(self.topic.entries) - 1)
+
     def _do_skip(self, count: int) -> None:
         self.topic.skip(count)
 

@@ -131,7 +131,7 @@ class Step:
     `publish` slices; `stored` the same at once, long before anybody connects; `produce` lists of slices, one for each
     producer; `start`, `close`, `kill`, `cut`, `go` a consumer; `unload`; `idle` ms without a frame, at most s; `wait`
     ms; `skip` entries; `expire` seconds; `reset` to an entry; `policy` consumer and policy; `active` the consumer of a
-    Failover subscription that is active.
+    Failover subscription that is active; `begin`: the subscription is made now, behind what is stored.
     """
 
     verb: str
