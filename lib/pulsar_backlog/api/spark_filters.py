@@ -66,13 +66,13 @@ def _time(wanted: Wanted, name: str, kind: str, one: Any) -> Wanted:
         return wanted
     time = value.astimezone(UTC)
     if kind in ("GreaterThan", "GreaterThanOrEqual", "EqualTo"):
-        known = getattr(wanted, since)
-        least: dict[str, Any] = {since: time if known is None else max(known, time)}
+        bound = getattr(wanted, since)
+        least: dict[str, Any] = {since: time if bound is None else max(bound, time)}
         wanted = replace(wanted, **least)
     if kind in ("LessThan", "LessThanOrEqual", "EqualTo"):
         end = time + timedelta(microseconds=1)
-        known = getattr(wanted, until)
-        most: dict[str, Any] = {until: end if known is None else min(known, end)}
+        bound = getattr(wanted, until)
+        most: dict[str, Any] = {until: end if bound is None else min(bound, end)}
         wanted = replace(wanted, **most)
     return wanted
 
@@ -85,8 +85,8 @@ def _values(kind: str, one: Any) -> tuple[Any, ...] | None:
 
 def _both(some: tuple[tuple[int, int], ...], others: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """Ranges of what lies in both; a range of nothing where that is nothing."""
-    found = [(max(a, c), min(b, d)) for a, b in some for c, d in others if max(a, c) <= min(b, d)]
-    return tuple(found) or ((-1, -1),)
+    both = [(max(a, c), min(b, d)) for a, b in some for c, d in others if max(a, c) <= min(b, d)]
+    return tuple(both) or ((-1, -1),)
 
 
 _NARROWING: dict[str, Callable[[Wanted, str, str, Any], Wanted]] = {

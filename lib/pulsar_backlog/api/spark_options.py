@@ -62,8 +62,8 @@ class SparkOptions:
         names = SourceKeywords.__annotations__.keys()
         unknown = options.keys() - names - CHOICES.keys() - set(_TEXTS)
         if unknown:
-            known = ", ".join(sorted({*names, *CHOICES, *_TEXTS}))
-            raise UsageError(f"there is no option {', '.join(sorted(unknown))}; there are {known}")
+            listed = ", ".join(sorted({*names, *CHOICES, *_TEXTS}))
+            raise UsageError(f"there is no option {', '.join(sorted(unknown))}; there are {listed}")
         source = checked_options(options["path"], {name: options[name] for name in names if name in options})
         several = [() if options.get(name) is None else options[name] for name in ("topic", "producer", "key")]
         wanted = wanted_of(
@@ -79,12 +79,12 @@ class SparkOptions:
 
 
 def _choice(name: str, value: str | None) -> str:
-    known = CHOICES[name]
-    text = (value or known[0]).lower()
+    choices = CHOICES[name]
+    text = (value or choices[0]).lower()
     if name == "mode" and value is None:
         return "permissive"
-    if text not in known:
-        raise UsageError(f"{name} {value!r} is none of {', '.join(known)}")
+    if text not in choices:
+        raise UsageError(f"{name} {value!r} is none of {', '.join(choices)}")
     return text
 
 

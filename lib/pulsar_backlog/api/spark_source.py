@@ -97,7 +97,7 @@ class BacklogReader(DataSourceReader):
         copies = backlog.copies_for(self._wanted)
         if self._options.rows == "entries":
             return list(_packed(unit for copy in copies for unit in self._wanted.units(copy)))
-        found: list[InputPartition] = []
+        partitions: list[InputPartition] = []
         small: list[TopicPart] = []
         small_bytes = 0
         for topic, grouped in groupby(copies, key=lambda copy: copy.topic):
@@ -105,16 +105,16 @@ class BacklogReader(DataSourceReader):
             units = [unit for copy in own for unit in self._wanted.units(copy)]
             size = sum(map(_bytes, units))
             if size > SMALL_TOPIC_BYTES:
-                found += _packed(units)
+                partitions += _packed(units)
                 if topic is not None and self._options.chunked:
-                    found.append(TopicPartition((TopicPart(topic, own, False),)))
+                    partitions.append(TopicPartition((TopicPart(topic, own, False),)))
                 continue
             if small and small_bytes + size > SMALL_TOPIC_BYTES:
-                found.append(TopicPartition(tuple(small)))
+                partitions.append(TopicPartition(tuple(small)))
                 small, small_bytes = [], 0
             small.append(TopicPart(topic, own, True))
             small_bytes += size
-        return [*found, TopicPartition(tuple(small))] if small else found
+        return [*partitions, TopicPartition(tuple(small))] if small else partitions
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Rows of a partition."""
@@ -157,13 +157,13 @@ def _without_promises(schema: pa.Schema) -> StructType:
     return from_arrow_schema(pa.schema([field.with_nullable(True) for field in schema]))
 
 
-def _checked(schema: StructType, known: StructType) -> list[str]:
+def _checked(schema: StructType, full: StructType) -> list[str]:
     """Names of the columns wanted.
 
     Raises:
         UsageError: one is not there, or of another type.
     """
-    types: Mapping[str, str] = {field.name: field.dataType.simpleString() for field in known.fields}
+    types: Mapping[str, str] = {field.name: field.dataType.simpleString() for field in full.fields}
     for field in schema.fields:
         kind = field.dataType.simpleString()
         if types.get(field.name) != kind:

@@ -43,13 +43,13 @@ def forecast(
 
     if broker not in _BROKERS:
         raise UsageError(f"--broker: {broker!r} is neither 4.0 nor 4.2")
-    found = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
-    dispatch = type_ or found.subscription_type
+    backlog = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
+    dispatch = type_ or backlog.subscription_type
     if dispatch not in _TYPES:
         raise UsageError(f"--type: the type of {subscription!r} was not saved; give one of {', '.join(_TYPES)}")
     entries = [
         StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
-        for row in found.entries
+        for row in backlog.entries
     ]
     try:
         stages = foresee(

@@ -43,8 +43,8 @@ def unacknowledged(out: str, topic: str, subscription: str, most: int, endpoint:
     with opened(out, _SUBSCRIPTIONS, endpoint) as connection:
         rows = rows_of(connection, f"{_SUBSCRIPTIONS} WHERE {whose}")
     if len(rows) != 1:
-        found = "no subscription" if not rows else f"{len(rows)} clusters with a subscription"
-        raise UsageError(f"the tables of {out} hold {found} {subscription!r} of {topic}; give the topic's full name")
+        clusters = "no subscription" if not rows else f"{len(rows)} clusters with a subscription"
+        raise UsageError(f"the tables of {out} hold {clusters} {subscription!r} of {topic}; give the topic's full name")
     row = rows[0]
     if row["state"] == "unknown":
         raise UsageError(f"where {subscription!r} of {topic} is, is not known: a forecast needs its acknowledged set")

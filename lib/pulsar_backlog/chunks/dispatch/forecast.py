@@ -208,8 +208,8 @@ def _in_order(labels: set[str], slices: Sequence[Slice]) -> tuple[str, ...]:
 
 def _acknowledged_undelivered(outcome: Outcome, slices: Sequence[Slice]) -> set[str]:
     """Messages that nobody got and of which nothing is left."""
-    left = {slices[at].label for at in _unacknowledged(outcome, len(slices))}
-    return {slice_.label for slice_ in slices} - left - {label for label, count in outcome.delivered if count}
+    waiting = {slices[at].label for at in _unacknowledged(outcome, len(slices))}
+    return {slice_.label for slice_ in slices} - waiting - {label for label, count in outcome.delivered if count}
 
 
 def _unacknowledged(outcome: Outcome, entries: int) -> Iterator[int]:

@@ -35,8 +35,8 @@ def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker:
         plays = sum(stage.prediction.outcomes.values())
         agreed = "all plays agree" if stage.prediction.sharp else f"{len(stage.prediction.outcomes)} different outcomes"
         yield f"After {visible(stage.event) if stage.event else 'they have connected'} ({plays} plays, {agreed}):"
-        left = _span(stage.certain.backlog, "entry stays", "entries stay")
-        yield f"    {_span(stage.delivered, 'delivery', 'deliveries')}; {left}"
+        staying = _span(stage.certain.backlog, "entry stays", "entries stay")
+        yield f"    {_span(stage.delivered, 'delivery', 'deliveries')}; {staying}"
         if stage.undelivered:
             yield f"    never delivered in any play: {_named(stage.undelivered)}"
         if stage.eaten:
