@@ -205,7 +205,7 @@ def test_a_mistake_in_the_file_is_one_sentence_for_every_command(tmp_path: Path)
     [
         ("pulsar-backlog exp", {"export", "explain"}),
         ("pulsar-backlog audit --max-a", {"--max-ack-ranges"}),
-        ("pulsar-backlog audit --fail-on ", {"error", "warning", "never"}),
+        ("pulsar-backlog audit --fail-on ", {"error", "warning", "new-error", "new-warning", "never"}),
         ("pulsar-backlog completion ", {"bash", "zsh", "fish"}),
     ],
 )

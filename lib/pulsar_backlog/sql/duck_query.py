@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import pyarrow as pa
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
@@ -24,6 +23,9 @@ from pulsar_backlog.sql.sql_mistakes import (
     unknown_qualifier,
     unknown_table,
 )
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ROWS_AT_ONCE = 10_000
 _FAULTS = (duckdb.OutOfMemoryException, duckdb.IOException)
@@ -165,6 +167,8 @@ def record_batches(out: str, query: str, endpoint: str | None) -> pa.RecordBatch
     def rows() -> Iterator[pa.RecordBatch]:
         with open_until_read:
             yield from batches
+
+    import pyarrow as pa  # noqa: PLC0415 - the slowest to import; answers on a terminal do without
 
     return pa.RecordBatchReader.from_batches(batches.schema, rows())
 

@@ -21,6 +21,7 @@ from deltalake import DeltaTable
 from pulsar_backlog import __version__
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.output.data_files import Place
+from pulsar_backlog.tableio.places import CONTRACT_VERSION
 from pulsar_backlog.tables import Column, Table
 from pulsar_backlog.tables.delta_schema import added_columns, delta_schema
 
@@ -28,8 +29,6 @@ Action = Mapping[str, Any]
 
 READER_VERSION, WRITER_VERSION = 1, 2
 """Of the protocol: what later ones ask of writers is left to Spark."""
-GREW = "pulsar-backlog.contractVersion"
-"""Setting of a table whose older files lack columns."""
 CHECKPOINT_COMMITS = 20
 """Commits after which the log gets a checkpoint, so that opening a table stays quick however often it is written."""
 
@@ -211,7 +210,7 @@ def grown_metadata(older: DeltaTable, table: Table) -> Action:
         "metaData": {
             "id": str(metadata.id), "description": table.comment, "format": {"provider": "parquet", "options": {}},
             "schemaString": json.dumps({"type": "struct", "fields": fields}), "partitionColumns": [],
-            "configuration": {**metadata.configuration, GREW: str(table.version)},
+            "configuration": {**metadata.configuration, CONTRACT_VERSION: str(table.version)},
         }
     }  # fmt: skip
 

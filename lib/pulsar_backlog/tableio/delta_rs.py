@@ -13,8 +13,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.tableio.delta_log import GREW
-from pulsar_backlog.tableio.places import LOG_FOLDER, local_out, lost_file, table_path
+from pulsar_backlog.tableio.places import CONTRACT_VERSION, LOG_FOLDER, local_out, lost_file, table_path
 from pulsar_backlog.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ def absent_columns(table: DeltaTable, contract: Table) -> list[Column]:
 
 def grew(table: DeltaTable) -> bool:
     """Whether columns were added to a table, so that its older files lack them."""
-    return GREW in table.metadata().configuration
+    return CONTRACT_VERSION in table.metadata().configuration
 
 
 def _bound_names(wanted: Wanted) -> Iterator[str]:

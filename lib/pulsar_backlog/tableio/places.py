@@ -10,6 +10,8 @@ from pulsar_backlog.tables import Table
 
 LOG_FOLDER = "_delta_log"
 """Delta's, in a table's folder."""
+CONTRACT_VERSION = "pulsar-backlog.contractVersion"
+"""Setting of a table whose older files lack columns that its contract has."""
 
 
 def lost_file(what: str, details: str) -> UsageError:
