@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+from packaging.requirements import Requirement
 
 from pulsar_backlog.spark.class_archive import SILENT
 from tests.spark_cluster.running import ROOT, Bucket, environment_of, run
@@ -226,7 +227,9 @@ def archived(folder: Path) -> Path:
     major, minor = sys.version_info[:2]
     environment, archive = folder / "environment", folder / "environment.tar.gz"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
-    locked = re.findall(r"^([\w.-]+)==(?!.*win32)", (ROOT / "requirements" / "runtime.txt").read_text(), re.MULTILINE)
+    lines = re.findall(r"^[\w.-]+==[^\\]+", (ROOT / "requirements" / "runtime.txt").read_text(), re.MULTILINE)
+    requirements = map(Requirement, lines)
+    locked = [one.name for one in requirements if one.marker is None or one.marker.evaluate()]  # here, not elsewhere
     with tarfile.open(archive, "w:gz", compresslevel=1) as tar:
         tar.add(environment, ".")
         for path in (path for name in locked if name != "pyspark" for path in files(name) or ()):
