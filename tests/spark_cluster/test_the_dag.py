@@ -101,4 +101,5 @@ def test_the_log_says_where_the_report_is_and_no_secret(said: str, bucket: Bucke
 def test_the_work_is_bounded(said: str, cluster: Cluster) -> None:
     jobs = [entry.job for entry in load_pipelines().get("audit").jobs]
     assert all(f"pulsar-backlog-audit-{job}" in said for job in jobs)
-    assert {job: work for job in jobs if not (work := cluster.work(job)).within(MOST)} == {}
+    on_spark = [job for job in jobs if job != "notify_changes"]  # with nobody to tell it starts no session
+    assert {job: work for job in on_spark if not (work := cluster.work(job)).within(MOST)} == {}
