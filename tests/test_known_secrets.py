@@ -29,7 +29,7 @@ AWS = "wJalrXUtnFEMI/K7MDENG+bPxRfiCY<&>EXAMPLEKEY=="
 @pytest.fixture(autouse=True)
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test knows its own secrets only."""
-    monkeypatch.setattr(known_secrets, "_known", set())
+    monkeypatch.setattr(known_secrets, "_secrets", set())
     monkeypatch.setattr(known_secrets, "_pieces", set())
     yield
 

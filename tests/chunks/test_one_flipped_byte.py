@@ -204,7 +204,7 @@ def damage_in(rows: list[dict[str, Any]], ledgers: list[int]) -> Damage:
     blank = dict.fromkeys(("uuid", "producer_name", "sequence_id", "payload_length", "payload_crc32c"))
     found = DamageRows(
         times={id_: times_of([row for row in own if row["checksum_state"] != "reject"]) for id_, own in of.items()},
-        noted={
+        log_entries={
             id_: [blank | row for row in own if row["checksum_state"] == "mismatch"
                   or (row["checksum_state"] == "absent" and is_chunk(row))]
             for id_, own in of.items()

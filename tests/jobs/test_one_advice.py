@@ -40,7 +40,8 @@ Key = tuple[str, str, str, int]
 
 
 def gathered(out: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limits: dict[str, Any]) -> ReportModel:
-    monkeypatch.setattr(report_model, "LIMITS", {**report_model.LIMITS, **limits})
+    own = {name: {**report_model.LIMITS[name], **given} for name, given in limits.items()}
+    monkeypatch.setattr(report_model, "LIMITS", {**report_model.LIMITS, **own})
     context = JobContext(lambda: spark, "write_report", Options(out=str(out), cluster="demo", fail_on="never"), now())
     with context.resources, query_engine(context) as asked:
         return report_model.Gathering(context, asked).model()

@@ -18,8 +18,8 @@ from tests.auditing import OBJECTS, run_one, run_scan
 
 OPTIONS = "spark.driver.defaultJavaOptions"
 ASKED = """
-from pulsar_backlog.spark.session import expect_brief_work, start_session
-expect_brief_work()
+from pulsar_backlog.spark.session import prefer_c1_compiler, start_session
+prefer_c1_compiler()
 java = start_session("brief").sparkContext._jvm.java
 bean = java.lang.management.ManagementFactory.getRuntimeMXBean()
 print(bean.getInputArguments().contains("-XX:TieredStopAtLevel=1"))

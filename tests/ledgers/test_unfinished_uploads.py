@@ -57,4 +57,4 @@ def test_pages_go_on_behind_key_and_upload() -> None:
     assert uploads.page(body) == ([("p/a b", "u2", 1795341600000)], ("p/a b", "u2"))
     more = b"<IsTruncated>true</IsTruncated><NextPartNumberMarker>7</NextPartNumberMarker>"
     parts = b"<ListPartsResult>" + more + b"%s</ListPartsResult>"
-    assert uploads.parts_page(parts % b"<Part><Size>5</Size></Part><Part><Size>6</Size></Part>") == (11, "7")
+    assert uploads.parts_page(parts % b"<Part><Size>5</Size></Part><Part><Size>6</Size></Part>") == (11, 7)
