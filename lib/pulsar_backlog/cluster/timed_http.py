@@ -61,39 +61,25 @@ class _HeadResponse(_Response):
             self._socket.settimeout(self._seconds)
 
 
-class _Connection(HTTPConnection):
-    response_class = _Response
+def _pools(response: type[HTTPResponse]) -> dict[str, type[urllib3.HTTPConnectionPool]]:
+    """Pools, by scheme, whose connections read answers so."""
+
+    class Connection(HTTPConnection):
+        response_class = response
+
+    class TlsConnection(HTTPSConnection):
+        response_class = response
+
+    class PlainPool(urllib3.HTTPConnectionPool):
+        ConnectionCls = Connection
+
+    class TlsPool(urllib3.HTTPSConnectionPool):
+        ConnectionCls = TlsConnection
+
+    return {"http": PlainPool, "https": TlsPool}
 
 
-class _TlsConnection(HTTPSConnection):
-    response_class = _Response
-
-
-class _PlainPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class _TlsPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _TlsConnection
-
-
-class _HeadConnection(HTTPConnection):
-    response_class = _HeadResponse
-
-
-class _TlsHeadConnection(HTTPSConnection):
-    response_class = _HeadResponse
-
-
-class _PlainHeadPool(urllib3.HTTPConnectionPool):
-    ConnectionCls = _HeadConnection
-
-
-class _TlsHeadPool(urllib3.HTTPSConnectionPool):
-    ConnectionCls = _TlsHeadConnection
-
-
-POOLS = {"http": _PlainPool, "https": _TlsPool}
+POOLS = _pools(_Response)
 """For `urllib3.PoolManager.pool_classes_by_scheme`: whole answers have a limit."""
-HEAD_POOLS = {"http": _PlainHeadPool, "https": _TlsHeadPool}
+HEAD_POOLS = _pools(_HeadResponse)
 """Likewise: heads of answers have."""
