@@ -18,6 +18,7 @@ import urllib3
 
 from tests.broker.distribution import broker_home
 from tests.broker.identity import Identity, make_identity
+from tests.ports import free_ports
 
 HEAP = "1g"
 BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -106,7 +107,7 @@ def running_broker(
 
     With `again` it is that one once more: the same data, ports and keys. `jvm` has options for its Java.
     """
-    ports = again.ports if again else _free_ports(6)
+    ports = again.ports if again else free_ports(6)
     identity = again.identity if again else make_identity(folder / "identity")
     known = folder / "hosts"
     known.write_text(f"127.0.0.1 localhost\n127.0.0.1 {socket.gethostname()}\n")
@@ -218,11 +219,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         process.wait(STOP_SECONDS)
 
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago; held together, so that none is given twice."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

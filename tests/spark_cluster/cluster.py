@@ -22,8 +22,9 @@ import pyspark
 from packaging.requirements import Requirement
 
 from pulsar_backlog.spark.class_archive import SILENT
+from tests.ports import free_port
 from tests.spark_cluster.running import ROOT, Bucket, environment_of, run
-from tests.stores.servers import free_port, running
+from tests.stores.servers import running
 
 SPARK_HOME = Path(pyspark.__file__).parent
 HOSTS = ("127.0.0.1", "127.0.0.2")

@@ -23,6 +23,7 @@ from urllib.parse import quote
 import boto3
 from botocore.config import Config
 
+from tests.ports import free_port
 from tests.stores.installed import azurite, fake_gcs_server, s3proxy
 
 START_SECONDS = 90
@@ -171,12 +172,6 @@ def _listens(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def _fill_s3(endpoint: str, bucket: str, objects: Objects) -> None:

@@ -34,7 +34,7 @@ SLICES = {
 }
 
 
-@pytest.mark.parametrize("part", SLICES, ids=str)
+@pytest.mark.parametrize("part", SLICES, ids=range(len(SLICES)))  # sets are printed in any order
 def test_all_say_the_same(spark: SparkSession, part: Slice) -> None:
     schema = pa.schema({"cluster": pa.string(), "topic": pa.string(), "ledger_id": pa.int64()})
     rows = pa.Table.from_pylist(ROWS, schema=schema)
