@@ -84,3 +84,28 @@ def test_a_real_metadata_store() -> None:
     transfers = {txn: state for (segment, txn), state in said.of_segments.items() if segment.endswith("/0000-7fff-1")}
     assert transfers == {(5, 0): "committed", (8, 0): "committed", (6, 0): "aborted", (1, 1): "aborted"}
     assert said.watermarks["segment://acme/shop/transfers/0000-7fff-1"] == (40, 2)
+
+
+DECIDED = Transactions(
+    {(1, 0): "open", (2, 0): "committed", (3, 0): "aborted"}, {(SEGMENT, (5, 0)): "aborted"}, {SEGMENT: (7, 3)}
+)
+
+
+@pytest.mark.parametrize(
+    ("txn", "position", "first", "state"),
+    [
+        ((1, 0), (7, 1), 5, "open"),  # though below the watermark: the header says so
+        ((2, 0), (9, 1), None, "committed"),
+        ((3, 0), (7, 1), 5, "aborted"),
+        ((5, 0), (7, 1), 5, "aborted"),  # of a record, its header is gone
+        ((9, 9), (7, 3), 7, "committed"),  # nothing is left of it, and all up to here is decided
+        ((9, 9), (7, 4), 7, "cannot_tell"),  # behind the watermark
+        ((9, 9), (6, 4), 7, "cannot_tell"),  # of a ledger that the broker let go, and its records with it
+        ((9, 9), (7, 3), None, "cannot_tell"),
+    ],
+)
+def test_how_the_transaction_of_an_entry_ended(
+    txn: tuple[int, int], position: tuple[int, int], first: int | None, state: str
+) -> None:
+    assert DECIDED.state_of(SEGMENT, txn, position, first) == state
+    assert DECIDED.state_of("segment://t/ns/other/0000-ffff-0", (5, 0), position, first) == "cannot_tell"

@@ -51,6 +51,26 @@ class Transactions:
     of_segments: dict[tuple[str, TxnId], str] = field(default_factory=dict)
     watermarks: dict[str, Position] = field(default_factory=dict)
 
+    def state_of(self, segment: str, txn: TxnId, position: Position, first_ledger_id: int | None) -> str:
+        """How the transaction of an entry ended: `committed`, `aborted`, `open` or `cannot_tell`.
+
+        Args:
+            segment: full name.
+            txn: transaction.
+            position: of the entry.
+            first_ledger_id: first ledger that the broker lists of the segment; None when that was not saved.
+        """
+        here, whole = self.of_segments.get((segment, txn)), self.headers.get(txn)
+        if "aborted" in (here, whole):
+            return "aborted"
+        if whole == "open":
+            return "open"
+        if "committed" in (here, whole):
+            return "committed"
+        watermark = self.watermarks.get(segment)
+        is_listed = first_ledger_id is not None and first_ledger_id <= position[0]
+        return "committed" if watermark is not None and is_listed and position <= watermark else "cannot_tell"
+
 
 def transactions_of_dump(nodes: Iterable[tuple[str, bytes]], faults: list[str]) -> Transactions:
     """Transactions among nodes below `/txn/` and their values; what is not one is noted."""

@@ -47,7 +47,7 @@ def rebuild_topic(
     """Publish what is stored of a topic into a new one, entry by entry as it was; may be started again when killed."""
     from pulsar_backlog.counting import counted
     from pulsar_backlog.repair.rebuilding.content import take_content
-    from pulsar_backlog.report.terminal.rebuilt_topic import print_rebuilt_topic
+    from pulsar_backlog.report.terminal.rebuilt_topic import print_rebuilt_topic, unusable_words
 
     _check(source, to_topic, service_url, yes=yes)
     access = connection.access()
@@ -57,14 +57,21 @@ def rebuild_topic(
     if yes and service_url is not None:
         if content.tally.damaged and not skip_damaged:
             raise UsageError(
-                f"{counted(content.tally.damaged, 'entry')} damaged or missing, first {content.tally.places[0]}; "
-                "nothing was published: mend the source, or say --skip-damaged to go without them"
+                f"{counted(content.tally.damaged, 'entry')} {unusable_words(content.tally.undecided)}, first "
+                f"{content.tally.places[0]}; nothing was published: {_remedy(content)}, or say --skip-damaged to go "
+                "without them"
             )
         done = _publish(service_url, to_topic, content, access, max_rate)
     print_rebuilt_topic(_summary(content, to_topic, done), terminal())
     if done is None:
         raise typer.Exit(EXIT_FINDINGS if content.tally.damaged else EXIT_CLEAN)
     raise typer.Exit(EXIT_CLEAN if done.now else EXIT_UNCHANGED)
+
+
+def _remedy(content: Content) -> str:
+    if content.tally.undecided < content.tally.damaged:
+        return "mend the source"
+    return "give a dump of the metadata store with --admin, taken when those transactions had ended"
 
 
 def _check(source: str, to_topic: str, service_url: str | None, *, yes: bool) -> None:

@@ -109,3 +109,30 @@ def test_as_sent_leaves_out_what_the_broker_added() -> None:
     sent = entry(payload=b"x")
     broker = number(1, 1_700_000_000_000) + number(2, 5)
     assert as_sent(struct.pack(">HI", 0x0E02, len(broker)) + broker + sent) == sent
+
+
+def delivered_of(name: str, *ledgers: int) -> set[tuple[int, int]]:
+    """What a checkpoint consumer of a real 5.0.0-M1 was given of some ledgers."""
+    lines = (DATA / "pulsar5" / "expected" / f"acme__shop__{name}.v5-checkpoint.jsonl").read_text().splitlines()
+    ids = [json.loads(line)["id"] for line in lines]
+    return {(one["ledger"], one["entry"]) for one in ids if one["ledger"] in ledgers}
+
+
+def test_the_metadata_store_decides_transactions_of_a_segment() -> None:
+    topic = "segment://acme/shop/transfers/0000-7fff-1"
+    content = content_of(DATA / "pulsar5" / "objects", DATA / "pulsar5" / "admin", topics=(topic,), ledgers=((40, 40),))
+    published = {one.position for one in content.sendables()}
+    # What consumers got, and what stands committed behind the open transaction 7_0, which holds it back.
+    assert published >= delivered_of("transfers", 40) | {(40, 8), (40, 9), (40, 10), (40, 14)}
+    tally = content.tally
+    assert (tally.entries, tally.undecided, tally.damaged) == (len(published), len(tally.places), len(tally.places))
+    assert all("of a transaction that was still open" in place for place in tally.places)
+    assert tally.places[0].startswith("40:3 ")
+    assert tally.uncommitted  # 6_0 and 1_1 were aborted
+
+
+def test_without_the_metadata_store_no_transaction_of_a_segment_is_decided() -> None:
+    tally = content_of(DATA / "pulsar5" / "objects", topics=("segment://acme/shop/transfers/0000-ffff-0",)).tally
+    assert tally.undecided > 0
+    assert tally.uncommitted == 0
+    assert "nothing here tells" in tally.places[0]

@@ -5,6 +5,7 @@ keys and properties; payload compressed, encrypted, batched and cut into chunks 
 changed     without transaction and schema fields: the new topic knows neither that transaction nor that schema
 left out    broker metadata, which brokers add anew; markers; messages of transactions that never committed
 damaged     what cannot be decoded, contradicts its checksum, or is missing: told, and left out only if asked for
+undecided   messages in a segment of a scalable topic of whose transaction nothing tells how it ended: likewise
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from google_crc32c import value as crc32c
 
 from pulsar_backlog.cluster.required_state import required_state
+from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
@@ -28,14 +30,12 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import LedgerCopy
+from pulsar_backlog.repair.rebuilding.tally import Tally
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.entry import Entry, decode_entry, is_chunk, read_layout
 from pulsar_backlog.wire.markers import TXN_COMMIT, is_marker
 from pulsar_backlog.wire.names import is_segment
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
-
-MAX_TOLD = 20
-"""Damaged places that are named; the rest is only counted."""
 
 _OF_THE_OLD_TOPIC = ("txnid_least_bits", "txnid_most_bits", "schema_version", "schema_id")
 _MAGIC = b"\x0e\x01"
@@ -58,43 +58,6 @@ class Sendable:
     is_chunk: bool
 
 
-@dataclass
-class Tally:
-    """What a topic's ledgers hold, by numbers.
-
-    Attributes:
-        entries: that are published.
-        entry_bytes: sum of their bytes.
-        largest_bytes: bytes of the largest.
-        chunks: how many of them are parts of messages.
-        changed: how many of them lose transaction or schema fields.
-        markers: left out.
-        uncommitted: messages of transactions that no stored marker commits, left out.
-        is_encrypted: whether all are.
-        damaged: entries that are damaged or missing, and ledgers.
-        places: the first of them, in words.
-        open_ledgers: ledgers of which nothing tells where they end.
-    """
-
-    entries: int = 0
-    entry_bytes: int = 0
-    largest_bytes: int = 0
-    chunks: int = 0
-    changed: int = 0
-    markers: int = 0
-    uncommitted: int = 0
-    is_encrypted: bool = True
-    damaged: int = 0
-    places: list[str] = field(default_factory=list)
-    open_ledgers: list[int] = field(default_factory=list)
-
-    def tell(self, count: int, words: str) -> None:
-        """Count what is damaged, and name the first such places."""
-        self.damaged += count
-        if len(self.places) < MAX_TOLD:
-            self.places.append(words)
-
-
 @dataclass(frozen=True)
 class Content:
     """The ledgers of one topic.
@@ -104,12 +67,16 @@ class Content:
         topic: full name, or None where nothing tells.
         copies: in the order of the log.
         absent: ledgers of the topic that cannot be read, or are not in the source.
+        decided: what the metadata store says of transactions in segments.
+        first_ledger_id: first ledger that the broker lists of the topic; None when that was not saved.
     """
 
     source: Source
     topic: str | None
     copies: tuple[LedgerCopy, ...]
     absent: tuple[int, ...]
+    decided: Transactions = field(default_factory=Transactions)
+    first_ledger_id: int | None = None
 
     @cached_property
     def tally(self) -> Tally:
@@ -134,7 +101,7 @@ class Content:
         for copy in self.copies:
             for position, data in self._bodies(copy):
                 entry = _sound(data)
-                if entry is not None and self._is_shown(entry):
+                if entry is not None and self._fate(position, entry) == "committed":
                     yield _sendable(position, data, entry)
 
     @cached_property
@@ -148,9 +115,20 @@ class Content:
         )
         return frozenset(one for one in committed if one is not None)
 
-    def _is_shown(self, entry: Entry) -> bool:
+    def _fate(self, position: Position, entry: Entry) -> str:
+        """`committed` of what is published, `marker`, `aborted`; in a segment also `open` and `cannot_tell`.
+
+        Segments hold no markers: there the metadata store decides, and nobody where it was not saved. Transactions of
+        segments are numbered apart from those of other topics.
+        """
+        if is_marker(entry.metadata.marker_type):
+            return "marker"
         transaction = _transaction(entry)
-        return not is_marker(entry.metadata.marker_type) and (transaction is None or transaction in self._committed)
+        if transaction is None:
+            return "committed"
+        if self.topic is not None and is_segment(self.topic):
+            return self.decided.state_of(self.topic, transaction, position, self.first_ledger_id)
+        return "committed" if transaction in self._committed else "aborted"
 
     def _count(self, copy: LedgerCopy, tally: Tally) -> None:
         following = 0
@@ -161,26 +139,26 @@ class Content:
             entry = _sound(data)
             if entry is None:
                 tally.tell(1, f"{ledger_id}:{entry_id} is damaged")
-            elif is_marker(entry.metadata.marker_type):
-                tally.markers += 1
-            elif not self._is_shown(entry):
-                self._count_hidden((ledger_id, entry_id), tally)
             else:
-                _add(tally, _sendable((ledger_id, entry_id), data, entry), entry)
+                self._count_entry((ledger_id, entry_id), data, entry, tally)
         if copy.expected_entries is None:
             tally.open_ledgers.append(copy.ledger_id)
         elif following < copy.expected_entries:
             words = _missing(copy.ledger_id, following, copy.expected_entries)
             tally.tell(copy.expected_entries - following, words)
 
-    def _count_hidden(self, position: Position, tally: Tally) -> None:
-        """Segments hold no markers, so there the log does not tell whether a transaction was committed."""
-        if self.topic is not None and is_segment(self.topic):
-            tally.tell(
-                1, f"{position[0]}:{position[1]} is of a transaction, and the log does not tell whether it counts"
-            )
-        else:
+    def _count_entry(self, position: Position, data: bytes, entry: Entry, tally: Tally) -> None:
+        fate = self._fate(position, entry)
+        if fate == "committed":
+            _add(tally, _sendable(position, data, entry), entry)
+        elif fate == "marker":
+            tally.markers += 1
+        elif fate == "aborted":
             tally.uncommitted += 1
+        else:
+            tally.undecided += 1
+            words = "was still open" if fate == "open" else "may have been committed or aborted, nothing here tells"
+            tally.tell(1, f"{position[0]}:{position[1]} is of a transaction that {words}")
 
     def _bodies(self, copy: LedgerCopy) -> Iterator[tuple[Position, bytes]]:
         for unit in units_of(copy):
@@ -202,9 +180,10 @@ def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
         UsageError: there are none, or of several topics.
     """
     surveyed = survey(source, take_listing(source))
-    knowledge = ClusterRecords({}, {})
+    knowledge, state = ClusterRecords({}, {}), None
     if admin is not None:
-        records = broker_copies(required_state(admin, surveyed.topics()))
+        state = required_state(admin, surveyed.topics())
+        records = broker_copies(state)
         topics = {ledger_id: record.topic for ledger_id, record in records.items()}
         knowledge = ClusterRecords(topics, records)
     inside = [copy for copy in settle(surveyed, knowledge).copies if scope.holds(copy)]
@@ -218,7 +197,10 @@ def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
     ledger_ids = {copy.ledger_id for copy in inside}
     ledger_ids |= {one.ledger_id for one in knowledge.broker.values() if one.topic == topic and one.entries}
     absent = sorted(one for one in ledger_ids if scope.holds_id(one) and one not in {copy.ledger_id for copy in copies})
-    return Content(source, topic, tuple(copies), tuple(absent))
+    decided = state.transactions if state else Transactions()
+    listed = state.topics.get(topic or "") if state else None
+    first = min((one.ledger_id for one in listed.ledgers), default=None) if listed else None
+    return Content(source, topic, tuple(copies), tuple(absent), decided, first)
 
 
 def as_sent(data: bytes) -> bytes:

@@ -23,7 +23,7 @@ def print_rebuilt_topic(result: Mapping[str, Any], console: Console) -> None:
     """The verdict first; JSON where no one looks.
 
     Args:
-        result: fields of `repair.rebuilding.content.Tally`, and what was done.
+        result: fields of `repair.rebuilding.tally.Tally`, and what was done.
         console: where to print.
     """
     if not console.is_terminal:
@@ -36,7 +36,7 @@ def print_rebuilt_topic(result: Mapping[str, Any], console: Console) -> None:
         if result[name]:
             console.print(f"{counted(result[name], 'entry')} {words}.")
     if result["damaged"]:
-        console.print(f"{counted(result['damaged'], 'entry')} damaged or missing:")
+        console.print(f"{counted(result['damaged'], 'entry')} {unusable_words(result['undecided'])}:")
         for place in result["places"]:
             console.print(f"  {visible(place)}")
     for ledger_id in result["open_ledgers"]:
@@ -45,6 +45,13 @@ def print_rebuilt_topic(result: Mapping[str, Any], console: Console) -> None:
         )
     for line in _next(result, new):
         console.print(line, soft_wrap=True, highlight=False)
+
+
+def unusable_words(undecided: int) -> str:
+    """What is wrong with entries that are not published, where so many are of transactions that nothing decides."""
+    if not undecided:
+        return "damaged or missing"
+    return f"damaged, missing, or of transactions that are not known to be committed ({undecided:,})"
 
 
 def _verdict(result: Mapping[str, Any], old: str, new: str, what: str) -> str:
