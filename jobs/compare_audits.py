@@ -1,9 +1,10 @@
-"""What is new, worse, healed or back since the audit before: every problem has an identity that stays.
+"""What is new, worse, healed, gone or back since the audit before: every problem has an identity that stays.
 
-Reads: `findings`, `stalls`, `chunked_messages`, `quality_results`, `gone_ledgers`, and `problems` of the audit before.
+Reads: `findings`, `stalls`, `chunked_messages`, `quality_results`, and `problems` of the audit before; of `ledgers`,
+`gone_ledgers` and `subscriptions` what is there no more.
 Writes: `problems`, and rows of `changes`.
-Guarantees: what vanished where not everything could be read is not called healed. A run that was killed has told
-nobody: the next one says the same news.
+Guarantees: what vanished where not everything could be read, or with the data it was about, is not called healed. A
+run that was killed has told nobody: the next one says the same news.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.findings.acknowledgements import acknowledgements
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.steps.comparison import COMPARED, compare
+from pulsar_backlog.steps.comparison import SOURCES, compare
 
 JOB = "compare_audits"
 
@@ -28,13 +29,13 @@ def arg_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, run_comparison, inputs=(*COMPARED, "gone_ledgers"))
+    return run_job(JOB, arg_parser(), argv, run_comparison, inputs=SOURCES)
 
 
 def run_comparison(context: JobContext) -> JobResult:
     """Compare, where anything is not as it was when it was compared last."""
     covers = acknowledgements(context.options.known, context.started.date())
-    inputs: dict[str, object] = {name: context.version(name) for name in (*COMPARED, "gone_ledgers")}
+    inputs: dict[str, object] = {name: context.version(name) for name in SOURCES}
     digest = fingerprint(context.options, {**inputs, "known": [one.model_dump(mode="json") for one in covers]})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)

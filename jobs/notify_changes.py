@@ -1,4 +1,4 @@
-"""One message to people about what the audit found new, back, worse or healed; none where nothing changed.
+"""One message to people about what the audit found new, back, worse, healed or gone; none where nothing changed.
 
 Reads: `problems`, `runs`; the addresses in the environment variable PULSAR_BACKLOG_NOTIFY, which are secrets.
 Writes: nothing but its run.

@@ -1,10 +1,27 @@
--- What is wrong now against what was wrong before. What vanished where not everything was read is not called healed.
+-- What is wrong now against what was wrong before. What vanished where not everything was read, or with the data that it was about, is not called healed.
 WITH unread AS (
   SELECT DISTINCT topic FROM findings WHERE incomplete
 ),
 
 whole AS (
   SELECT count(*) AS unread_topics, count(*) FILTER (WHERE topic IS NULL) AS unread_places FROM unread
+),
+
+-- Topics of which ledgers left the source, and whether nothing of them is read any more.
+losing AS (
+  SELECT g.topic, max(g.gone_time) AS gone_time, count(l.topic) = 0 AS is_gone
+  FROM gone_ledgers AS g
+  LEFT JOIN (SELECT DISTINCT topic FROM ledgers WHERE selected) AS l ON g.topic = l.topic
+  WHERE g.topic IS NOT NULL
+  GROUP BY g.topic
+),
+
+anywhere AS (
+  SELECT max(gone_time) AS gone_time FROM gone_ledgers
+),
+
+readers AS (
+  SELECT DISTINCT topic, subscription FROM subscriptions
 ),
 
 -- A comparison that was killed has told nobody: what it called new is new once more.
@@ -31,14 +48,17 @@ paired AS (
     coalesce(n.message, p.message) AS message,
     coalesce(n.count, p.count) AS count,
     CASE WHEN p.is_untold THEN p.count_before ELSE p.count END AS count_before,
-    n.severity_rank < p.severity_rank OR n.count > p.count OR (p.is_untold AND p.change = 'worse') AS is_worse,
-    p.healed_at IS NOT NULL AS was_healed,
+    coalesce(p.news_count, p.count) AS news_count,
+    n.severity_rank < p.severity_rank
+      OR n.count >= 2 * greatest(coalesce(p.news_count, p.count), 1)
+      OR (p.is_untold AND p.change = 'worse') AS is_worse,
+    coalesce(p.healed_at, p.gone_at) IS NOT NULL AS was_over,
     coalesce(p.is_untold, false) AS is_untold,
     p.change AS change_before,
     p.reason AS reason_before,
     p.run_id AS run_before,
     p.compared_at AS compared_before,
-    p.first_seen, p.last_seen, p.healed_at, p.times_back,
+    p.first_seen, p.last_seen, p.healed_at, p.gone_at, p.times_back,
     n.identity IS NOT NULL AND p.acknowledged_by IS NOT NULL AND n.acknowledged_by IS NULL AS acknowledgement_ended,
     CASE WHEN n.identity IS NULL THEN p.acknowledged_by ELSE n.acknowledged_by END AS acknowledged_by,
     CASE WHEN n.identity IS NULL THEN p.acknowledged_until ELSE n.acknowledged_until END AS acknowledged_until
@@ -50,11 +70,24 @@ judged AS (
   SELECT
     d.*,
     u.topic IS NOT NULL OR w.unread_places > 0 OR (d.topic IS NULL AND w.unread_topics > 0) AS is_unread,
-    g.ledger_id IS NOT NULL AS ledger_is_gone
+    CASE
+      WHEN d.code IN ($passing) THEN 'it was said of one audit only'
+      WHEN g.expected THEN 'its ledger was trimmed, as the saved policies let it'
+      WHEN g.ledger_id IS NOT NULL THEN 'its ledger is no longer in the source'
+      WHEN t.is_gone THEN 'its topic is no longer in the source'
+      WHEN d.kind = 'stall' AND r.topic IS NULL THEN 'its subscription is no longer in the saved state'
+    END AS gone_with,
+    CASE
+      WHEN d.topic IS NULL AND e.gone_time > d.last_seen THEN 'not found any more, and ledgers left the source since'
+      WHEN t.gone_time > d.last_seen THEN 'not found any more, and ledgers of its topic left the source since'
+    END AS gone_perhaps
   FROM paired AS d
   CROSS JOIN whole AS w
+  CROSS JOIN anywhere AS e
   LEFT JOIN unread AS u ON d.topic = u.topic
   LEFT JOIN gone_ledgers AS g ON d.ledger_id = g.ledger_id
+  LEFT JOIN losing AS t ON d.topic = t.topic
+  LEFT JOIN readers AS r ON d.topic = r.topic AND d.subscription = r.subscription
 ),
 
 decided AS (
@@ -62,11 +95,13 @@ decided AS (
     *,
     CASE
       WHEN NOT was_there THEN 'new'
-      WHEN NOT is_present AND was_healed THEN 'healed'
-      WHEN NOT is_present AND is_unread AND NOT ledger_is_gone THEN 'unsure'
+      WHEN NOT is_present AND was_over THEN CASE WHEN gone_at IS NULL THEN 'healed' ELSE 'gone' END
+      WHEN NOT is_present AND gone_with IS NOT NULL THEN 'gone'
+      WHEN NOT is_present AND is_unread THEN 'unsure'
+      WHEN NOT is_present AND gone_perhaps IS NOT NULL THEN 'gone'
       WHEN NOT is_present THEN 'healed'
       WHEN is_untold AND change_before IN ('new', 'back') THEN change_before
-      WHEN was_healed AND NOT is_untold THEN 'back'
+      WHEN was_over AND NOT is_untold THEN 'back'
       WHEN acknowledgement_ended THEN 'back'
       WHEN is_worse THEN 'worse'
       ELSE 'still'
@@ -79,24 +114,25 @@ SELECT
   count_before,
   change,
   CASE
-    WHEN NOT is_present AND was_healed THEN reason_before
+    WHEN NOT is_present AND was_over THEN reason_before
     WHEN change = 'unsure' THEN 'not found, but not everything was read'
-    WHEN change = 'healed' AND ledger_is_gone THEN 'its ledger is no longer in the source'
+    WHEN change = 'gone' THEN coalesce(gone_with, gone_perhaps)
     WHEN change = 'healed' THEN 'not found any more'
-    WHEN change = 'back' AND acknowledgement_ended AND NOT was_healed THEN 'its acknowledgement ended'
+    WHEN change = 'back' AND acknowledgement_ended AND NOT was_over THEN 'its acknowledgement ended'
     WHEN change = 'back' THEN coalesce(CASE WHEN is_untold THEN reason_before END, 'found again')
   END AS reason,
-  CASE WHEN NOT is_present AND was_healed AND NOT is_untold THEN run_before ELSE $run_id END AS run_id,
+  CASE WHEN NOT is_present AND was_over AND NOT is_untold THEN run_before ELSE $run_id END AS run_id,
   CASE
-    WHEN NOT is_present AND was_healed AND NOT is_untold THEN compared_before
+    WHEN NOT is_present AND was_over AND NOT is_untold THEN compared_before
     ELSE timestamp_millis($at_ms)
   END AS compared_at,
   coalesce(first_seen, timestamp_millis($at_ms)) AS first_seen,
   CASE WHEN is_present THEN timestamp_millis($at_ms) ELSE last_seen END AS last_seen,
-  CASE WHEN is_present OR change = 'unsure' THEN CAST(NULL AS timestamp)
-    ELSE coalesce(healed_at, timestamp_millis($at_ms)) END AS healed_at,
+  CASE WHEN change = 'healed' THEN coalesce(healed_at, timestamp_millis($at_ms)) END AS healed_at,
   CAST(
-    coalesce(times_back, 0) + CASE WHEN is_present AND was_healed AND NOT is_untold THEN 1 ELSE 0 END AS bigint
+    coalesce(times_back, 0) + CASE WHEN is_present AND was_over AND NOT is_untold THEN 1 ELSE 0 END AS bigint
   ) AS times_back,
-  acknowledged_by, acknowledged_until
+  acknowledged_by, acknowledged_until,
+  CASE WHEN change = 'gone' THEN coalesce(gone_at, timestamp_millis($at_ms)) END AS gone_at,
+  CASE WHEN change IN ('new', 'back', 'worse') THEN count ELSE news_count END AS news_count
 FROM decided

@@ -1,4 +1,4 @@
--- What the last audit of each cluster found new, back, worse or healed since the one before, and what it could not judge; the most urgent first.
+-- What the last audit of each cluster found new, back, worse, healed or gone since the one before, and what it could not judge; the most urgent first.
 WITH last AS (
   SELECT cluster, max(compared_at) AS compared_at FROM problems GROUP BY cluster
 )
@@ -22,13 +22,14 @@ SELECT
   p.acknowledged_until,
   p.identity,
   p.run_id,
-  p.cluster
+  p.cluster,
+  p.gone_at
 FROM problems AS p
 INNER JOIN last AS l ON p.cluster = l.cluster AND p.compared_at = l.compared_at
 WHERE p.change <> 'still'
 ORDER BY
   p.cluster,
-  CASE p.change WHEN 'new' THEN 0 WHEN 'back' THEN 1 WHEN 'worse' THEN 2 WHEN 'healed' THEN 3 ELSE 4 END,
+  CASE p.change WHEN 'new' THEN 0 WHEN 'back' THEN 1 WHEN 'worse' THEN 2 WHEN 'healed' THEN 3 WHEN 'gone' THEN 4 ELSE 5 END,
   CASE p.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END,
   p.count DESC,
   p.identity

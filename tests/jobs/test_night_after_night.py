@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from pulsar_backlog.report.since import FIRST_CHANGES
 from pulsar_backlog.sql.duck import opened, rows_of
 from tests.auditing import copy_ledgers, data_object, index_object, run_audit
 from tests.cli.typed import typed
@@ -27,7 +28,12 @@ def test_what_is_new_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
     since = second.result["since_last_audit"]
     assert since["counts"]["error"]["new"] > 0
     assert since["rows"][0]["change"] == "new"
-    assert 'id="since"' in (out / "report.html").read_text()
+    page = (out / "report.html").read_text()
+    first = page[page.index('id="since"') : page.index('id="next"')]
+    assert first.count("<tr><th") == FIRST_CHANGES + 1, "the rest stands behind the findings"
+    rest = page[page.index('id="changes"') :]
+    assert page.index('id="findings"') < page.index('id="changes"')
+    assert rest[: rest.index("</table>")].count("<tr><th") == len(since["rows"]) + 1
     new = {row["identity"] for row in second.rows("changes") if row["severity"] == "error"}
     (run_id,) = {row["run_id"] for row in second.rows("changes") if row["identity"] in new}
     assert {row["identity"] for row in since["rows"] if row["severity"] == "error"} <= new
@@ -44,17 +50,18 @@ def test_what_is_new_is_told_once(spark: SparkSession, tmp_path: Path) -> None:
     data_object(source, BROKEN).unlink()
     index_object(source, BROKEN).unlink()
     fourth = run_audit(source, out, fail_on="new-error")
-    healed = {row["identity"] for row in fourth.rows("problems") if row["change"] == "healed"}
-    assert new <= healed
+    gone = {row["identity"] for row in fourth.rows("problems") if row["change"] == "gone"}
+    assert new <= gone, "its ledger was deleted, which mends nothing"
+    assert fourth.result["since_last_audit"]["counts"]["error"]["healed"] == 0
 
     said = typed(f"pulsar-backlog changes {out} --since {run_id[:12]}")
     assert said.code == 0, said.stderr
     told = [json.loads(line) for line in said.stdout.splitlines()]
-    assert [row["change"] for row in told if row["identity"] == min(new)] == ["new", "healed"]
+    assert [row["change"] for row in told if row["identity"] == min(new)] == ["new", "gone"]
     query = "SELECT change, identity FROM since_last_night"
     with opened(str(out), query) as connection:
         in_view = {row["identity"]: row["change"] for row in rows_of(connection, query)}
-    assert {in_view[one] for one in new} == {"healed"}
+    assert {in_view[one] for one in new} == {"gone"}
     assert "still" not in in_view.values()
 
 

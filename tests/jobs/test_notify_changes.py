@@ -54,7 +54,7 @@ def receiver() -> Iterator[Receiver]:
         server.shutdown()
 
 
-def test_one_message_a_night_with_what_is_new_and_what_is_healed(
+def test_one_message_a_night_with_what_is_new_and_what_is_gone(
     spark: SparkSession, tmp_path: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
@@ -82,7 +82,8 @@ def test_one_message_a_night_with_what_is_new_and_what_is_healed(
     data_object(source, BROKEN).unlink()
     index_object(source, BROKEN).unlink()
     run_audit(source, out)
-    assert "healed" in receiver.messages[-1]["title"]
+    assert "gone with their data" in receiver.messages[-1]["title"]
+    assert "healed" not in receiver.messages[-1]["title"]
     assert len(receiver.messages) == 2
 
 

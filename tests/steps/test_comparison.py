@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
-from pulsar_backlog.steps.comparison import COMPARED, put_together
+from pulsar_backlog.steps.comparison import SOURCES, put_together
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.engines import ENGINES, asked_of, job_context, listed
@@ -25,6 +25,9 @@ STALL = {"cluster": "c", "topic": TOPIC, "subscription": "s", "chunk_uuid": "u",
     "unacked_entries": 1, "last_ledger_id": 5}  # fmt: skip
 LOST = {"cluster": "c", "topic": TOPIC, "chunk_uuid": "u", "publish_time_ms": 7, "state": "gap", "flags": [],
     "sureness": "certain", "missing_chunk_count": 1, "last_ledger_id": 5}  # fmt: skip
+READER = {"cluster": "c", "topic": TOPIC, "subscription": "s"}
+STORED = {"cluster": "c", "topic": TOPIC, "ledger_id": 6, "selected": True}
+GONE = {"cluster": "c", "topic": TOPIC, "ledger_id": 5, "gone_time": datetime.fromtimestamp(2, UTC), "expected": False}
 RULE = {"cluster": "c", "rule": "r1", "severity": "warning", "failed": 1}
 
 Night = Callable[..., dict[str, dict[str, Any]]]
@@ -45,7 +48,7 @@ def night(request: pytest.FixtureRequest, spark: SparkSession) -> Night:
     def compare(
         at: int, covers: tuple[Acknowledgement, ...] = (), unfinished: str = "", **given: list[dict[str, Any]]
     ) -> dict[str, dict[str, Any]]:
-        tables = {name: rows_of(name, given.get(name, [])) for name in (*COMPARED, "gone_ledgers")}
+        tables = {name: rows_of(name, given.get(name, [])) for name in SOURCES}
         tables["problems"] = rows_of("problems", before)
         context = job_context(spark if request.param == "spark" else None)
         with asked_of(request.param, context, tables) as asked:
@@ -73,7 +76,8 @@ def test_news_once_then_still_there_then_healed_and_back(night: Night) -> None:
     again = night(2, **all_of_it)
     assert set(changes(again).values()) == {"still"}
     assert {name: row["identity"] for name, row in again.items()} == {n: row["identity"] for n, row in first.items()}
-    healed = night(3, findings=[FINDING], chunked_messages=[LOST], quality_results=[RULE | {"passed": True}])
+    passed = RULE | {"passed": True}
+    healed = night(3, findings=[FINDING], chunked_messages=[LOST], quality_results=[passed], subscriptions=[READER])
     assert changes(healed) == {
         "finding C06": "still",
         "stall C23": "healed",
@@ -88,12 +92,22 @@ def test_news_once_then_still_there_then_healed_and_back(night: Night) -> None:
     assert (back["change"], back["times_back"], back["healed_at"], back["first_seen"]) == ("back", 1, None, moment(1))
 
 
-def test_more_of_it_is_worse_and_less_is_not(night: Night) -> None:
-    night(1, findings=[FINDING])
-    assert night(2, findings=[FINDING | {"count": 3}])["finding C06"]["change"] == "worse"
-    assert night(3, findings=[FINDING | {"count": 1}])["finding C06"]["change"] == "still"
-    graver = night(4, findings=[FINDING | {"count": 1, "severity": "error", "message": "other words"}])
-    assert graver["finding C06"]["change"] == "still"
+def test_twice_as_many_as_when_it_was_news_are_worse(night: Night) -> None:
+    counts = [
+        (100, "new"),
+        (110, "still"),
+        (199, "still"),
+        (200, "worse"),
+        (399, "still"),
+        (10, "still"),
+        (400, "worse"),
+    ]
+    told = [night(at, findings=[FINDING | {"count": n}])["finding C06"] for at, (n, _) in enumerate(counts, 1)]
+    assert [(row["count"], row["change"]) for row in told] == counts
+    assert [row["news_count"] for row in told] == [100, 100, 100, 200, 200, 200, 400]
+    assert told[-2]["count_before"] == 399
+    other_words = night(9, findings=[FINDING | {"count": 1, "message": "other words"}])
+    assert other_words["finding C06"]["change"] == "still"
 
 
 def test_graver_is_worse(night: Night) -> None:
@@ -123,17 +137,51 @@ def test_a_rule_is_not_healed_while_anything_is_unread(night: Night) -> None:
     assert night(2, findings=[UNREAD])["quality r1"]["change"] == "unsure"
 
 
-def test_what_left_the_source_says_so(night: Night) -> None:
-    night(1, chunked_messages=[LOST])
-    now = night(2, gone_ledgers=[{"cluster": "c", "ledger_id": 5}], findings=[UNREAD | {"topic": TOPIC}])
-    assert now["lost_message C09"]["change"] == "healed"
-    assert now["lost_message C09"]["reason"] == "its ledger is no longer in the source"
+@pytest.mark.parametrize(
+    ("before", "now", "reason"),
+    [
+        # the ledger of the message left, whatever else could not be read
+        ({"chunked_messages": [LOST]}, {"gone_ledgers": [GONE], "findings": [UNREAD | {"topic": TOPIC}]},
+            "its ledger is no longer in the source"),
+        ({"chunked_messages": [LOST]}, {"gone_ledgers": [GONE | {"expected": True}], "ledgers": [STORED]},
+            "its ledger was trimmed, as the saved policies let it"),
+        # no ledger of the topic is read any more
+        ({"findings": [FINDING]}, {"gone_ledgers": [GONE]}, "its topic is no longer in the source"),
+        # some are; what the finding was about may have been in the others
+        ({"findings": [FINDING]}, {"gone_ledgers": [GONE], "ledgers": [STORED]},
+            "not found any more, and ledgers of its topic left the source since"),
+        ({"quality_results": [RULE]}, {"gone_ledgers": [GONE], "ledgers": [STORED]},
+            "not found any more, and ledgers left the source since"),
+        ({"stalls": [STALL]}, {"subscriptions": [READER | {"subscription": "other"}], "ledgers": [STORED]},
+            "its subscription is no longer in the saved state"),
+        # that ledgers left is said of one audit
+        ({"findings": [FINDING | {"code": "S43"}]}, {}, "it was said of one audit only"),
+    ],
+)  # fmt: skip
+def test_what_left_with_its_data_is_gone_and_not_healed(
+    night: Night, before: dict[str, Any], now: dict[str, Any], reason: str
+) -> None:
+    (name,) = night(1, **before)
+    gone = night(2, **now)[name]
+    assert (gone["change"], gone["reason"]) == ("gone", reason)
+    assert (gone["healed_at"], gone["gone_at"]) == (None, moment(2))
+    assert night(3, **{key: rows for key, rows in now.items() if key != "findings"})[name] == gone, "told once"
+    back = night(4, **before)[name]
+    assert (back["change"], back["gone_at"], back["times_back"]) == ("back", None, 1)
+
+
+def test_what_vanishes_after_ledgers_left_long_ago_is_healed(night: Night) -> None:
+    given = {"gone_ledgers": [GONE], "ledgers": [STORED]}
+    for at in (1, 2):
+        night(at, findings=[FINDING], **given)
+    healed = night(3, **given)["finding C06"]
+    assert (healed["change"], healed["healed_at"], healed["gone_at"]) == ("healed", moment(3), None)
 
 
 def test_a_comparison_that_was_killed_has_told_nobody(night: Night) -> None:
     night(1, findings=[FINDING])
     night(2, stalls=[STALL])
-    now = night(3, unfinished="run2", stalls=[STALL])
+    now = night(3, unfinished="run2", stalls=[STALL], subscriptions=[READER])
     assert changes(now) == {"finding C06": "healed", "stall C23": "new"}
     assert {row["run_id"] for row in now.values()} == {"run3"}
     assert now["finding C06"]["healed_at"] == moment(2)

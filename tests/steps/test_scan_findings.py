@@ -6,9 +6,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
-from pulsar_backlog.steps.scan_findings import findings_of_scans
+from pulsar_backlog.steps.scan_findings import findings_of_changed, findings_of_scans
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.engines import ENGINES, asked_of, job_context, listed
@@ -68,3 +68,14 @@ def test_what_is_unread_for_one_reason_is_one_finding(engine: str, spark: SparkS
         ),
     ]  # fmt: skip
     assert all(row["incomplete"] and row["sureness"] == "certain" for row in found)
+
+
+@pytest.mark.parametrize(
+    ("after", "words"),
+    [(12988, "its version tag, or its modification time, is another one. It has 12,988 bytes as before."),
+     (12000, "was 12,988 bytes when it was scanned, and is 12,000 now.")],
+)  # fmt: skip
+def test_what_changed_of_an_object_is_said(after: int, words: str) -> None:
+    row = Row(topic="t", ledger_id=5, scanned_bytes=12988, data_bytes=after, data_uri="u")
+    (finding,) = findings_of_changed([row])
+    assert finding.message.endswith(words)

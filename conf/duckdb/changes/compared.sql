@@ -1,4 +1,4 @@
--- Made of conf/changes/compared.sql (70776e639c035866) by `make docs`; do not edit.
+-- Made of conf/changes/compared.sql (3c210659cea45202) by `make docs`; do not edit.
 WITH unread AS (
   SELECT DISTINCT
     topic
@@ -11,6 +11,33 @@ WITH unread AS (
     COUNT(*) FILTER(WHERE
       topic IS NULL) AS unread_places
   FROM unread
+), losing AS (
+  SELECT
+    g.topic,
+    MAX(g.gone_time) AS gone_time,
+    COUNT(l.topic) = 0 AS is_gone
+  FROM gone_ledgers AS g
+  LEFT JOIN (
+    SELECT DISTINCT
+      topic
+    FROM ledgers
+    WHERE
+      selected
+  ) AS l
+    ON g.topic = l.topic
+  WHERE
+    NOT g.topic IS NULL
+  GROUP BY
+    g.topic
+), anywhere AS (
+  SELECT
+    MAX(gone_time) AS gone_time
+  FROM gone_ledgers
+), readers AS (
+  SELECT DISTINCT
+    topic,
+    subscription
+  FROM subscriptions
 ), earlier AS (
   SELECT
     *,
@@ -32,12 +59,13 @@ WITH unread AS (
     COALESCE(n.message, p.message) AS message,
     COALESCE(n.count, p.count) AS count,
     CASE WHEN p.is_untold THEN p.count_before ELSE p.count END AS count_before,
+    COALESCE(p.news_count, p.count) AS news_count,
     n.severity_rank < p.severity_rank
-    OR n.count > p.count
+    OR n.count >= 2 * GREATEST(COALESCE(p.news_count, p.count), 1)
     OR (
       p.is_untold AND p.change = 'worse'
     ) AS is_worse,
-    NOT p.healed_at IS NULL AS was_healed,
+    NOT COALESCE(p.healed_at, p.gone_at) IS NULL AS was_over,
     COALESCE(p.is_untold, FALSE) AS is_untold,
     p.change AS change_before,
     p.reason AS reason_before,
@@ -46,6 +74,7 @@ WITH unread AS (
     p.first_seen,
     p.last_seen,
     p.healed_at,
+    p.gone_at,
     p.times_back,
     NOT n.identity IS NULL
     AND NOT p.acknowledged_by IS NULL
@@ -63,28 +92,54 @@ WITH unread AS (
     OR (
       d.topic IS NULL AND w.unread_topics > 0
     ) AS is_unread,
-    NOT g.ledger_id IS NULL AS ledger_is_gone
+    CASE
+      WHEN d.code IN ($passing)
+      THEN 'it was said of one audit only'
+      WHEN g.expected
+      THEN 'its ledger was trimmed, as the saved policies let it'
+      WHEN NOT g.ledger_id IS NULL
+      THEN 'its ledger is no longer in the source'
+      WHEN t.is_gone
+      THEN 'its topic is no longer in the source'
+      WHEN d.kind = 'stall' AND r.topic IS NULL
+      THEN 'its subscription is no longer in the saved state'
+    END AS gone_with,
+    CASE
+      WHEN d.topic IS NULL AND e.gone_time > d.last_seen
+      THEN 'not found any more, and ledgers left the source since'
+      WHEN t.gone_time > d.last_seen
+      THEN 'not found any more, and ledgers of its topic left the source since'
+    END AS gone_perhaps
   FROM paired AS d
   CROSS JOIN whole AS w
+  CROSS JOIN anywhere AS e
   LEFT JOIN unread AS u
     ON d.topic = u.topic
   LEFT JOIN gone_ledgers AS g
     ON d.ledger_id = g.ledger_id
+  LEFT JOIN losing AS t
+    ON d.topic = t.topic
+  LEFT JOIN readers AS r
+    ON d.topic = r.topic AND d.subscription = r.subscription
 ), decided AS (
   SELECT
     *,
     CASE
       WHEN NOT was_there
       THEN 'new'
-      WHEN NOT is_present AND was_healed
-      THEN 'healed'
-      WHEN NOT is_present AND is_unread AND NOT ledger_is_gone
+      WHEN NOT is_present AND was_over
+      THEN CASE WHEN gone_at IS NULL THEN 'healed' ELSE 'gone' END
+      WHEN NOT is_present AND NOT gone_with IS NULL
+      THEN 'gone'
+      WHEN NOT is_present AND is_unread
       THEN 'unsure'
+      WHEN NOT is_present AND NOT gone_perhaps IS NULL
+      THEN 'gone'
       WHEN NOT is_present
       THEN 'healed'
       WHEN is_untold AND change_before IN ('new', 'back')
       THEN change_before
-      WHEN was_healed AND NOT is_untold
+      WHEN was_over AND NOT is_untold
       THEN 'back'
       WHEN acknowledgement_ended
       THEN 'back'
@@ -108,26 +163,26 @@ SELECT
   count_before,
   change,
   CASE
-    WHEN NOT is_present AND was_healed
+    WHEN NOT is_present AND was_over
     THEN reason_before
     WHEN change = 'unsure'
     THEN 'not found, but not everything was read'
-    WHEN change = 'healed' AND ledger_is_gone
-    THEN 'its ledger is no longer in the source'
+    WHEN change = 'gone'
+    THEN COALESCE(gone_with, gone_perhaps)
     WHEN change = 'healed'
     THEN 'not found any more'
-    WHEN change = 'back' AND acknowledgement_ended AND NOT was_healed
+    WHEN change = 'back' AND acknowledgement_ended AND NOT was_over
     THEN 'its acknowledgement ended'
     WHEN change = 'back'
     THEN COALESCE(CASE WHEN is_untold THEN reason_before END, 'found again')
   END AS reason,
   CASE
-    WHEN NOT is_present AND was_healed AND NOT is_untold
+    WHEN NOT is_present AND was_over AND NOT is_untold
     THEN run_before
     ELSE $run_id
   END AS run_id,
   CASE
-    WHEN NOT is_present AND was_healed AND NOT is_untold
+    WHEN NOT is_present AND was_over AND NOT is_untold
     THEN compared_before
     ELSE CAST(EPOCH_MS(CAST($at_ms AS BIGINT)) AS TIMESTAMPTZ)
   END AS compared_at,
@@ -138,11 +193,15 @@ SELECT
     ELSE last_seen
   END AS last_seen,
   CASE
-    WHEN is_present OR change = 'unsure'
-    THEN CAST(NULL AS TIMESTAMPTZ)
-    ELSE COALESCE(healed_at, CAST(EPOCH_MS(CAST($at_ms AS BIGINT)) AS TIMESTAMPTZ))
+    WHEN change = 'healed'
+    THEN COALESCE(healed_at, CAST(EPOCH_MS(CAST($at_ms AS BIGINT)) AS TIMESTAMPTZ))
   END AS healed_at,
-  CAST(COALESCE(times_back, 0) + CASE WHEN is_present AND was_healed AND NOT is_untold THEN 1 ELSE 0 END AS BIGINT) AS times_back,
+  CAST(COALESCE(times_back, 0) + CASE WHEN is_present AND was_over AND NOT is_untold THEN 1 ELSE 0 END AS BIGINT) AS times_back,
   acknowledged_by,
-  acknowledged_until
+  acknowledged_until,
+  CASE
+    WHEN change = 'gone'
+    THEN COALESCE(gone_at, CAST(EPOCH_MS(CAST($at_ms AS BIGINT)) AS TIMESTAMPTZ))
+  END AS gone_at,
+  CASE WHEN change IN ('new', 'back', 'worse') THEN count ELSE news_count END AS news_count
 FROM decided

@@ -1,4 +1,4 @@
--- Made of conf/sql/since_last_night.sql (de5c75d1c9717d02) by `make docs`; do not edit.
+-- Made of conf/sql/since_last_night.sql (203c02035739306f) by `make docs`; do not edit.
 WITH last AS (
   SELECT
     cluster,
@@ -26,7 +26,8 @@ SELECT
   p.acknowledged_until,
   p.identity,
   p.run_id,
-  p.cluster
+  p.cluster,
+  p.gone_at
 FROM problems AS p
 INNER JOIN last AS l
   ON p.cluster = l.cluster AND p.compared_at = l.compared_at
@@ -43,7 +44,9 @@ ORDER BY
     THEN 2
     WHEN 'healed'
     THEN 3
-    ELSE 4
+    WHEN 'gone'
+    THEN 4
+    ELSE 5
   END,
   CASE p.severity WHEN 'error' THEN 0 WHEN 'warning' THEN 1 ELSE 2 END,
   p.count DESC,

@@ -1,4 +1,4 @@
-"""`changes`: what audits found new, back, worse or healed, without a JVM."""
+"""`changes`: what audits found new, back, worse, healed or gone, without a JVM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def changes(
     endpoint: EndpointOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is new, back, worse or healed since the audit before, from the tables in DIR."""
+    """Say what is new, back, worse, healed or gone since the audit before, from the tables in DIR."""
     from pulsar_backlog.report.terminal.changes import change_lines, print_changes
     from pulsar_backlog.sql.changes import changes_since
     from pulsar_backlog.terminal import terminal

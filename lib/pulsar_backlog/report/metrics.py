@@ -11,6 +11,8 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 
+from pulsar_backlog.report.since import WORDS
+
 BOUND = 200
 """Topics, and subscriptions, that have series of their own."""
 OTHERS = "(others)"
@@ -102,7 +104,7 @@ def _of_run(gauges: _Gauges, numbers: Numbers) -> None:
         of_severity = [row for row in numbers.totals if row["severity"] == severity]
         count = sum(row["findings"] for row in of_severity)
         gauges.put("findings", "Rows of the table findings.", count, severity=severity)
-        for change in ("new", "back", "worse", "healed", "still", "unsure"):
+        for change in WORDS:
             of_change = (
                 row["problems"]
                 for row in numbers.changes

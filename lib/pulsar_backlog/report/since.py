@@ -1,4 +1,4 @@
-"""Since the last audit: what is new, came back, got worse or healed, as values and in words."""
+"""Since the last audit: what is new, came back, got worse, healed or is gone, as values and in words."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Any, Literal, TypedDict, cast
 
 MAX_CHANGES = 200
 """Changes that a report lists; the table `changes` has all."""
+FIRST_CHANGES = 5
+"""Of these, those that stand before what to do next; the others stand behind the findings."""
 
-Change = Literal["new", "back", "worse", "healed", "still", "unsure"]
+Change = Literal["new", "back", "worse", "healed", "gone", "still", "unsure"]
 
 WORDS: Mapping[Change, str] = {
     "new": "new",
     "back": "back",
     "worse": "worse",
     "healed": "healed",
+    "gone": "gone with their data",
     "still": "still there",
     "unsure": "not judged, because not everything was read",
 }
 """Changes in the order in which they are told."""
+NEWS: tuple[Change, ...] = ("new", "back", "worse", "healed", "gone")
+"""Those that are listed."""
 SEVERITIES = ("error", "warning")
 """Of what people are told of; the tables have `info` too."""
 
@@ -68,7 +73,17 @@ class SinceLast:
     @property
     def listed(self) -> int:
         """Changes, listed or not."""
-        return sum(self.total(change) for change in ("new", "back", "worse", "healed"))
+        return sum(self.total(change) for change in NEWS)
+
+    @property
+    def first(self) -> tuple[ChangeRow, ...]:
+        """The few that stand before what to do next."""
+        return self.rows[:FIRST_CHANGES]
+
+    @property
+    def later(self) -> bool:
+        """Whether there are more than those."""
+        return len(self.rows) > FIRST_CHANGES
 
     @property
     def headline(self) -> str:

@@ -22,9 +22,9 @@ _COLUMNS = (
     "change, severity, kind, code, topic, subscription, subject, message, count, count_before, reason, "
     "acknowledged_by, acknowledged_until, identity, run_id"
 )
-_TIMES = ("compared_at", "first_seen", "last_seen", "healed_at")
+_TIMES = ("compared_at", "first_seen", "last_seen", "healed_at", "gone_at")
 _ORDER = (
-    "compared_at, list_position(['new', 'back', 'worse', 'healed'], change), "
+    "compared_at, list_position(['new', 'back', 'worse', 'healed', 'gone'], change), "
     "list_position(['error', 'warning', 'info'], severity), count DESC, identity"
 )
 

@@ -19,9 +19,13 @@ from pulsar_backlog.terms import COMPLETE, INCOMPLETE
 
 COMPARED = ("findings", "stalls", "chunked_messages", "quality_results")
 """Tables of what is wrong."""
-CHANGES = ("new", "back", "worse", "healed")
+SOURCES = (*COMPARED, "gone_ledgers", "ledgers", "subscriptions")
+"""These, and what tells whether the data that a problem was about are still there."""
+CHANGES = ("new", "back", "worse", "healed", "gone")
 """What is news about a problem."""
 
+_PASSING = ("S43", "S44")
+"""Codes of what is said of one audit: ledgers that left the source since the one before."""
 _DAMAGED = "C34"
 """Code of a message of which every chunk is stored and no good copy of some."""
 _ACKNOWLEDGEMENTS = pa.schema([(name, pa.string()) for name in ("code", "pattern", "owner", "last_day")])
@@ -35,7 +39,7 @@ def compare(context: JobContext, covers: Sequence[Acknowledgement]) -> dict[str,
 
     What a comparison that was killed has written is compared once more, and replaced.
     """
-    names = (*COMPARED, "problems", "gone_ledgers", "runs")
+    names = (*SOURCES, "problems", "runs")
     with query_engine(context, names) as engine:
         unfinished = _unfinished(context, engine)
         put_together(engine, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
@@ -80,6 +84,7 @@ def put_together(
         "unfinished": portable_literal(unfinished),
         "run_id": portable_literal(run_id),
         "at_ms": at_ms,
+        "passing": listed(_PASSING),
     }
     engine.materialize("compared", engine.sql("changes", "compared", values))
 

@@ -23,16 +23,24 @@ _COUNTED = count_sentences("E01", "E03", "E04", "E05", "E06", "E07")
 def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:
     """A finding for each scanned object that is not what it was."""
     for row in rows:
-        before, after = row["scanned_bytes"], row["data_bytes"]
         yield Finding(
             "S17",
             f"ledger:{row['ledger_id']}",
-            f"The data object of ledger {row['ledger_id']} was {before} bytes when it was scanned, and is {after} now.",
+            _change_of(row["ledger_id"], row["scanned_bytes"], row["data_bytes"]),
             topic=row["topic"],
             ledger_id=row["ledger_id"],
             reason="size or version tag differs from the last scan's",
             evidence=(row["data_uri"],),
         )
+
+
+def _change_of(ledger_id: int, before: int, after: int) -> str:
+    if before == after:
+        return (
+            f"The data object of ledger {ledger_id} was written again after it was scanned: its version tag, or its "
+            f"modification time, is another one. It has {after:,} bytes as before."
+        )
+    return f"The data object of ledger {ledger_id} was {before:,} bytes when it was scanned, and is {after:,} now."
 
 
 def findings_of_left(

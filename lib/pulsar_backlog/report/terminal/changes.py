@@ -12,12 +12,11 @@ from rich.text import Text
 
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.report.since import about, growth
+from pulsar_backlog.report.since import NEWS, WORDS, about, growth
 from pulsar_backlog.report.words import utc_time
 
 MAX_LINES = 200
 """Changes that people are shown; `--json` has all."""
-_CHANGES = ("new", "back", "worse", "healed")
 _STYLES = {"error": "bold red", "warning": "bold yellow"}
 _LONG = 160
 
@@ -32,8 +31,11 @@ def print_changes(
     since: datetime, counts: Mapping[tuple[str, str], int], rows: Iterable[Mapping[str, Any]], console: Console
 ) -> None:
     """How many of each, then one line for each, the most urgent of each comparison first."""
-    totals = {change: sum(n for (one, _), n in counts.items() if one == change) for change in _CHANGES}
-    summary = ", ".join(f"{n:,} {change}" for change, n in totals.items() if n) or "nothing changed"
+    totals = {change: sum(n for (one, _), n in counts.items() if one == change) for change in NEWS}
+    summary = (
+        ", ".join(f"{totals[change]:,} {words}" for change, words in WORDS.items() if totals.get(change))
+        or "nothing changed"
+    )
     console.print(Text(f"Since {utc_time(round(since.timestamp() * 1000))}: {summary}", style="bold"), highlight=False)
     for row in islice(rows, MAX_LINES):
         line = Text(f"  {row['change']} ", style=_STYLES.get(row["severity"], ""))
