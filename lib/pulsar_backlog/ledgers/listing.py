@@ -64,6 +64,7 @@ class Listing:
         foreign: objects that are no ledger's.
         streams: objects of streaming offload, by their names.
         logs: entry logs and journals of bookies, by their names.
+        indexes: files of their indexes.
         unreadable: parts that could not be listed.
         digest: of names, sizes and tags of all objects, whatever order the store lists them in. What cannot be listed
             is part of it, so that mending a permission is a change.
@@ -75,6 +76,7 @@ class Listing:
     foreign: Tally = field(default_factory=Tally)
     streams: list[StoredObject] = field(default_factory=list)
     logs: list[Log] = field(default_factory=list)
+    indexes: list[StoredObject] = field(default_factory=list)
     unreadable: list[SourceError] = field(default_factory=list)
     digest: str = ""
     spilled: int = 0
@@ -130,6 +132,8 @@ def _add_other(listing: Listing, folder: str, name: str, stored: StoredObject) -
         listing.streams.append(stored)
     elif (role := role_of(folder, name)) is None:
         listing.foreign.add(stored.path)
+    elif role == "index":
+        listing.indexes.append(stored)
     elif role != "other":
         listing.logs.append(Log(stored, role))
 

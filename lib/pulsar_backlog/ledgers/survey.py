@@ -10,9 +10,9 @@ from functools import partial
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.grouping import groups_of
+from pulsar_backlog.ledgers.bookies.contents import read_contents
 from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
-from pulsar_backlog.ledgers.bookies.ledgers import ledgers_found
-from pulsar_backlog.ledgers.bookies.survey import LogFound, read_logs
+from pulsar_backlog.ledgers.bookies.survey import LogFound
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
 from pulsar_backlog.ledgers.listing import Listing, Tally, printable
@@ -55,17 +55,16 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
     attempts = list(examined(source, pairs))
-    wanted = listing.logs if ledgers is None or ledgers else []
-    logs = list(read_logs(source, wanted, ledgers))
-    of_bookies = list(ledgers_found(logs, ledgers))
+    is_wanted = ledgers is None or bool(ledgers)
+    of_bookies = read_contents(source, listing.logs if is_wanted else [], listing.indexes if is_wanted else [], ledgers)
     streams = read_streams(source, listing.streams if ledgers is None or ledgers else [], ledgers)
-    attempts += [ledger.examined for ledger in of_bookies if ledger.is_of_messages]
+    attempts += [ledger.examined for ledger in of_bookies.ledgers if ledger.is_of_messages]
     attempts += streamed_ledgers(source, streams, ledgers)
     attempts.sort(key=lambda ledger: ledger.pair.ledger_id)
     findings = [
-        *_findings_of_listing(source, listing, logs, streams),
+        *_findings_of_listing(source, listing, of_bookies.logs, streams),
         *findings_of_streams(streams),
-        *findings_of_logs(logs, of_bookies),
+        *findings_of_logs(of_bookies),
     ]
     return Survey(attempts, findings, tuple(streamed(streams)))
 

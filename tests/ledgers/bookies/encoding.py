@@ -87,3 +87,9 @@ def put_log(bookie: Path, data: bytes, name: str = "0.log") -> Path:
     current.mkdir(parents=True, exist_ok=True)
     (current / name).write_bytes(data)
     return current / name
+
+
+def ledger_index(locations: Iterable[int], *, fenced: bool = False, key: bytes = b"secret") -> bytes:
+    """The index file of a ledger: the location of each entry, 0 for one that is not there."""
+    head = struct.pack(">4sii", b"BKLE", 1, len(key)) + key + struct.pack(">ii", int(fenced), 0)
+    return head.ljust(1024, b"\0") + b"".join(struct.pack(">q", one) for one in locations)

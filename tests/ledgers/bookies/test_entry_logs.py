@@ -213,7 +213,12 @@ def test_files_that_are_no_bookies(tmp_path: Path) -> None:
         ("current", "1f.log.compacting", "entry log"),
         ("current", "2.log.1f.compacted", "entry log"),
         ("current", "1a1fd97a234.txn", "journal"),
-        ("current/locations", "000004.log", "other"),  # RocksDB's
+        ("current/locations", "000004.log", "index"),  # RocksDB's
+        ("a/current/ledgers", "CURRENT", "index"),
+        ("current/locations", "LOG", "other"),  # what RocksDB says of itself
+        ("current/other", "000004.log", "other"),
+        ("current/0/1f", "1f.idx", "index"),
+        ("current/0/1f", "1f.idx.rloc", "other"),
         ("", "000004.log", None),
         ("current", "lastMark", "other"),
         ("a/b", "1F.log", None),

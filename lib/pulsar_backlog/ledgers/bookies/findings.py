@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
-from pulsar_backlog.ledgers.bookies.ledgers import LedgerFound
+from pulsar_backlog.ledgers.bookies.contents import Contents
+from pulsar_backlog.ledgers.bookies.shortfalls import findings_of_absent, findings_of_indexes
 from pulsar_backlog.ledgers.bookies.survey import LogFound
 from pulsar_backlog.ledgers.listing import printable
 
 
-def findings_of_logs(logs: Sequence[LogFound], ledgers: Sequence[LedgerFound]) -> Iterator[Finding]:
+def findings_of_logs(contents: Contents) -> Iterator[Finding]:
     """Findings about files, and about ledgers as the files have them."""
-    for one in logs:
+    ledgers = contents.ledgers
+    yield from findings_of_indexes(contents.indexes)
+    yield from findings_of_absent(contents.short)
+    for one in contents.logs:
         yield from _of_log(one)
     others = [each.examined.pair.ledger_id for each in ledgers if not each.is_of_messages]
     if others:
@@ -31,10 +35,10 @@ def findings_of_logs(logs: Sequence[LogFound], ledgers: Sequence[LedgerFound]) -
             "S27", "not confirmed", f"{words} behind the last confirmed one that the stored entries name.",
             count=len(behind), evidence=tuple(ids[:MAX_EVIDENCE]),
         )  # fmt: skip
-    fenced = sorted(set().union(*(one.fenced for one in logs)))
+    fenced = sorted(set().union(*(one.fenced for one in contents.logs), *(one.fenced for one in contents.indexes)))
     if fenced:
         words = counted(len(fenced), "ledger is fenced", "ledgers are fenced")
-        yield _counted("S28", "fenced", f"{words} by a journal: its recovery was begun.", fenced)
+        yield _counted("S28", "fenced", f"{words} by a journal or an index: its recovery was begun.", fenced)
 
 
 def _of_log(one: LogFound) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ class LedgerFound:
 
     examined: Examined
     last_confirmed: int
+    first_entry: int
     last_entry: int
     is_of_messages: bool
 
@@ -80,7 +81,7 @@ def _ledger(ledger_id: int, rows: Int64s, logs: list[LogFound], problems: tuple[
     is_of_messages = any(messages for messages, _ in looked) or not looked
     pair = Pair(ledger_id, COPY, stored, None, "bookies")
     examined = Examined(pair, blocks=blocks, problems=problems)
-    return LedgerFound(examined, int(rows[:, 6].max()), int(rows[:, 4].max()), is_of_messages)
+    return LedgerFound(examined, int(rows[:, 6].max()), int(rows[:, 3].min()), int(rows[:, 4].max()), is_of_messages)
 
 
 def _covered(logs: Int64s, rows: Int64s) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -2,7 +2,8 @@
 
 A record that its digest does not prove is not believed, be it about its ledger, its id or its size. Only a ledger of
 which nothing in the file is proved may be one without a digest that is known: then it has several records, or no ledger
-of the file is proved.
+of the file is proved, or the file's ledgers map names it with the bytes of its one record. What else may speak for a
+lone record, `lone.py` decides.
 """
 
 from __future__ import annotations
@@ -66,6 +67,9 @@ class LogFound:
         extents: a row for each, columns as `COLUMNS`.
         messages: for each ledger of the file, how many of the entries looked at are messages, and how many are not.
         damaged: records that are not believed, by the ledger that they claim.
+        proved: ledgers of which a record is proved.
+        unproved: ledgers that are believed though none of their records is proved.
+        lone: extents of single records that are not believed, of ledgers of which the file proves none.
         short: ledgers of which the file holds fewer bytes than its ledgers map says: both numbers.
         fenced: ledgers that a journal says are fenced.
         gaps: first byte and end of stretches that are neither record nor padding, and how many there are.
@@ -77,6 +81,9 @@ class LogFound:
     extents: Int64s = field(default_factory=lambda: np.empty((0, len(COLUMNS)), dtype=np.int64))
     messages: dict[int, tuple[int, int]] = field(default_factory=dict)
     damaged: dict[int, Damaged] = field(default_factory=dict)
+    proved: set[int] = field(default_factory=set)
+    unproved: set[int] = field(default_factory=set)
+    lone: dict[int, Int64s] = field(default_factory=dict)
     short: dict[int, tuple[int, int]] = field(default_factory=dict)
     fenced: set[int] = field(default_factory=set)
     gaps: list[tuple[int, int, bytes]] = field(default_factory=list)
@@ -181,8 +188,15 @@ class _Reader:
         """Decide which ledgers are believed."""
         proved, unproved = self._proved, self._unproved
         others = {ledger: count for ledger, count in unproved.records.items() if ledger not in proved.records}
-        believed = {ledger for ledger, count in others.items() if count > 1 or not proved.records}
+        believed = {
+            ledger
+            for ledger, count in others.items()
+            if count > 1 or not proved.records or mapped.get(ledger) == unproved.bytes[ledger]
+        }
         result = self._found
+        result.proved, result.unproved = set(proved.records), believed
+        lone = unproved.rows(others.keys() - believed)
+        result.lone = {int(row[0]): row for row in lone}
         damaged = unproved.rows(unproved.records.keys() & proved.records.keys())
         extents = proved.rows()
         result.extents = np.concatenate((extents, unproved.rows(believed), beside(extents, damaged)))
@@ -193,7 +207,8 @@ class _Reader:
         for ledger, size in mapped.items():
             if stored.get(ledger, 0) < size:
                 result.short[ledger] = (stored.get(ledger, 0), size)
-        result.messages = {ledger: counts for ledger, counts in result.messages.items() if ledger in stored}
+        believable = stored.keys() | result.lone.keys()
+        result.messages = {ledger: counts for ledger, counts in result.messages.items() if ledger in believable}
 
     def _look(self, buffer: Bytes, records: Int64s) -> None:
         """Whether the entries of ledgers that are new in this file are messages."""
