@@ -1,4 +1,4 @@
-"""`python -m bench`: see `bench.run`; `python -m bench consumers CORPUS`: see `bench.consumers`."""
+"""`python -m bench`: see `bench.run`; `consumers` and `simulation`: see `bench.consumers`, `bench.simulation`."""
 
 import sys
 
@@ -7,6 +7,10 @@ if __name__ == "__main__":  # the processes of the CRC baseline import this modu
         from bench.consumers import main as consumers  # needs no Spark
 
         sys.exit(consumers(sys.argv[2:]))
+    if sys.argv[1:2] == ["simulation"]:
+        from bench.simulation import main as simulation
+
+        sys.exit(simulation(sys.argv[2:]))
     from bench.run import main
 
     sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,14 +13,19 @@ from typing import Any
 from pulsar_backlog.chunks.dispatch.outcomes import Outcome
 from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings, Setting, Slice, Step, client_named
 
+ALL_ENTRIES = 1_000_000
+"""More than any topic here has."""
+
 _TOKEN = re.compile(r"(?P<label>\D+)(?P<chunk>\d+)(?:/(?P<chunks>\d+))?$")
 _OPTIONS = {
     "queue": "queue", "hold": "hold", "maxPending": "max_pending", "autoAck": "auto_ack", "expireMs": "expiry_ms",
     "nackDelayMs": "nack_delay_ms", "ackTimeoutMs": "ack_timeout_ms", "dlqMax": "dead_letter_max",
     "dlqTopic": "dead_letter_topic", "retryTopic": "retry_topic", "dlqChunking": "dead_letter_chunking",
-    "policy": "policy",
+    "policy": "policy", "retry": "retries", "enableRetry": "retries", "retryEnable": "retries",
 }  # fmt: skip
-_ADMIN_VERBS = {"skip": "skip", "expireMessages": "expire"}
+_RANGES = ("sticky", "ranges", "keyRanges")
+_NAMES = ("client", "name")
+_POLICY_WORDS = ("default", "slowMs")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,9 @@ def setting_of(cell: Mapping[str, Any]) -> Setting:
     """What was set up and done."""
     first = cell["runs"][0]
     messages = first.get("messages", {})
+    _refuse("setting", cell.get("other_settings") or {}, ("messages",))
+    for raw in cell["consumers"].values():
+        _refuse("policy", raw.get("policy", {}), (*_POLICY_WORDS, *messages))
     chunks = {label: message.get("chunks") or 1 for label, message in messages.items()}
     steps: list[Step] = []
     for raw in cell["steps"]:
@@ -66,18 +74,51 @@ def setting_of(cell: Mapping[str, Any]) -> Setting:
         dispatch=cell["subscription_type"],
         consumers={name: _consumer(raw) for name, raw in cell["consumers"].items()},
         steps=tuple(steps),
-        keys={label: message["key"] for label, message in messages.items() if message.get("key")},
+        keys=_sticky_keys(first),
         sizes={label: message.get("size", 0) for label, message in messages.items()},
         topic=cell.get("topic") or "",
     )
 
 
+def _refuse(what: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """What there is no model of is not predicted."""
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise ValueError(f"no model of the {what} {', '.join(map(repr, unknown))}")
+
+
+def _sticky_keys(run: Mapping[str, Any]) -> dict[str, str]:
+    """By label: the message's key, or as brokers do where it has none, its producer and sequence id."""
+    keys: dict[str, str] = {}
+    for label, message in run.get("messages", {}).items():
+        if message.get("key"):
+            keys[label] = message["key"]
+        elif message.get("producer") and message.get("sequence_id") is not None:
+            keys[label] = f"{message['producer']}-{message['sequence_id']}"
+    return keys
+
+
 def _consumer(raw: Mapping[str, Any]) -> ConsumerSettings:
+    _refuse("consumer setting", raw, (*_OPTIONS, *_RANGES, *_NAMES))
     options = {name: raw[key] for key, name in _OPTIONS.items() if key in raw}
-    ranges = raw.get("sticky") or raw.get("ranges") or ()
-    return ConsumerSettings(
-        client_named(raw["client"]), key_ranges=tuple((int(first), int(last)) for first, last in ranges), **options
-    )
+    ranges = next((raw[key] for key in _RANGES if raw.get(key)), [])
+    if "retryTopic" in raw:
+        options["retries"] = True
+    return ConsumerSettings(client_named(raw["client"]), key_ranges=tuple(map(_range, _pairs(ranges))), **options)
+
+
+def _pairs(ranges: Any) -> list[Any]:
+    """Ranges, of which one alone may stand without a list around it."""
+    alone = isinstance(ranges, str | Mapping) or (bool(ranges) and all(isinstance(end, int) for end in ranges))
+    return [ranges] if alone else list(ranges)
+
+
+def _range(raw: Any) -> tuple[int, int]:
+    """`[0, 9]`, `"0-9"` or `{"start": 0, "end": 9}`."""
+    if isinstance(raw, Mapping):
+        return int(raw["start"]), int(raw["end"])
+    first, last = raw.split("-") if isinstance(raw, str) else raw
+    return int(first), int(last)
 
 
 def _steps(raw: list[Any], chunks: Mapping[str, int], cell: Mapping[str, Any]) -> Iterator[Step]:
@@ -94,16 +135,34 @@ def _steps(raw: list[Any], chunks: Mapping[str, int], cell: Mapping[str, Any]) -
             )
         yield Step("produce", tuple(tuple(slices) for slices in producers.values()))
     elif verb == "http":
-        _subscription, _name, action, number = what[1].strip("/").split("/")
-        yield Step(_ADMIN_VERBS[action], (int(number),))
-    elif verb == "resetcursor":
-        yield Step("reset", (what[0],))
+        yield _admin_step(*what)
+    elif verb in ("resetcursor", "reset"):
+        yield Step("reset", (_place(what[-1]),))
     elif verb == "want":
         yield Step("active", tuple(what))
     elif verb in ("start", "close", "kill", "cut", "go", "unload", "idle", "wait", "policy"):
         yield Step(verb, tuple(what))
     elif verb not in ("create", "admin", "state"):
         raise ValueError(f"no step {verb!r}")
+
+
+def _admin_step(method: str, path: str, *body: Any) -> Step:
+    """A request to the admin API, such as `POST /subscription/s/skip/2`.
+
+    Raises:
+        ValueError: there is no model of it.
+    """
+    match = re.search(r"/subscription/[^/]+/(?P<action>skip_all|(?:skip|expireMessages)/(?P<number>\d+))/?$", path)
+    if method != "POST" or body or match is None:
+        raise ValueError(f"no model of the request {method} {path}")
+    if match["number"] is None:
+        return Step("skip", (ALL_ENTRIES,))
+    return Step("skip" if match["action"].startswith("skip") else "expire", (int(match["number"]),))
+
+
+def _place(what: Any) -> int:
+    """Where a cursor is reset to: an entry, `earliest` or `latest`."""
+    return {"earliest": 0, "latest": ALL_ENTRIES}[what] if isinstance(what, str) else int(what)
 
 
 def _slice(token: str, counts: dict[str, int]) -> Slice:

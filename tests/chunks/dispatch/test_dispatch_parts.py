@@ -116,5 +116,29 @@ def test_the_auditor_finds_broken_promises() -> None:
         auditor.delivered("c1", [1])
     with pytest.raises(BrokenPromiseError, match="has -1 permits"):
         auditor.permits("c1", -1)
-    with pytest.raises(BrokenPromiseError, match=r"entries \[2\] of consumers that left are nowhere"):
-        auditor.departed([0, 1, 2], [1])
+    with pytest.raises(BrokenPromiseError, match=r"entries \[2\] of a consumer that left or gave back are nowhere"):
+        auditor.given_back([0, 1, 2], [1])
+
+
+def test_the_auditor_wants_what_the_last_consumer_had_to_be_read_again() -> None:
+    auditor = Auditor()
+    for at in (3, 4):
+        auditor.dispatched(at, connected=True, to="c1")
+    auditor.departed("c1", None)
+    auditor.acknowledged("c1", [3])  # it arrives late
+    auditor.rewound(4)
+    auditor.dispatched(4, connected=True, to="c2")
+    auditor.departed("c2", None)
+    with pytest.raises(BrokenPromiseError, match=r"entries \[4\] are not read again"):
+        auditor.rewound(5)
+
+
+def test_the_auditor_wants_what_was_read_to_be_somewhere() -> None:
+    auditor = Auditor()
+    auditor.dispatched(0, connected=True)
+    auditor.dispatched(1, connected=False)
+    auditor.settled(range(3), {2})
+    with pytest.raises(BrokenPromiseError, match=r"entries \[2\] were read and are nowhere"):
+        auditor.settled(range(3), set())
+    auditor.moved(2)
+    auditor.settled(range(3), set())

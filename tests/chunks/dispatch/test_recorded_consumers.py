@@ -7,11 +7,12 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import consumers
-from bench.consumer_cells import Cell, outcome_of, read_cells
+from bench.consumer_cells import ALL_ENTRIES, Cell, outcome_of, read_cells, setting_of
 from pulsar_backlog.chunks.dispatch.outcomes import Outcome, predict
 from pulsar_backlog.chunks.dispatch.play import play
 from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings, Setting, Slice, Step, client_named
@@ -64,6 +65,94 @@ def test_a_cell_that_nobody_can_play_counts_as_not_predicted(
     out = capsys.readouterr()
     assert out.out.splitlines()[1].split() == ["B", "1", "3", "0", "0", "0", "1", "0"]
     assert "B-odd: not played: no step 'juggle'" in out.err
+
+
+def dead_cell() -> dict[str, Any]:
+    return json.loads(gzip.decompress((RECORDED / "runs" / "B-kill-mid-live-j408.4.0.8.json.gz").read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("where", "odd", "fault"),
+    [
+        # an option of a consumer, an application's rule, a setting of the broker: each could change everything
+        (("consumers", "c1"), {"priority": 3}, "no model of the consumer setting 'priority'"),
+        (("consumers", "c1"), {"policy": {"default": "ack", "afterMs": 9}}, "no model of the policy 'afterMs'"),
+        (("other_settings",), {"deduplication": True}, "no model of the setting 'deduplication'"),
+        (("consumers", "c1"), {"client": "rust-6.0"}, "no model of the client 'rust-6.0'"),
+    ],
+)
+def test_a_setting_without_a_model_is_named(where: tuple[str, ...], odd: dict[str, Any], fault: str) -> None:
+    cell = dead_cell()
+    target = cell
+    for key in where:
+        target = target[key]
+    target.update(odd)
+    with pytest.raises(ValueError, match=fault):
+        setting_of(cell)
+
+
+@pytest.mark.parametrize(
+    ("step", "made"),
+    [
+        (["http", "POST", "/subscription/s/skip/2"], Step("skip", (2,))),
+        (["http", "POST", "/subscription/s/skip_all"], Step("skip", (ALL_ENTRIES,))),
+        (["http", "POST", "/subscription/s/expireMessages/9"], Step("expire", (9,))),
+        (["resetcursor", "earliest"], Step("reset", (0,))),
+        (["resetcursor", 4], Step("reset", (4,))),
+    ],
+)
+def test_what_an_administrator_did_is_read(step: list[object], made: Step) -> None:
+    cell = dead_cell()
+    cell["steps"] = [step]
+    assert setting_of(cell).steps == (made,)
+
+
+def test_another_request_of_an_administrator_is_named() -> None:
+    cell = dead_cell()
+    cell["steps"] = [["http", "DELETE", "/subscription/s"]]
+    with pytest.raises(ValueError, match="no model of the request DELETE /subscription/s"):
+        setting_of(cell)
+
+
+@pytest.mark.parametrize("ranges", [[[0, 9], [20, 29]], ["0-9", "20-29"], [{"start": 0, "end": 9}, [20, 29]]])
+@pytest.mark.parametrize("key", ["sticky", "ranges", "keyRanges"])
+def test_sticky_ranges_are_read_however_they_are_written(key: str, ranges: object) -> None:
+    cell = dead_cell()
+    cell["consumers"]["c1"][key] = ranges
+    assert setting_of(cell).consumers["c1"].key_ranges == ((0, 9), (20, 29))
+
+
+def test_one_range_needs_no_list_around_it() -> None:
+    cell = dead_cell()
+    cell["consumers"]["c1"]["sticky"] = [0, 9]
+    assert setting_of(cell).consumers["c1"].key_ranges == ((0, 9),)
+
+
+def test_entries_without_a_key_have_their_producer_and_sequence_id() -> None:
+    cell = dead_cell()
+    cell["runs"][0]["messages"]["A"].update(producer="pX", sequence_id=7)
+    assert setting_of(cell).keys["A"] == "pX-7"
+
+
+def test_a_retry_topic_keeps_go_from_acknowledging_chunked_messages() -> None:
+    cell = dead_cell()
+    cell["consumers"]["c1"].update(client="go-0.19.0", retryTopic="again")
+    consumer = setting_of(cell).consumers["c1"]
+    assert (consumer.acknowledges_chunks, consumer.retry_topic, consumer.retries_allowed) == (False, "again", 16)
+
+
+def test_a_step_without_a_model_is_named() -> None:
+    setting = replace(CELLS[0].setting, steps=(Step("juggle"),))
+    with pytest.raises(ValueError, match="no model of the step 'juggle'"):
+        play(setting, 0)
+
+
+def test_expiry_ticks_of_java_come_in_this_millisecond_or_in_the_next() -> None:
+    # the rest of A comes between the first tick, which may be a millisecond too early for it, and the second
+    one = {"c1": ConsumerSettings(client_named("java-4.0"), expiry_ms=1000)}
+    steps = (Step("start", ("c1",)), publish("A0/2"), Step("wait", (1400,)), publish("A1/2"), Step("wait", (300,)))
+    setting = Setting("4.0", "Exclusive", one, steps)
+    assert {dict(outcome.delivered).get("A", 0) for outcome in seeds(setting)} == {0, 1}
 
 
 def two_java(broker: str, **options: object) -> dict[str, ConsumerSettings]:

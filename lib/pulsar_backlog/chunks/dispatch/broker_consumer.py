@@ -40,6 +40,6 @@ class BrokerConsumer:
         self.permits -= len(batch)
         for at in batch:
             self.pending[at] = None
-            self._auditor.dispatched(at, connected=self._link.up)
+            self._auditor.dispatched(at, connected=self._link.up, to=self)
             if self._link.up:
                 self._link.send(partial(self._receive, at, counts.get(at, 0)))

@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from pulsar_backlog.chunks.clients.events import AckReason, BrokenClientError, Content, HoleReason, LogEntry
+from pulsar_backlog.chunks.clients.cpp import CppClient
+from pulsar_backlog.chunks.clients.events import NEVER, AckReason, BrokenClientError, Content, HoleReason, LogEntry
 from pulsar_backlog.chunks.clients.families import CLIENTS
+from pulsar_backlog.chunks.clients.java import JavaClient
 from pulsar_backlog.chunks.dispatch.clock import Clock
 from pulsar_backlog.chunks.dispatch.connection import Connection, Message
 from pulsar_backlog.chunks.dispatch.policy import Action, action_for
@@ -26,6 +28,8 @@ from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings
 
 ACK_GROUP_MS = 100
 """Acknowledgements are sent together after so long at most."""
+NACK_TICKS = (0.85, 1.4)
+"""Trackers of negative acknowledgements look every third of the delay; some round times down."""
 DEAD_LETTER_MS = 40
 """How long the producer of dead letters takes."""
 
@@ -56,6 +60,7 @@ class ClientProcess:
         self._saved = 0
         self._kept = False
         self._completed = False
+        self._ticks = False
         self._acks: list[int] = []
         self._sent_acks: frozenset[int] = frozenset()
         self._cumulative = -1
@@ -89,9 +94,17 @@ class ClientProcess:
         except BrokenClientError:
             self.alive = False
             return
+        self._begin_ticks()
         if not self._completed and not self._kept:
             self._return_permit()
         self._schedule_timer()
+
+    def _begin_ticks(self) -> None:
+        """Expiry ticks of Java and C++ come in the same millisecond as they are due, or in the next."""
+        client = self._client
+        if not self._ticks and isinstance(client, JavaClient | CppClient) and client.next_timer_ms != NEVER:
+            self._ticks = True
+            client.next_timer_ms += self._clock.random.randint(0, 1)
 
     def _schedule_timer(self) -> None:
         due = self._client.next_timer_ms
@@ -203,8 +216,7 @@ class ClientProcess:
             self._settled.update(range(message.entries[-1] + 1))
         elif action == "nack" and message.entries:
             self._nack(message)
-        elif action == "later":
-            self._broker.retry_later(message, 300)
+        elif action == "later" and self._broker.retry_later(message, 300):
             last_only = self.settings.client.family == "go" and len(message.entries) > 1
             self._acknowledge(message.entries[-1:] if last_only else message.entries)
         if action in ("none", "later") and self.settings.ack_timeout_ms and self.settings.client.has_ack_timeout:
@@ -243,7 +255,7 @@ class ClientProcess:
             self._broker.redeliver(None)
 
     def _nack(self, message: Message) -> None:
-        delay = self.settings.nack_delay_ms * self._clock.random.uniform(1.0, 1.3)
+        delay = self.settings.nack_delay_ms * self._clock.random.uniform(*NACK_TICKS)
         self._clock.after(delay, lambda: self._nack_now(message))
 
     def _nack_now(self, message: Message) -> None:

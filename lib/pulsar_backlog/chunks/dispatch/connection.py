@@ -44,8 +44,8 @@ class Connection(Protocol):
     def dead_letter(self, message: Message) -> bool:
         """Publish a message to the dead-letter topic; false when the broker refuses it for its size."""
 
-    def retry_later(self, message: Message, delay_ms: int) -> None:
-        """Publish a message to the retry topic."""
+    def retry_later(self, message: Message, delay_ms: int) -> bool:
+        """Publish a message to the retry topic; false when the broker refuses it for its size."""
 
     def label(self, at: int) -> str:
         """Message of an entry."""

@@ -47,6 +47,9 @@ class Dispatcher(Protocol):
     def close(self) -> None:
         """The topic is unloaded: nothing is dispatched any more."""
 
+    def waiting(self) -> set[int]:
+        """Entries put aside or on their way to consumers."""
+
 
 class MultipleConsumers:
     """The common part.
@@ -69,6 +72,15 @@ class MultipleConsumers:
         self._rewind_first = False
         self._fruitless = 0
         self._closed = False
+        self._under_way: set[int] = set()
+
+    def waiting(self) -> set[int]:
+        """Entries put aside or on their way to consumers."""
+        return self.replay | self._under_way
+
+    def _rewind(self) -> None:
+        self.topic.rewind()
+        self.auditor.rewound(self.topic.read_position)
 
     def add(self, consumer: BrokerConsumer) -> None:
         """A consumer subscribes; the first one begins at the first unacknowledged entry."""
@@ -77,7 +89,7 @@ class MultipleConsumers:
                 self._rewind_first = True
             else:
                 self._reading = self._waiting = False
-                self.topic.rewind()
+                self._rewind()
             self.replay.clear()
         self.consumers.append(consumer)
         self._changed()
@@ -99,6 +111,7 @@ class MultipleConsumers:
             self.counts.clear()
             self._total_permits = 0
         consumer.pending.clear()
+        self.auditor.departed(consumer, self.replay if self.consumers else None)
         self._changed()
         self.read_more()
 
@@ -117,11 +130,13 @@ class MultipleConsumers:
 
     def redeliver(self, consumer: BrokerConsumer, batch: Sequence[int] | None) -> None:
         """Entries go to the replay queue, if the consumer has them."""
-        for at in list(consumer.pending) if batch is None else dict.fromkeys(batch):
-            if at in consumer.pending:
-                self.released(consumer, at)
-                if self.put_aside(at):
-                    self.counts[at] = self.counts.get(at, 0) + 1
+        chosen = consumer.pending if batch is None else dict.fromkeys(batch)
+        given_back = [at for at in chosen if at in consumer.pending]
+        for at in given_back:
+            self.released(consumer, at)
+            if self.put_aside(at):
+                self.counts[at] = self.counts.get(at, 0) + 1
+        self.auditor.given_back(given_back, self.replay)
         self._changed()
         self.read_more()
 
@@ -147,6 +162,7 @@ class MultipleConsumers:
         if self._waiting:
             self._waiting = False
             batch = self.topic.read(1)
+            self._under_way.update(batch)
             self.clock.soon(lambda: self._read_complete(batch))
 
     def _changed(self) -> None:
@@ -186,9 +202,10 @@ class MultipleConsumers:
 
     def _read_complete(self, batch: list[int]) -> None:
         self._reading = False
+        self._under_way.difference_update(batch)
         if self._rewind_first:
             self._rewind_first = False
-            self.topic.rewind()
+            self._rewind()
             self.read_more()
             return
         self._dispatch(batch, replayed=False)

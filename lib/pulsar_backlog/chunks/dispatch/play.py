@@ -65,9 +65,18 @@ class Play:
         return SingleActiveDispatcher(self.topic, self.clock, self.auditor, name=setting.topic, preferred=self._active)
 
     def run(self) -> Outcome:
-        """All steps."""
+        """All steps.
+
+        Raises:
+            ValueError: there is no model of a step.
+        """
         for step in self.setting.steps:
-            getattr(self, f"_do_{step.verb}")(*step.what)
+            do = getattr(self, f"_do_{step.verb}", None)
+            if do is None:
+                raise ValueError(f"no model of the step {step.verb!r}")
+            do(*step.what)
+        if self.dispatcher.consumers:  # with none, all is read again when one comes
+            self.auditor.settled(range(self.topic.read_position), self.dispatcher.waiting())
         return Outcome(
             tuple(sorted(self.delivered.items())),
             self.topic.mark_delete,
@@ -83,6 +92,7 @@ class Play:
         if cumulative:
             last = batch[0]
             self.topic.acknowledge_through(last)
+            self.auditor.moved(self.topic.mark_delete)
             batch = tuple(range(last + 1))
         else:
             self.auditor.acknowledged(consumer.name, batch)
@@ -227,9 +237,11 @@ class Play:
 
     def _do_begin(self) -> None:
         self.topic.acknowledge_through(len(self.topic.entries) - 1)
+        self.auditor.moved(self.topic.mark_delete)
 
     def _do_skip(self, count: int) -> None:
         self.topic.skip(count)
+        self.auditor.moved(self.topic.mark_delete)
 
     def _do_expire(self, seconds: float) -> None:
         oldest = self.clock.now_ms - seconds * 1000
@@ -239,12 +251,15 @@ class Play:
                 break
             last = at
         self.topic.acknowledge_through(last)
+        self.auditor.moved(self.topic.mark_delete)
 
     def _do_reset(self, at: int) -> None:
+        at = min(at, len(self.topic.entries))
         self.topic.reset(at)
-        self.auditor.reset(at)
+        self.auditor.moved(at - 1)
         self._disconnect_all(same_connection=True)
         self.topic.reset(at)
+        self.auditor.rewound(at)
 
 
 def play(setting: Setting, seed: int) -> Outcome:

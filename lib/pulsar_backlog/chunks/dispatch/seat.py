@@ -129,15 +129,16 @@ class Seat:
         """A message for the dead-letter topic."""
         return self._world.publish_elsewhere(self.process.settings.dead_letter_topic, message, self.process.settings)
 
-    def retry_later(self, message: Message, delay_ms: int) -> None:
-        """A message for the retry topic."""
-        settings = self.process.settings
+    def retry_later(self, message: Message, delay_ms: int) -> bool:
+        """A message for the retry topic, or after that for the dead-letter topic."""
+        settings, allowed = self.process.settings, self.process.settings.retries_allowed
         again = Message(message.label, (), 0, message.whole, message.retries + 1)
-        if settings.dead_letter_max is not None and again.retries > settings.dead_letter_max:
-            self._world.publish_elsewhere(settings.dead_letter_topic, message, settings)
-        else:
-            self._world.publish_elsewhere(settings.retry_topic, message, settings)
+        if allowed is not None and again.retries > allowed:
+            return self._world.publish_elsewhere(settings.dead_letter_topic, message, settings)
+        stored = self._world.publish_elsewhere(settings.retry_topic, message, settings)
+        if stored:
             self._world.deliver_retry(again, delay_ms)
+        return stored
 
     def label(self, at: int) -> str:
         """Message of an entry."""

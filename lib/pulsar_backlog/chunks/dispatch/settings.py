@@ -11,6 +11,9 @@ from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, DEFAULT_QU
 BrokerLine = Literal["4.0", "4.2"]
 DispatchType = Literal["Exclusive", "Failover", "Shared", "Key_Shared"]
 
+MAX_RECONSUME_TIMES = 16
+"""Java's and Go's `maxRedeliverCount` where there is a retry topic and no dead-letter policy."""
+
 DEFAULT_POLICY: Mapping[str, Any] = {"default": "ack"}
 
 
@@ -76,6 +79,7 @@ class ConsumerSettings:
         dead_letter_max: redeliveries before a message goes to the dead-letter topic; None is never.
         dead_letter_topic: its name in outcomes.
         retry_topic: name of its retry topic in outcomes.
+        retries: whether it has a retry topic, whatever its application does.
         dead_letter_chunking: whether the dead-letter producer of Go cuts large messages.
         key_ranges: sticky hash ranges on Key_Shared; empty is auto-split.
     """
@@ -92,14 +96,24 @@ class ConsumerSettings:
     dead_letter_max: int | None = None
     dead_letter_topic: str = "s-DLQ"
     retry_topic: str = "s-RETRY"
+    retries: bool = False
     dead_letter_chunking: bool = False
     key_ranges: tuple[tuple[int, int], ...] = ()
 
     @property
     def acknowledges_chunks(self) -> bool:
         """Whether an acknowledgement of a chunked message reaches the broker: not in Go with a retry topic."""
-        retries = any(str(rule).startswith("later") for rule in self.policy.values())
-        return self.client.family != "go" or not retries
+        return self.client.family != "go" or not self.has_retry_topic
+
+    @property
+    def has_retry_topic(self) -> bool:
+        """Whether it is a consumer of several topics, of which one is its retry topic."""
+        return self.retries or any(str(rule).startswith("later") for rule in self.policy.values())
+
+    @property
+    def retries_allowed(self) -> int | None:
+        """How often a message goes through the retry topic before it is a dead letter."""
+        return MAX_RECONSUME_TIMES if self.dead_letter_max is None and self.has_retry_topic else self.dead_letter_max
 
     @property
     def buffer(self) -> ClientSettings:

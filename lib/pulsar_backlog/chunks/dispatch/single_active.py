@@ -50,6 +50,7 @@ class SingleActiveDispatcher:
         """A consumer leaves."""
         if consumer in self.consumers:
             self.consumers.remove(consumer)
+            self.auditor.departed(consumer, None)
             consumer.pending.clear()
             self._pick()
 
@@ -83,10 +84,15 @@ class SingleActiveDispatcher:
         def begin() -> None:
             if epoch == self._epoch:
                 self.topic.rewind()
+                self.auditor.rewound(self.topic.read_position)
                 self._busy = False
                 self._read_more()
 
         self.clock.after(delay_ms, begin)
+
+    def waiting(self) -> set[int]:
+        """Nothing: a batch is sent in the moment in which it is read."""
+        return set()
 
     def flow(self, consumer: BrokerConsumer, permits: int) -> None:
         """A consumer gives permits."""
@@ -96,6 +102,7 @@ class SingleActiveDispatcher:
     def redeliver(self, consumer: BrokerConsumer, batch: Sequence[int] | None) -> None:
         """All again."""
         if consumer is self.active:
+            self.auditor.departed(consumer, None)
             consumer.pending.clear()
             self._restart(0)
 
