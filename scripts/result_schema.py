@@ -13,6 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is
 from pulsar_backlog.report.acks import BlockedRow, PositionRow, StallRow, SubscriptionRow
 from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow
 from pulsar_backlog.report.facts import FactKind
+from pulsar_backlog.report.maintenance import Maintenance, TableUpkeep
 from pulsar_backlog.report.model import FindingRow, QualityRow
 from pulsar_backlog.report.since import WORDS, ChangeRow
 from pulsar_backlog.report.verdict import Grade
@@ -105,6 +106,7 @@ SINCE = counted(
     of(ChangeRow), previous_ms=of(int), acknowledged=of(int),
     counts=record(dict.fromkeys(("error", "warning", "info"), CHANGE_COUNTS)),
 )  # fmt: skip
+MAINTENANCE = record({**of(Maintenance)["properties"], "tables": of(list[TableUpkeep])})
 HEAD: Schema = {
     "schema_version": {"const": RESULT_VERSION},
     "cluster": of(str),
@@ -124,8 +126,9 @@ def result_schema() -> Schema:
         "clients": {"type": "array", "items": CLIENT},
         "since_last_audit": {"anyOf": [SINCE, of(NoneType)]},
         "findings": counted(of(FindingRow), by_code={"type": "array", "items": CODE}),
-        "quality": of(list[QualityRow]), "topics": counted(TOPIC), "tables": numbers(),
+        "quality": of(list[QualityRow]), "topics": counted(TOPIC), "tables": numbers(), "maintenance": MAINTENANCE,
     })  # fmt: skip
+    finished["required"].remove("maintenance")
     pending = record({
         "schema_version": HEAD["schema_version"], "state": {"enum": ["unfinished", "stopped"]}, "cluster": of(str),
         "job": of(str | None), "started_ms": of(int), "exit_code": of(int | None), "message": of(str),

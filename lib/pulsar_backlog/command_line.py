@@ -23,6 +23,7 @@ from pulsar_backlog.commands.groups import Group
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.jars import jars
 from pulsar_backlog.commands.locate import locate
+from pulsar_backlog.commands.maintain import maintain
 from pulsar_backlog.commands.messages import messages
 from pulsar_backlog.commands.rebuild_index import rebuild_index
 from pulsar_backlog.commands.rebuild_topic import rebuild_topic
@@ -37,7 +38,7 @@ from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
     audit, run_pipeline, estimate, export, messages, explain, sql, changes, locate, forecast, inventory, compacted,
-    snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
+    maintain, snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -34,6 +34,7 @@ STARTED = {
     "rebuild-index",
     "rebuild-topic",
     "compacted",
+    "maintain",
     "inventory",
 }
 """Commands that are only parsed here: they need Spark, a bucket or what a broker wrote, and have tests of their own."""

@@ -121,3 +121,16 @@ def test_one_endpoint_is_enough(bucket: Bucket) -> None:
     question = "SELECT count(*) AS jobs FROM runs WHERE job = 'scan_entries'"
     asked = run([*program, "sql", place[1], question, *place[2:]], environment)
     assert (asked.returncode, asked.stdout.split()) == (0, ["jobs", "1"]), asked.stderr
+
+
+def test_its_tables_are_kept_small(audited: Bucket, local_audit: Path) -> None:
+    dry = command(audited, "maintain", OUT, *NAMED)
+    assert dry.returncode == 0, dry.stderr
+    assert json.loads(dry.stdout)["dry_run"] is True
+    done = command(audited, "maintain", OUT, *NAMED, "--yes")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert any(table["checkpoint"] for table in said["tables"])
+    assert json.loads(audited.body(f"{PREFIX}/result.json"))["maintenance"]["tables"] == said["tables"]
+    assert differing(audited, PREFIX, local_audit) == {}
+    assert command(audited, "maintain", OUT, *NAMED, "--yes").returncode == 99

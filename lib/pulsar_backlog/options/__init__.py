@@ -1,7 +1,7 @@
 """Options of jobs and commands, stated once: type, check, default and help, a module for each subject.
 
-`source`, `results`, `export`, `repair` the options; `checks` what their texts may say; `jobs` which job takes which;
-`declared` all of them together, as command lines and pipelines.yaml are made from them.
+`source`, `results`, `export`, `repair`, `maintenance` the options; `checks` what their texts may say; `jobs` which job
+takes which; `declared` all of them together, as command lines and pipelines.yaml are made from them.
 """
 
 from pulsar_backlog.options.checks import parse_duration_ms, parse_instant, parse_percent

@@ -61,5 +61,6 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "compare_audits": _TABLES_ONLY,
     "notify_changes": ("report_url", *_TABLES_ONLY),
     "write_report": ("metrics", *_TABLES_ONLY),
+    "maintain_tables": ("keep_days", "retention_hours", "dry_run", *_TABLES_ONLY),
 }
 """Every job in the order of the data's way, with the options it takes, in the order they are written."""

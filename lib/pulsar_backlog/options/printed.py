@@ -44,6 +44,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "forecast": ("endpoint",),
     "inventory": ("cluster", "endpoint"),
     "locate": ("cluster", "endpoint"),
+    "maintain": ("keep_days", "retention_hours", "cluster", "endpoint"),
     "messages": (
         "topic", "key", "since", "until", "producer", "transactions", "private_keys", "private_keys_command", "admin",
         *_STORE, "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:],
@@ -61,7 +62,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
 _ON_SOURCE = ("audit", "doctor", "estimate", "explain", "messages", "rebuild-index", "rebuild-topic")
-_ON_TABLES = ("changes", "forecast", "inventory", "locate", "repair plan", "sql")
+_ON_TABLES = ("changes", "forecast", "inventory", "locate", "maintain", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
 _AUDIT_JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks", "model_consumers", "analyze_subscriptions")

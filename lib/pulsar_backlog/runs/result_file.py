@@ -115,6 +115,13 @@ def put_back(files: Beside, result: Result) -> None:
     files.write(RESULT_NAME, to_json(result, indent=1) + "\n")
 
 
+def add_to_result(files: Beside, name: str, value: object) -> None:
+    """Add something to the result, or replace it there, where the result is an answer."""
+    result = _read(files)
+    if result and result.get("state", FINISHED) == FINISHED:
+        put_back(files, {**result, name: value})
+
+
 def _finished(result: Result | None) -> Result | None:
     if result is None or result.get("state", FINISHED) == FINISHED:  # earlier versions wrote no state
         return result or None

@@ -48,11 +48,11 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
-_BESIDE_AUDITS = ("export_messages", "plan_repair", "notify_changes")
+_BESIDE_AUDITS = ("export_messages", "plan_repair", "notify_changes", "maintain_tables")
 """Jobs that change nothing that `result.json` tells."""
 _PLACE_OPTIONS = ("source", "out", "private_keys_command", "key")
 _NOT_INPUTS = (
-    "fail_on", "known", "report_url", "metrics", "exit_zero_when_unchanged", "out",
+    "fail_on", "known", "report_url", "metrics", "exit_zero_when_unchanged", "out", "dry_run",
     "store_attempts", "store_timeout_seconds", "store_range_bytes", "store_concurrency", "max_rate", "min_rate",
     "token_file", "ca_file", "cert_file", "key_file", "timeout_seconds", "token_without_tls", "broker_host",
 )  # fmt: skip

@@ -5,8 +5,11 @@ delta-rs reads a copy of it, see `log_copy.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn
 from uuid import uuid4
@@ -16,13 +19,19 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.errors import CommitConflictError, SourceError
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket, own_endpoint
+from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.output.data_files import BucketPlace
-from pulsar_backlog.tableio.delta_log import DeltaLog
+from pulsar_backlog.tableio.delta_log import DeltaLog, ListedFile
 from pulsar_backlog.tableio.delta_rs import open_folder
-from pulsar_backlog.tableio.log_copy import HINT, copy_of
-from pulsar_backlog.tableio.places import LOG_FOLDER
+from pulsar_backlog.tableio.log_copy import copy_of
+from pulsar_backlog.tableio.places import HINT, LOG_FOLDER
 
 _MAX_SMALL_BYTES = 64 * 1024 * 1024
+_AT_ONCE = 16
+_NOW_MS = 1 << 52
+"""Later than any time: a file whose age a store does not tell is new."""
+_PLAIN = re.compile(r"[\w.=-]{1,200}\.parquet", re.ASCII)
+"""Names that every writer of tables gives to files."""
 
 
 class BucketLog(DeltaLog):
@@ -73,7 +82,8 @@ class BucketLog(DeltaLog):
         if not self._bucket.put_new(f"{LOG_FOLDER}/{name}", text.encode()):
             raise CommitConflictError(f"{self._bucket.uri(f'{LOG_FOLDER}/{name}')} is there already")
 
-    def _checkpoint(self) -> None:
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the newest version; it stays when this returns."""
         self._copy.bring_up_to_date()
         made = open_folder(self._copy.folder)
         if made is None:
@@ -83,6 +93,33 @@ class BucketLog(DeltaLog):
         # The hint that names it comes last.
         for path in (*log.glob(f"{made.version():020}.checkpoint*.parquet"), log / HINT):
             self._bucket.put(f"{LOG_FOLDER}/{path.name}", path)
+
+    def listing(self, folder: str = "") -> dict[str, ListedFile]:
+        """Files right below the table's folder, or one below it, by name."""
+        listed = self._below(folder).list(_raise)
+        return {one.path: ListedFile(one.size, one.modified_ms or _NOW_MS) for one in listed if "/" not in one.path}
+
+    def delete(self, names: Iterable[str], folder: str = "") -> None:
+        """Delete such files, which may be gone already."""
+        below = self._below(folder)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(below.remove, names))
+
+    def _below(self, folder: str) -> Bucket:
+        return replace(self._bucket, prefix=f"{self._bucket.prefix}{folder}/") if folder else self._bucket
+
+    @contextmanager
+    def _as_listed(self, listed: Mapping[str, ListedFile]) -> Iterator[None]:
+        """Beside the copy of the log lie empty files of these names and times: delta-rs looks at nothing else."""
+        made = [self._copy.folder / name for name in listed if _PLAIN.fullmatch(name)]
+        try:
+            for path in made:
+                path.touch()
+                os.utime(path, (listed[path.name].modified_ms / 1000,) * 2)
+            yield
+        finally:
+            for path in made:
+                path.unlink(missing_ok=True)
 
 
 def _raise(error: SourceError) -> NoReturn:

@@ -11,6 +11,8 @@ import json
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -117,27 +119,37 @@ class DeltaLog(ABC):
         """Bytes of its files."""
         return sum(size for _path, size, _rows in self.files())
 
-    def commit(self, table: Table, adds: Sequence[Action], removed: Sequence[str] = ()) -> int:
+    def commit(
+        self, table: Table, adds: Sequence[Action], removed: Sequence[str] = (), *, same_rows: bool = False
+    ) -> int:
         """Add files, and remove some, in one commit that also makes the table when there was none; its version.
+
+        Args:
+            table: the contract.
+            adds: actions that add files, see `add_action`.
+            removed: files that go.
+            same_rows: whether the table has the same rows afterwards, only in other files.
 
         Raises:
             CommitConflictError: another writer changed the table since this was made.
         """
         version = self.version + 1
-        text = "".join(json.dumps(one) + "\n" for one in self._actions(table, adds, removed))
-        self._append(f"{version:020}.json", text)
+        actions = self._actions(table, adds, removed, same_rows)
+        self._append(f"{version:020}.json", "".join(json.dumps(one) + "\n" for one in actions))
         if version and version % CHECKPOINT_COMMITS == 0:
-            self._checkpoint()
+            self.checkpoint()
         return version
 
-    def _actions(self, table: Table, adds: Sequence[Action], removed: Sequence[str]) -> Iterator[Action]:
+    def _actions(
+        self, table: Table, adds: Sequence[Action], removed: Sequence[str], same_rows: bool
+    ) -> Iterator[Action]:
         now_ms = int(time.time() * 1000)
-        parameters = {"mode": "Overwrite" if removed else "Append"}
+        parameters = {} if same_rows else {"mode": "Overwrite" if removed else "Append"}
         engine = f"pulsar-backlog/{__version__}"
         yield {
             "commitInfo": {
-                "timestamp": now_ms, "operation": "WRITE", "operationParameters": parameters, "engineInfo": engine,
-                "txnId": str(uuid4()),
+                "timestamp": now_ms, "operation": "OPTIMIZE" if same_rows else "WRITE",
+                "operationParameters": parameters, "engineInfo": engine, "txnId": str(uuid4()),
             }
         }  # fmt: skip
         if self.version < 0:
@@ -146,8 +158,20 @@ class DeltaLog(ABC):
         elif self._table is not None and self.lacks(table):
             yield grown_metadata(self._table, table)
         for path in removed:
-            yield {"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": True}}
+            yield {"remove": {"path": path, "deletionTimestamp": now_ms, "dataChange": not same_rows}}
         yield from adds
+
+    def unused_files(self, hours: int) -> dict[str, int]:
+        """Bytes of files by name that neither the newest version nor one of the last hours reads, delta-rs says.
+
+        Of a file that no commit names its own age counts: a running writer may be about to name it.
+        """
+        listed = self.listing()
+        if self._table is None:
+            return {}
+        with self._as_listed(listed):
+            names = self._table.vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True)
+        return {name: listed[name].size for name in map(unquote, names) if name in listed}
 
     @abstractmethod
     def place(self) -> Place:
@@ -178,8 +202,28 @@ class DeltaLog(ABC):
         """
 
     @abstractmethod
-    def _checkpoint(self) -> None:
-        """Write a checkpoint of the newest version."""
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the newest version; it stays when this returns."""
+
+    @abstractmethod
+    def listing(self, folder: str = "") -> dict[str, ListedFile]:
+        """Files right below the table's folder, or one below it, by name."""
+
+    @abstractmethod
+    def delete(self, names: Iterable[str], folder: str = "") -> None:
+        """Delete such files, which may be gone already."""
+
+    @abstractmethod
+    def _as_listed(self, listed: Mapping[str, ListedFile]) -> AbstractContextManager[None]:
+        """While this is open, delta-rs sees these files beside the log."""
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file as a listing has it."""
+
+    size: int
+    modified_ms: int
 
 
 def other_contract(path: str) -> UsageError:
@@ -222,11 +266,11 @@ def statistics_settings(table: Table) -> dict[str, str]:
     return {"delta.dataSkippingStatsColumns": ",".join(table.statistics)}
 
 
-def add_action(file: Mapping[str, Any]) -> Action:
+def add_action(file: Mapping[str, Any], *, same_rows: bool = False) -> Action:
     """The action that adds a file; `file` is a row of `FILES_DDL`."""
     return {
         "add": {
             "path": file["name"], "partitionValues": {}, "size": file["size_bytes"],
-            "modificationTime": int(time.time() * 1000), "dataChange": True, "stats": file["stats"],
+            "modificationTime": int(time.time() * 1000), "dataChange": not same_rows, "stats": file["stats"],
         }
     }  # fmt: skip

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,9 +14,9 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.output.data_files import FolderPlace, sync
-from pulsar_backlog.tableio.delta_log import DeltaLog
+from pulsar_backlog.tableio.delta_log import DeltaLog, ListedFile
 from pulsar_backlog.tableio.delta_rs import open_folder
-from pulsar_backlog.tableio.places import LOG_FOLDER
+from pulsar_backlog.tableio.places import HINT, LOG_FOLDER
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 
@@ -68,10 +69,33 @@ class LocalLog(DeltaLog):
             part.unlink(missing_ok=True)
         sync(log)
 
-    def _checkpoint(self) -> None:
+    def checkpoint(self) -> None:
+        """Write a checkpoint of the newest version; it stays when this returns. delta-rs waits for no disk."""
         made = open_folder(self.folder)
-        if made is not None:
-            made.create_checkpoint()
+        if made is None:
+            return
+        made.create_checkpoint()
+        log = self.folder / LOG_FOLDER
+        for path in (*log.glob(f"{made.version():020}.checkpoint*.parquet"), log / HINT, log):
+            sync(path)
+
+    def listing(self, folder: str = "") -> dict[str, ListedFile]:
+        """Files right below the table's folder, or one below it, by name."""
+        try:
+            with os.scandir(self.folder / folder) as entries:
+                files = [(entry.name, entry.stat()) for entry in entries if entry.is_file(follow_symlinks=False)]
+        except FileNotFoundError:
+            return {}
+        return {name: ListedFile(stat.st_size, stat.st_mtime_ns // 1_000_000) for name, stat in files}
+
+    def delete(self, names: Iterable[str], folder: str = "") -> None:
+        """Delete such files, which may be gone already."""
+        for name in names:
+            (self.folder / folder / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def _as_listed(self, listed: Mapping[str, ListedFile]) -> Iterator[None]:
+        yield
 
 
 def _holds(path: Path, text: str) -> bool:

@@ -22,9 +22,8 @@ from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.private_files import private_folder
-from pulsar_backlog.tableio.places import LOG_FOLDER
+from pulsar_backlog.tableio.places import HINT, LOG_FOLDER
 
-HINT = "_last_checkpoint"
 _MAX_HINT_BYTES = 1024 * 1024
 _PIECE_BYTES = 8 * 1024 * 1024
 

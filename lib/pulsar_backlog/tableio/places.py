@@ -10,6 +10,8 @@ from pulsar_backlog.tables import Table
 
 LOG_FOLDER = "_delta_log"
 """Delta's, in a table's folder."""
+HINT = "_last_checkpoint"
+"""File of a log that names its newest checkpoint."""
 CONTRACT_VERSION = "pulsar-backlog.contractVersion"
 """Setting of a table whose older files lack columns that its contract has."""
 

@@ -60,10 +60,11 @@ class StagedFiles:
 
         return rows.mapInArrow(quiet(write), FILES_DDL).collect()
 
-    def commit(self, files: Sequence[Any]) -> None:
+    def commit(self, files: Sequence[Any], *, same_rows: bool = False) -> None:
         """Add those of `files` that are this table's (rows of `FILES_DDL`), all or none; to stay when this returns.
 
         A file that no row names, of a task that was lost or that another one overtook, is no part of the table.
+        `same_rows` as in `DeltaLog.commit`.
 
         Raises:
             CommitConflictError: another writer changed the table since it was opened.
@@ -75,7 +76,8 @@ class StagedFiles:
             self.log.settle()
         self.offered = frozenset(file["name"] for file in mine)
         try:
-            self.log.commit(self.table, [add_action(file) for file in mine], self.replaced)
+            adds = [add_action(file, same_rows=same_rows) for file in mine]
+            self.log.commit(self.table, adds, self.replaced, same_rows=same_rows)
         except Exception:
             if not self.log.mentions(self.place.prefix):
                 self.offered = frozenset()
@@ -99,7 +101,7 @@ def stage_slice(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -
     with stage(log, table, files) as staged:
         if files:
             inside = f.coalesce(part.column(), f.lit(False))
-            stay = _snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
+            stay = snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
             staged.rewritten = staged.write_by_tasks(with_columns_of(stay, table).select(*table.column_names()))
         yield staged
     # As Spark's writer does: what is cached of the table is old now.
@@ -110,11 +112,12 @@ def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> 
     """The table's files with rows of a slice."""
     if not log.files():
         return []
-    names = _snapshot(spark, log, table).filter(part.column()).select("_metadata.file_name").distinct()
+    names = snapshot(spark, log, table).filter(part.column()).select("_metadata.file_name").distinct()
     return [row["file_name"] for row in names.collect()]
 
 
-def _snapshot(spark: SparkSession, log: DeltaLog, table: Table) -> DataFrame:
+def snapshot(spark: SparkSession, log: DeltaLog, table: Table) -> DataFrame:
+    """The table as the log has it, with Spark's `_metadata` of the files."""
     plain = frame_of_files(spark, log, table)
     if plain is not None:
         return plain
