@@ -6,8 +6,8 @@ import random
 import socket
 from contextlib import ExitStack
 
-# Below those that Linux and macOS give to outgoing connections: a server binds its port seconds after it was chosen, and in the
-# meantime a connection of another test was given it (seen: a broker that did not start).
+# Below those that Linux and macOS give to outgoing connections: a server binds its port seconds after it got it, and
+# in the meantime a connection of another test was given it (seen: a broker that did not start).
 _OURS = range(15_000, 32_000)
 
 
