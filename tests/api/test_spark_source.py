@@ -53,6 +53,28 @@ def test_messages_are_those_of_the_api(session: SparkSession) -> None:
     assert set(payloads) == {row["payload_sha256"] for row in of_api(topic=topic)}
 
 
+def test_decoded_messages_are_those_of_the_api(session: SparkSession) -> None:
+    source, schemas = DATA / "typed" / "objects", str(DATA / "typed")
+    for topic in ("*/avro", "*/kvseparated", "*/protobufnative"):
+        frame = read(session, source, topic=topic, schemas=schemas, decode="schema")
+        expected = pulsar_backlog.open(str(source), schemas=schemas).messages(topic, decode=True).read_all()
+        assert frame.columns == expected.schema.names
+        found = sorted((row.asDict(recursive=True) for row in frame.select("value", "decode_error").collect()), key=str)
+        plain = expected.select(["value", "decode_error"]).to_pylist(maps_as_pydicts="strict")
+        assert found == sorted(plain, key=str)
+    notes = frame_of_notes(session, source, schemas)
+    assert notes == ["later", "later", "later"]
+    with pytest.raises((AnalysisException, PythonException), match="decode is for rows=messages"):
+        read(session, source, rows="entries", decode="schema").collect()
+
+
+def frame_of_notes(session: SparkSession, source: Path, schemas: str) -> list[str]:
+    """What a nested column holds, by SQL."""
+    options = f"path '{source}', topic '*/json', schemas '{schemas}', decode 'schema'"
+    session.sql(f"CREATE OR REPLACE TEMP VIEW typed USING `pulsar-backlog` OPTIONS ({options})")
+    return [row[0] for row in session.sql("SELECT value.note FROM typed WHERE value.id BETWEEN 6 AND 8").collect()]
+
+
 def test_entries_are_those_of_the_api(session: SparkSession) -> None:
     names = ("topic", "ledger_id", "entry_id", "checksum", "producer_name", "publish_time_ms", "uuid", "chunk_id")
     found = pulsar_backlog.open(str(OBJECTS)).entries(columns=names).read_all().to_pylist()

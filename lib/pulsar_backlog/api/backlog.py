@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Names, Reading, Time, checked_mode, several, wanted_of
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
-from pulsar_backlog.api.malformed import dropped, refused
-from pulsar_backlog.api.message_reader import SCHEMA, MessageReader
+from pulsar_backlog.api.malformed import by_mode
+from pulsar_backlog.api.message_reader import MessageReader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
+from pulsar_backlog.api.typed import message_schema, schemas_for
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.cluster.required_state import required_state
@@ -34,6 +35,7 @@ from pulsar_backlog.tables.arrow import arrow_schema
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
     from pulsar_backlog.report.terminal.explain import ExplainModel
+    from pulsar_backlog.schemas.values import TopicSchemas
 
 
 def open(source: str, **options: Unpack[SourceKeywords]) -> Backlog:
@@ -125,6 +127,7 @@ class Backlog:
         columns: Sequence[str] | None = None,
         mode: Mode = "permissive",
         max_message_bytes: int = MAX_MESSAGE_BYTES,
+        decode: bool | str = False,
     ) -> pa.RecordBatchReader:
         """Messages as applications sent them, as rows of the table `messages`, with their payload.
 
@@ -142,18 +145,23 @@ class Backlog:
             mode: a message that cannot be opened is a row whose `outcome` and `reason` say why (`permissive`), is
                 left out (`dropmalformed`), or an error (`failfast`).
             max_message_bytes: a larger payload is not put into a row, whose `outcome` is then `too_large`.
+            decode: True adds columns `value`, of KeyValue `key`, and `decode_error`: payloads by their topic's schemas,
+                as the newest of them; `schema:3` as version 3; `json`, `text`, `bytes` or `avro-with:FILE` whatever
+                schema they name.
 
         Returns:
             A reader of rows that are made as they are asked for. They come about in the order stored, topic after
             topic: a chunked message follows its last chunk.
 
         Raises:
-            UsageError: no topic matches, or an argument is wrong.
+            UsageError: no topic matches, an argument is wrong, or no schema is known.
             SourceError, DecodeError: from the reader.
         """
         wanted = wanted_of(topic, ledgers, None, None, since, until, producer, key)
-        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes)
-        return _reader(_projected(SCHEMA, columns), self._messages(self.copies_for(wanted), wanted, reading))
+        copies = self.copies_for(wanted)
+        schemas = self.schemas_of(copies, decode)
+        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes, schemas=schemas)
+        return _reader(_projected(message_schema(schemas), columns), self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
         """One stored entry, taken apart field by field.
@@ -196,6 +204,14 @@ class Backlog:
             raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
         return [copy for copy in self._copies if wanted.holds(copy)]
 
+    def schemas_of(self, copies: Sequence[LedgerCopy], decode: bool | str) -> TopicSchemas | None:
+        """The schemas by which messages of ledgers are decoded; None where they are not to be.
+
+        Raises:
+            UsageError: there is no such way, or no schema is known.
+        """
+        return schemas_for(decode, {copy.topic for copy in copies}, self._options)
+
     def unit_entries(self, unit: ScanUnit, wanted: Wanted, mode: Mode) -> Iterator[pa.RecordBatch]:
         """Rows of `entries` of one scan unit."""
         return unit_entries(self._source, unit, self._cluster, wanted, failfast=mode == "failfast")
@@ -204,7 +220,7 @@ class Backlog:
         """Rows of `messages` of one scan unit that are not chunked."""
         context = self._context(reading, {unit.ledger_id: unit.topic})
         reader = MessageReader(context, wanted, reading.all_transactions, chunked=False)
-        return _by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading.mode)
+        return by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading)
 
     def topic_messages(
         self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True
@@ -213,7 +229,7 @@ class Backlog:
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
         reader = MessageReader(context, wanted, reading.all_transactions, plain, reading.chunked)
         units = (unit for copy in copies for unit in wanted.units(copy))
-        return _by_mode(reader.of_topic(topic, units, lambda: self._log(topic)), reading.mode)
+        return by_mode(reader.of_topic(topic, units, lambda: self._log(topic)), reading)
 
     def _messages(self, copies: list[LedgerCopy], wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         for topic, own in groupby(copies, key=lambda copy: copy.topic):
@@ -243,7 +259,3 @@ def _projected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
     if unknown:
         raise UsageError(f"there is no column {', '.join(unknown)}; there are {', '.join(schema.names)}")
     return pa.schema([schema.field(name) for name in columns])
-
-
-def _by_mode(batches: Iterator[pa.RecordBatch], mode: Mode) -> Iterator[pa.RecordBatch]:
-    return batches if mode == "permissive" else dropped(batches) if mode == "dropmalformed" else refused(batches)

@@ -1,4 +1,4 @@
-"""What becomes of messages that could not be opened, in Spark's words: `dropmalformed`, `failfast`."""
+"""What becomes of messages that could not be opened or decoded, in Spark's words: `dropmalformed`, `failfast`."""
 
 from __future__ import annotations
 
@@ -7,27 +7,51 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.api.choices import Reading
+from pulsar_backlog.api.typed import typed
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.messages.outcomes import OPENED
+from pulsar_backlog.schemas.decoder import MessageDecoder
 
 
-def dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `messages` whose payload is here."""
+def by_mode(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Rows of `messages`, decoded where that is asked for, and those that are broken as the mode says."""
+    if reading.schemas is not None:
+        batches = typed(batches, MessageDecoder(reading.schemas))
+    if reading.mode == "permissive":
+        return batches
+    return _dropped(batches) if reading.mode == "dropmalformed" else _refused(batches)
+
+
+def _dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        yield batch.filter(pc.is_in(batch.column("outcome"), pa.array(OPENED)))
+        yield batch.filter(_sound(batch))
 
 
-def refused(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of `messages` up to the first whose payload is not here.
+def _refused(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows up to the first that is broken.
 
     Raises:
         DecodeError: for that one.
     """
     for batch in batches:
-        bad = batch.filter(pc.invert(pc.is_in(batch.column("outcome"), pa.array(OPENED))))
+        bad = batch.filter(pc.invert(_sound(batch)))
         if bad.num_rows:
-            row = bad.select(["ledger_id", "entry_id", "outcome", "reason"]).slice(0, 1).to_pylist()[0]
-            place = f"{row['ledger_id']}:{row['entry_id']}"
-            words = f"{row['reason']} at {place}"
-            raise DecodeError(row["outcome"], offset=0, field="payload", expected="a message", found=words)
+            raise _error(bad.slice(0, 1).to_pylist()[0])
         yield batch
+
+
+def _sound(batch: pa.RecordBatch) -> pa.Array:
+    opened = pc.is_in(batch.column("outcome"), pa.array(OPENED))
+    if "decode_error" not in batch.schema.names:
+        return opened
+    return pc.and_(opened, pc.is_null(batch.column("decode_error")))
+
+
+def _error(row: dict[str, object]) -> DecodeError:
+    place = f"{row['ledger_id']}:{row['entry_id']}"
+    if row["outcome"] in OPENED:
+        code, why = "undecodable", row.get("decode_error")
+    else:
+        code, why = str(row["outcome"]), row["reason"]
+    return DecodeError(code, offset=0, field="payload", expected="a message", found=f"{why} at {place}")

@@ -14,6 +14,7 @@ class SourceKeywords(TypedDict, total=False):
 
     endpoint: str
     admin: str
+    schemas: str
     cluster: str
     private_keys: str
     private_keys_command: str

@@ -20,7 +20,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "chunked": ("true", "false"),
 }
 """Options with few values, the default first."""
-_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes")
+_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes", "decode")
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class SparkOptions:
         chunked: whether chunked messages are wanted.
         wanted: which rows.
         reading: how messages are read.
+        decode: by what payloads are decoded, as `Backlog.messages` takes it; empty where they are not.
     """
 
     source: Options
@@ -42,6 +43,7 @@ class SparkOptions:
     chunked: bool
     wanted: Wanted
     reading: Reading
+    decode: str
 
     @property
     def mode(self) -> Mode:
@@ -75,7 +77,10 @@ class SparkOptions:
             max_message_bytes=_number(options.get("max_message_bytes")),
             chunked=chosen["chunked"] == "true",
         )
-        return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading)
+        decode = options.get("decode", "")
+        if decode and chosen["rows"] == "entries":
+            raise UsageError("decode is for rows=messages: entries have no payload")
+        return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading, decode)
 
 
 def _choice(name: str, value: str | None) -> str:

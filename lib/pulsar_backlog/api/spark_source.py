@@ -6,7 +6,7 @@ Nothing of ours lies on executors but the package. What a filter or a schema rul
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,22 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pulsar_backlog.api import entry_reader, message_reader
+from pulsar_backlog.api import entry_reader
 from pulsar_backlog.api.backlog import Backlog
 from pulsar_backlog.api.spark_filters import narrowed
 from pulsar_backlog.api.spark_options import SparkOptions
+from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+from pulsar_backlog.schemas.values import TopicSchemas
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+_DECODED = frozenset({"value", "key", "decode_error"})
 SMALL_TOPIC_BYTES = 64 * 1024 * 1024
 """Topics of up to so many bytes together are one partition, which meets their chunks on the way."""
 
@@ -71,7 +74,8 @@ class PulsarBacklogSource(DataSource):
 
     def schema(self) -> StructType:
         """All columns of the kind of rows that is asked for."""
-        return _without_promises(_columns(SparkOptions.of(self.options)))
+        options = SparkOptions.of(self.options)
+        return _without_promises(_columns(options, _schemas(options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns in `schema`."""
@@ -82,8 +86,11 @@ class BacklogReader(DataSourceReader):
     """Plans partitions where the query is planned, and reads them where Spark likes."""
 
     def __init__(self, options: SparkOptions, schema: StructType) -> None:
-        self._options = options
-        self._names = _checked(schema, _without_promises(_columns(options)))
+        schemas = _schemas(options)
+        self._names = _checked(schema, _without_promises(_columns(options, schemas)))
+        if options.mode == "permissive" and not _DECODED.intersection(self._names):
+            schemas = None  # nobody asked for what would be decoded
+        self._options = replace(options, reading=replace(options.reading, schemas=schemas))
         self._wanted: Wanted = options.wanted
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
@@ -145,11 +152,18 @@ def _bytes(unit: ScanUnit) -> int:
     return sum(block.length for block in unit.blocks)
 
 
-def _columns(options: SparkOptions) -> pa.Schema:
+def _schemas(options: SparkOptions) -> TopicSchemas | None:
+    if not options.decode:
+        return None
+    backlog = Backlog(options.source)
+    return backlog.schemas_of(backlog.copies_for(options.wanted), options.decode)
+
+
+def _columns(options: SparkOptions, schemas: TopicSchemas | None) -> pa.Schema:
     if options.rows == "entries":
         return entry_reader.SCHEMA
     hidden = () if options.payload == "inline" else ("payload", "payload_file")
-    return pa.schema([field for field in message_reader.SCHEMA if field.name not in hidden])
+    return pa.schema([field for field in message_schema(schemas) if field.name not in hidden])
 
 
 def _without_promises(schema: pa.Schema) -> StructType:

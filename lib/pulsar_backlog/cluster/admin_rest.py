@@ -6,6 +6,7 @@
 | topics of a namespace | `persistent/{namespace}`, with `/partitioned` those that have partitions |
 | a topic | `persistent/{namespace}/{topic}/{internalStats, internal-info, stats, partitions, ...}` |
 | scalable topics of a namespace (5.0), the layout of one | `scalable/{namespace}`, `scalable/{namespace}/{topic}` |
+| schemas of a topic | `schemas/{tenant}/{namespace}/{topic}/schemas` |
 | policies | `namespaces/{namespace}`; those in force for a topic: `.../{topic}/{retention, ...}?applied=true` |
 
 `internalStats` and `stats` make the owning broker load the topic, as a client that connects does; `internal-info` reads
@@ -157,6 +158,12 @@ class AdminRest:
     def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
         """What is said of one entry beside its payload."""
         return self._http.headers(f"{parse_topic(topic).path}/ledger/{ledger_id}/entry/{entry_id}")
+
+    def schemas(self, topic: str) -> Mapping[str, object]:
+        """All versions of the schemas of a topic that is no partition; makes no topic."""
+        name = parse_topic(topic)
+        root = "/admin/schemas" if name.namespace.count("/") == 2 else "/admin/v2/schemas"
+        return self._object("/".join([root, *map(segment, name.namespace.split("/")), segment(name.local), "schemas"]))
 
     def policy(self, topic: str, kind: str) -> object:
         """A policy that is in force for a topic, such as `retention`; None when none is set anywhere."""

@@ -68,6 +68,10 @@ class SourceOptions(Frozen):
         BeforeValidator(lambda text: text or None),  # an Airflow variable that is not set
         Words("folder of saved admin JSON (stats-internal, info-internal, stats) and raw cursor state", place=True),
     ] = None
+    schemas: Annotated[
+        str | None,
+        Words("folder of schemas (TENANT__NAMESPACE__TOPIC.schemas.json) to decode messages by", place=True),
+    ] = None
     topic: Annotated[Texts | None, Words("only topics that match this glob; may be repeated")] = None
     ledger: Annotated[
         Annotated[tuple[LedgerRange, ...], BeforeValidator(as_tuple)] | None,
