@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.events import HoleReason, LogEntry
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class Context:
@@ -67,6 +68,15 @@ class Contexts:
         self.peak_buffered_bytes = max(self.peak_buffered_bytes, self.buffered_bytes)
         self.peak_open = max(self.peak_open, len(self.by_uuid))
         return context
+
+    def pass_whole(self, messages: WholeMessages) -> None:
+        """Each was opened and closed, with no other opened in between."""
+        self.peak_buffered_bytes = max(self.peak_buffered_bytes, self.buffered_bytes + messages.largest_bytes)
+        self.peak_open = max(self.peak_open, len(self.by_uuid) + 1)
+
+    def has_none_of(self, messages: WholeMessages) -> bool:
+        """Whether no uuid of theirs is open."""
+        return not self.by_uuid or self.by_uuid.keys().isdisjoint(messages.uuids)
 
     def keep_peaks(self, earlier: Contexts) -> None:
         """Go on from the peaks of an earlier client."""

@@ -25,6 +25,7 @@ from pulsar_backlog.chunks.clients.context import Context, Contexts, place_of
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class CppClient:
@@ -54,9 +55,21 @@ class CppClient:
         else:
             self._receive_chunk(entry, entry.chunk_id or 0, now_ms)
 
-    def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
+    def pass_whole(self, messages: WholeMessages, now_ms: int) -> bool:
+        """See `Client`; a client that acknowledges the last chunk only leaves holes behind."""
+        full = self._limit is not None and len(self._open) >= self._limit
+        if self._acks_last_only or full or not self.contexts.has_none_of(messages):
+            return False
+        self._start_timer(now_ms)
+        self.contexts.pass_whole(messages)
+        return True
+
+    def _start_timer(self, now_ms: int) -> None:
         if self._expires and self.next_timer_ms == NEVER:
             self.next_timer_ms = now_ms + self._expiry_ms
+
+    def _receive_chunk(self, entry: LogEntry, chunk_id: int, now_ms: int) -> None:
+        self._start_timer(now_ms)
         context = self._open.get(entry.uuid)
         if chunk_id == 0:
             if context is not None and self._new:

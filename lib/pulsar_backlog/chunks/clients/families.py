@@ -12,6 +12,7 @@ from pulsar_backlog.chunks.clients.golang import GoClient
 from pulsar_backlog.chunks.clients.java import JavaClient
 from pulsar_backlog.chunks.clients.settings import ClientSettings, Family
 from pulsar_backlog.chunks.clients.sql import SqlReader
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class Client(Protocol):
@@ -28,6 +29,12 @@ class Client(Protocol):
 
         Raises:
             BrokenClientError: the entry breaks the client.
+        """
+
+    def pass_whole(self, messages: WholeMessages, now_ms: int) -> bool:
+        """Deliver all of them at once, with what that leaves behind.
+
+        False, and nothing done, where it would matter what else is open.
         """
 
     def run_timers(self, now_ms: int) -> None:

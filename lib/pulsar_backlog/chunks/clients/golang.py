@@ -30,6 +30,7 @@ from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
 from pulsar_backlog.chunks.clients.uuids import MAX_REMEMBERED
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class GoClient:
@@ -62,6 +63,22 @@ class GoClient:
         else:
             self._receive_first(entry, now_ms)
 
+    def pass_whole(self, messages: WholeMessages, now_ms: int) -> bool:
+        """See `Client`: each goes through the queue and leaves its timer."""
+        if not self.contexts.has_none_of(messages) or not set(self._queue).isdisjoint(messages.uuids):
+            return False
+        if self._limit is not None and len(self._queue) >= self._limit:
+            return False
+        self.contexts.pass_whole(messages)
+        for uuid in messages.uuids:
+            self._add_timer(uuid, now_ms)
+        return True
+
+    def _add_timer(self, uuid: str, now_ms: int) -> None:
+        self._timers.append((now_ms + self._expiry_ms, uuid))
+        if len(self._timers) > MAX_REMEMBERED and self._timers[0][1] not in self._open:
+            self._timers.popleft()
+
     def _receive_first(self, entry: LogEntry, now_ms: int) -> None:
         """Chunk 0; what is one too many by then goes when it was taken, for a goroutine of its own evicts."""
         context = self._open.get(entry.uuid)
@@ -93,9 +110,7 @@ class GoClient:
             raise BrokenClientError("panic", entry, "no buffer has a negative size")
         context = self.contexts.open(entry, now_ms)
         self._queue.append(entry.uuid)
-        self._timers.append((now_ms + self._expiry_ms, entry.uuid))
-        if len(self._timers) > MAX_REMEMBERED and self._timers[0][1] not in self._open:
-            self._timers.popleft()
+        self._add_timer(entry.uuid, now_ms)
         return context
 
     def _forget(self, uuid: str) -> None:

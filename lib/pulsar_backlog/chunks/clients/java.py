@@ -26,6 +26,7 @@ from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
 from pulsar_backlog.chunks.clients.uuids import UuidQueue
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class JavaClient:
@@ -54,8 +55,7 @@ class JavaClient:
         elif entry.chunk_id is None or not entry.uuid:
             raise BrokenClientError("reconnect_loop", entry, "a chunk without id or uuid")
         else:
-            if self.next_timer_ms == NEVER and self._expiry_ms > 0:
-                self.next_timer_ms = now_ms + self._expiry_ms
+            self._start_timer(now_ms)
             context = self._open.get(entry.uuid)
             if entry.chunk_id == 0:
                 context = self._begin_old(entry, context, now_ms) if self._old else self._begin(entry, context, now_ms)
@@ -63,6 +63,20 @@ class JavaClient:
                 self._unexpected(entry, entry.chunk_id, context, now_ms)
             else:
                 self._append(entry, entry.chunk_id, context)
+
+    def pass_whole(self, messages: WholeMessages, now_ms: int) -> bool:
+        """See `Client`: each goes through the counter and stays in the queue."""
+        if not self.contexts.has_none_of(messages) or (self._limit is not None and self._counter >= self._limit):
+            return False
+        self._start_timer(now_ms)
+        self.contexts.pass_whole(messages)
+        for uuid in messages.uuids:
+            self._queue.push(uuid)
+        return True
+
+    def _start_timer(self, now_ms: int) -> None:
+        if self.next_timer_ms == NEVER and self._expiry_ms > 0:
+            self.next_timer_ms = now_ms + self._expiry_ms
 
     def _append(self, entry: LogEntry, chunk_id: int, context: Context) -> None:
         """The next chunk of its context."""

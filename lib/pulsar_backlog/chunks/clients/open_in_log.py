@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pulsar_backlog.chunks.clients.events import LogEntry, Publication
+from pulsar_backlog.chunks.clients.events import NEVER, LogEntry, Publication
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
+
+_PASSING: Publication = ("", NEVER)
+"""No publication has this key."""
 
 
 class OpenInLog:
@@ -37,6 +41,15 @@ class OpenInLog:
                 newest_ms[key] = entry.stored_ms
             elif chunk_id == 0:
                 self._begin(key, entry.stored_ms)
+
+    def pass_whole(self, messages: WholeMessages) -> None:
+        """Messages of which nothing is open, each with nothing else in between."""
+        if not self._newest_ms:
+            self.peak = max(self.peak, 1)
+            return
+        for begun_ms in messages.begun_ms:
+            self._begin(_PASSING, begun_ms)
+            del self._newest_ms[_PASSING]
 
     def _begin(self, key: Publication, now_ms: int) -> None:
         self._newest_ms[key] = now_ms

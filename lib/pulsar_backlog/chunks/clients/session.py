@@ -23,6 +23,7 @@ from pulsar_backlog.chunks.clients.events import (
 from pulsar_backlog.chunks.clients.families import CLIENTS
 from pulsar_backlog.chunks.clients.permits import Permits
 from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 from pulsar_backlog.terms import Position
 
 RECONNECT_MS = 140
@@ -97,6 +98,16 @@ class Session:
         while self._interruptions and entry.position > self._interruptions[0][0]:
             self._reconnect(fresh=self._interruptions.pop(0)[1])
         self._take(entry)
+
+    def pass_whole(self, messages: WholeMessages) -> bool:
+        """Have all of them delivered at once; false, and nothing done, where they must be offered one by one."""
+        settled = self.damage is None and not self._interruptions and self._start is None and not self._permits.scarce
+        if not settled or self._live or self._shared is not None:
+            return False
+        if not self._client.pass_whole(messages, self._now_ms):
+            return False
+        self._permits.pass_messages(messages.entries)
+        return True
 
     def _take(self, entry: LogEntry) -> None:
         # Runs once per chunk and model: no call here that is not needed.

@@ -16,6 +16,7 @@ from pulsar_backlog.chunks.clients.context import Context, Contexts
 from pulsar_backlog.chunks.clients.events import NEVER, BrokenClientError, Inbox, LogEntry
 from pulsar_backlog.chunks.clients.payloads import content_of, decompressed
 from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 
 
 class SqlReader:
@@ -48,6 +49,13 @@ class SqlReader:
             raise BrokenClientError("query_failure", entry, "more bytes than the first chunk says")
         if chunk_id + 1 == entry.num_chunks:
             self._complete(entry, context)
+
+    def pass_whole(self, messages: WholeMessages, now_ms: int) -> bool:
+        """See `Client`."""
+        if not self.contexts.has_none_of(messages):
+            return False
+        self.contexts.pass_whole(messages)
+        return True
 
     def _complete(self, entry: LogEntry, context: Context) -> None:
         outcome = decompressed("sql", context.chunks)

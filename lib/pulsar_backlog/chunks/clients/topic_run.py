@@ -20,6 +20,7 @@ from pulsar_backlog.chunks.clients.outcomes import (
 from pulsar_backlog.chunks.clients.reasons import how_sure, sureness_of_damage, why
 from pulsar_backlog.chunks.clients.session import Damage, Session
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, ClientSettings
+from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
 from pulsar_backlog.terms import Sureness
 
 
@@ -108,6 +109,25 @@ class TopicRun:
                     announce(entry, InLog(*fields))
                 offer(entry)
 
+    def pass_whole(self, messages: WholeMessages) -> bool:
+        """The next messages of the topic, delivered and counted, but not in `outcomes`: `outcome_of_whole` is theirs.
+
+        False, and nothing done, where their entries must be offered.
+        """
+        if not self._session.pass_whole(messages):
+            return False
+        self._words["delivered"] += len(messages.uuids)
+        return True
+
+    def outcome_of_whole(self, sureness: Sureness) -> Outcome:
+        """The outcome of each message that was passed, but for its name and place.
+
+        Args:
+            sureness: of what the log holds of it.
+        """
+        in_log = InLog(copies=0, whole=True, in_flight=False, sureness=sureness)
+        return self._row(Account(("", 0), (0, 0), in_log, right=1), "delivered", None)
+
     def finish(self) -> None:
         """The topic has no more chunks; the consumer stays until everything has expired that does."""
         self._session.finish(self._until_ms)
@@ -121,14 +141,16 @@ class TopicRun:
 
     def _outcome(self, account: Account, damage: Damage | None) -> Outcome:
         word = outcome_of(account, damage)
-        holes = len(account.unacknowledged)
         self._words[word] += 1
-        self._holes += holes
+        self._holes += len(account.unacknowledged)
         self._acked_unread += account.acked_unread
         self._evicted += "evicted" in account.reasons
+        return self._row(account, word, damage)
+
+    def _row(self, account: Account, word: OutcomeWord, damage: Damage | None) -> Outcome:
         return Outcome(
             *account.publication, self.model, word, account.right + account.unknown, account.mixed,
-            account.wrong, account.acked_unread, holes, account.blocked, account.permits_kept,
+            account.wrong, account.acked_unread, len(account.unacknowledged), account.blocked, account.permits_kept,
             how_sure(account, word, self.settings, damage), why(account, word, damage), *account.first,
         )  # fmt: skip
 

@@ -10,6 +10,7 @@ from itertools import groupby, repeat
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -27,14 +28,23 @@ class Stretch(NamedTuple):
     """Chunk entries of one topic that follow each other.
 
     Attributes:
-        entries: in position order.
-        in_logs: what the log holds of the message of each.
+        rows: of the entries, in position order.
+        plain_before: entries between the chunk stored before and each, which are no chunks.
         end_ms: when the topic's last chunk was stored.
     """
 
-    entries: list[LogEntry]
-    in_logs: list[InLogFields]
+    rows: pa.RecordBatch
+    plain_before: npt.NDArray[np.int64]
     end_ms: int
+
+    def part(self, start: int, end: int) -> Stretch:
+        """The entries from one row to another, which it leaves out."""
+        return Stretch(self.rows.slice(start, end - start), self.plain_before[start:end], self.end_ms)
+
+    def objects(self) -> Iterator[tuple[list[LogEntry], list[InLogFields]]]:
+        """The entries, and what the log holds of the message of each; some thousand at a time."""
+        for start in range(0, self.rows.num_rows, ROWS_AT_A_TIME):
+            yield _objects(self.part(start, min(start + ROWS_AT_A_TIME, self.rows.num_rows)))
 
 
 def in_log_order(rows: DataFrame, partitions: int) -> DataFrame:
@@ -62,11 +72,8 @@ def no_garbage_collection() -> Iterator[None]:
 def _stretches(runs: Iterable[pa.RecordBatch]) -> Iterator[Stretch]:
     last: Position = (-1, -1)
     for run in runs:
-        end_ms = run.column("end_ms")[0].as_py()
-        for start in range(0, run.num_rows, ROWS_AT_A_TIME):
-            entries, in_logs = _entries(run.slice(start, ROWS_AT_A_TIME), last)
-            last = entries[-1].position
-            yield Stretch(entries, in_logs, end_ms)
+        yield Stretch(run, _plain_before(run, last), run.column("end_ms")[0].as_py())
+        last = (run.column("ledger_id")[-1].as_py(), run.column("entry_id")[-1].as_py())
 
 
 def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -79,14 +86,14 @@ def _runs(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBat
             start = end
 
 
-def _entries(stretch: pa.RecordBatch, last: Position) -> tuple[list[LogEntry], list[InLogFields]]:
-    """The rows as objects; `last` is the position before them."""
-    facts = unpacked(stretch.column("facts"))
-    facts |= {name: _values(stretch.column(name)) for name in (*LOG_COLUMNS, *IN_LOG_COLUMNS) if name not in facts}
+def _objects(stretch: Stretch) -> tuple[list[LogEntry], list[InLogFields]]:
+    rows = stretch.rows
+    facts = unpacked(rows.column("facts"))
+    facts |= {name: _values(rows.column(name)) for name in (*LOG_COLUMNS, *IN_LOG_COLUMNS) if name not in facts}
     ledger_ids, entry_ids, uuids, times, *others = (facts[name] for name in LOG_COLUMNS)
     columns = [
-        zip(ledger_ids, entry_ids, strict=True), _plain_before(stretch, last), uuids, zip(uuids, times, strict=True),
-        *others, repeat(False, stretch.num_rows),
+        zip(ledger_ids, entry_ids, strict=True), stretch.plain_before.tolist(), uuids, zip(uuids, times, strict=True),
+        *others, repeat(False, rows.num_rows),
     ]  # fmt: skip
     # What `_make` does, without a call in Python for each row.
     entries = list(map(partial(tuple.__new__, LogEntry), zip(*columns, strict=True)))
@@ -103,9 +110,11 @@ def _values(column: pa.Array) -> list[Any]:
     return shared
 
 
-def _plain_before(stretch: pa.RecordBatch, last: Position) -> list[int]:
-    """How many entries lie before each chunk and after the chunk before, or the beginning of its ledger."""
-    ledger_ids, entry_ids = (stretch.column(name).to_numpy() for name in ("ledger_id", "entry_id"))
+def _plain_before(run: pa.RecordBatch, last: Position) -> npt.NDArray[np.int64]:
+    """How many entries lie before each chunk and after the chunk before, or the beginning of its ledger.
+
+    `last` is where the chunk before them all lies.
+    """
+    ledger_ids, entry_ids = (run.column(name).to_numpy() for name in ("ledger_id", "entry_id"))
     same_ledger = np.diff(ledger_ids, prepend=last[0]) == 0
-    before: list[int] = np.where(same_ledger, np.diff(entry_ids, prepend=last[1]) - 1, entry_ids).tolist()
-    return before
+    return np.asarray(np.where(same_ledger, np.diff(entry_ids, prepend=last[1]) - 1, entry_ids), np.int64)

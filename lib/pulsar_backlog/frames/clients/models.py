@@ -6,18 +6,21 @@ and holes that may come again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
 
+from pulsar_backlog.chunks.clients.events import LogEntry
 from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.chunks.clients.open_in_log import OpenInLog
+from pulsar_backlog.chunks.clients.outcomes import InLogFields
 from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, ClientSettings
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
 from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, no_garbage_collection
+from pulsar_backlog.frames.clients.rows import unpacked
+from pulsar_backlog.frames.clients.whole_runs import WholeRun, whole_runs
 from pulsar_backlog.frames.times import times_of_ms
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -25,6 +28,11 @@ from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
 from pulsar_backlog.terms import Position
 
 _OUTCOMES, _FORECASTS = (arrow_schema(TABLES[name]) for name in ("consumer_outcomes", "client_forecasts"))
+_OF_HEADS = {
+    "chunk_uuid": "uuid", "publish_time_ms": "publish_time_ms",
+    "first_ledger_id": "ledger_id", "first_entry_id": "entry_id",
+}  # fmt: skip
+"""Columns of `consumer_outcomes` that the first row of a message has, with their names there."""
 
 
 @dataclass(frozen=True)
@@ -54,21 +62,49 @@ def run_models(batches: Iterable[pa.RecordBatch], context: ModelContext) -> Iter
 
 def _run_topic(topic: str, stretches: Iterable[Stretch], context: ModelContext) -> Iterator[tuple[str, pa.RecordBatch]]:
     """All models over one topic, side by side."""
+    of_topic = {"cluster": context.cluster, "topic": topic}
     runs: list[TopicRun] = []
     open_in_log = OpenInLog(DEFAULT_EXPIRY_MS)
-    for entries, in_logs, end_ms in stretches:
+    for stretch in stretches:
         if not runs:
-            runs = [TopicRun(name, _settings(name, topic, context), end_ms) for name in context.models]
-        open_in_log.pass_all(entries)
-        for run in runs:
-            run.offer_all(entries, in_logs)
-            yield from _outcomes(topic, run, context.cluster)
-    of_topic = {"cluster": context.cluster, "topic": topic}
+            runs = [TopicRun(name, _settings(name, topic, context), stretch.end_ms) for name in context.models]
+        for part in whole_runs(stretch):
+            if isinstance(part, WholeRun):
+                yield from _run_whole(part, runs, open_in_log, of_topic)
+                continue
+            for entries, in_logs in part.objects():
+                open_in_log.pass_all(entries)
+                yield from _offer(entries, in_logs, runs, of_topic)
     for run in runs:
         run.finish()
-        yield from _outcomes(topic, run, context.cluster)
+        yield from _outcomes(run, of_topic)
         forecast = of_topic | _forecast(run, open_in_log.peak)
         yield "client_forecasts", pa.RecordBatch.from_pylist([forecast], schema=_FORECASTS)
+
+
+def _run_whole(
+    part: WholeRun, runs: Sequence[TopicRun], open_in_log: OpenInLog, of_topic: dict[str, Any]
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Whole messages: counted by the models that can, played by the others."""
+    messages = part.messages()
+    open_in_log.pass_whole(messages)
+    others = []
+    for run in runs:
+        if run.pass_whole(messages):
+            yield "consumer_outcomes", _delivered(part, run, of_topic)
+        else:
+            others.append(run)
+    if others:
+        for entries, in_logs in part.stretch.objects():
+            yield from _offer(entries, in_logs, others, of_topic)
+
+
+def _offer(
+    entries: list[LogEntry], in_logs: list[InLogFields], runs: Iterable[TopicRun], of_topic: dict[str, Any]
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    for run in runs:
+        run.offer_all(entries, in_logs)
+        yield from _outcomes(run, of_topic)
 
 
 def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
@@ -86,14 +122,36 @@ def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
     )
 
 
-def _outcomes(topic: str, run: TopicRun, cluster: str) -> Iterator[tuple[str, pa.RecordBatch]]:
+def _outcomes(run: TopicRun, of_topic: dict[str, Any]) -> Iterator[tuple[str, pa.RecordBatch]]:
     outcomes = list(run.outcomes())
     if outcomes:
-        columns: dict[str, Iterable[Any]] = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True))
-        columns |= {"cluster": repeat(cluster, len(outcomes)), "topic": repeat(topic, len(outcomes))}
+        columns: dict[str, Any] = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True))
         columns["publish_time"] = times_of_ms(pa.array(columns["publish_time_ms"], pa.int64()))
-        arrays = [pa.array(columns[field.name], type=field.type) for field in _OUTCOMES]
-        yield "consumer_outcomes", pa.RecordBatch.from_arrays(arrays, schema=_OUTCOMES)
+        yield "consumer_outcomes", _rows(columns | of_topic, len(outcomes))
+
+
+def _delivered(part: WholeRun, run: TopicRun, of_topic: dict[str, Any]) -> pa.RecordBatch:
+    """Rows of `consumer_outcomes` of whole messages that a model passed."""
+    heads = part.heads
+    sureness = unpacked(heads.column("facts"))["sureness"]
+    outcomes = {word: run.outcome_of_whole(word) for word in set(sureness)}
+    columns: dict[str, Any] = outcomes[sureness[0]]._asdict() | of_topic
+    columns |= {name: heads.column(source) for name, source in _OF_HEADS.items()}
+    columns["publish_time"] = times_of_ms(columns["publish_time_ms"])
+    columns["sureness"] = [outcomes[word].sureness for word in sureness]
+    return _rows(columns, heads.num_rows)
+
+
+def _rows(columns: Mapping[str, Any], count: int) -> pa.RecordBatch:
+    """Rows of `consumer_outcomes`; a column that is one value has it in all of them."""
+
+    def array(field: pa.Field) -> pa.Array:
+        values = columns[field.name]
+        if values is None or isinstance(values, (str, int)):
+            return pa.repeat(pa.scalar(values, field.type), count)
+        return values.cast(field.type) if isinstance(values, pa.Array) else pa.array(values, type=field.type)
+
+    return pa.RecordBatch.from_arrays([array(field) for field in _OUTCOMES], schema=_OUTCOMES)
 
 
 def _forecast(run: TopicRun, peak_open_in_log: int) -> dict[str, Any]:

@@ -127,13 +127,14 @@ def _answers(
 ) -> Iterator[list[dict[str, Any]]]:
     """The answers of one topic, a few at a time."""
     opened: list[tuple[Question, Reopened]] = []
-    for entries, in_logs, end_ms in stretches:
+    for stretch in stretches:
         if not opened:
-            opened = [(one, Reopened(models, one.state.view.type, end_ms)) for one in questions]
-        for question, consumers in opened:
-            comes = _comes(question, entries)
-            consumers.offer_all(list(compress(entries, comes)), list(compress(in_logs, comes)))
-            yield _losses(question, consumers)
+            opened = [(one, Reopened(models, one.state.view.type, stretch.end_ms)) for one in questions]
+        for entries, in_logs in stretch.objects():
+            for question, consumers in opened:
+                comes = _comes(question, entries)
+                consumers.offer_all(list(compress(entries, comes)), list(compress(in_logs, comes)))
+                yield _losses(question, consumers)
     for question, consumers in opened:
         consumers.finish()
         yield _losses(question, consumers)
