@@ -118,3 +118,21 @@ def test_a_column_that_is_not_there(backlog: pulsar_backlog.Backlog) -> None:
     with pytest.raises(UsageError, match="no column key"):
         backlog.messages("*/avro", decode=True, columns=["key"])
     assert isinstance(backlog.messages("*/avro").schema, pa.Schema)
+
+
+def test_masks(backlog: pulsar_backlog.Backlog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULSAR_BACKLOG_MASK_KEY", "a key of many characters")
+    masks = ["value.note=hash", "producer_name=redact"]
+    rows = backlog.messages("*/avro", decode=True, mask=masks).read_all().to_pylist()
+    notes = [one["note"] for one in values("avro")]
+    masked = [row["value"]["note"] for row in rows]
+    assert [one is None for one in masked] == [one is None for one in notes]
+    assert len(set(masked)) == len(set(notes))
+    assert {len(one) for one in masked if one is not None} == {64}
+    assert (
+        {row["payload"] for row in rows} == {row["payload_sha256"] for row in rows} == {None}
+    )  # where the note is too
+    assert {row["producer_name"] for row in rows} == {"***"}
+    assert {(row["verified"], row["reason"]) for row in rows} == {(False, "masked")}
+    with pytest.raises(UsageError, match=r"no value.colour to be masked"):
+        backlog.messages("*/avro", decode=True, mask="value.colour=null")

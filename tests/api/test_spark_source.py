@@ -64,7 +64,7 @@ def test_decoded_messages_are_those_of_the_api(session: SparkSession) -> None:
         assert found == sorted(plain, key=str)
     notes = frame_of_notes(session, source, schemas)
     assert notes == ["later", "later", "later"]
-    with pytest.raises((AnalysisException, PythonException), match="decode is for rows=messages"):
+    with pytest.raises((AnalysisException, PythonException), match="decode and mask are for rows=messages"):
         read(session, source, rows="entries", decode="schema").collect()
 
 

@@ -15,7 +15,7 @@ from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import MessageReader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
-from pulsar_backlog.api.typed import message_schema, schemas_for
+from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.cluster.required_state import required_state
@@ -27,8 +27,10 @@ from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
+from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options
+from pulsar_backlog.steps.topic_schemas import schemas_for
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 
@@ -128,6 +130,7 @@ class Backlog:
         mode: Mode = "permissive",
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         decode: bool | str = False,
+        mask: Names = (),
     ) -> pa.RecordBatchReader:
         """Messages as applications sent them, as rows of the table `messages`, with their payload.
 
@@ -148,6 +151,7 @@ class Backlog:
             decode: True adds columns `value`, of KeyValue `key`, and `decode_error`: payloads by their topic's schemas,
                 as the newest of them; `schema:3` as version 3; `json`, `text`, `bytes` or `avro-with:FILE` whatever
                 schema they name.
+            mask: `COLUMN=null`, `COLUMN=hash` or `COLUMN=redact`; fields within a column after dots.
 
         Returns:
             A reader of rows that are made as they are asked for. They come about in the order stored, topic after
@@ -160,8 +164,10 @@ class Backlog:
         wanted = wanted_of(topic, ledgers, None, None, since, until, producer, key)
         copies = self.copies_for(wanted)
         schemas = self.schemas_of(copies, decode)
-        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes, schemas=schemas)
-        return _reader(_projected(message_schema(schemas), columns), self._messages(copies, wanted, reading))
+        schema, masks = message_schema(schemas), masks_of(several(mask))
+        check_masks(masks, schema)
+        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes, schemas=schemas, masks=masks)
+        return _reader(_projected(schema, columns), self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
         """One stored entry, taken apart field by field.

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.messages.masking import Mask
 from pulsar_backlog.options import parse_instant
 from pulsar_backlog.schemas.values import TopicSchemas
 from pulsar_backlog.terms import position_of
@@ -26,13 +27,14 @@ MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Reading:
-    """How messages are read, see `Backlog.messages`; `schemas` are those that payloads are decoded by."""
+    """How messages are read, see `Backlog.messages`; `schemas` are those to decode by."""
 
     mode: Mode = "permissive"
     all_transactions: bool = False
     max_message_bytes: int = MAX_MESSAGE_BYTES
     chunked: bool = True
     schemas: TopicSchemas | None = None
+    masks: tuple[Mask, ...] = ()
 
 
 def checked_mode(mode: Mode) -> Mode:

@@ -10,17 +10,20 @@ import pyarrow.compute as pc
 from pulsar_backlog.api.choices import Reading
 from pulsar_backlog.api.typed import typed
 from pulsar_backlog.errors import DecodeError
+from pulsar_backlog.messages.masking import masked
 from pulsar_backlog.messages.outcomes import OPENED
 from pulsar_backlog.schemas.decoder import MessageDecoder
 
 
 def by_mode(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Rows of `messages`, decoded where that is asked for, and those that are broken as the mode says."""
+    """Rows of `messages`, decoded and masked where that is asked for; those that are broken as the mode says."""
     if reading.schemas is not None:
         batches = typed(batches, MessageDecoder(reading.schemas))
-    if reading.mode == "permissive":
-        return batches
-    return _dropped(batches) if reading.mode == "dropmalformed" else _refused(batches)
+    if reading.mode == "dropmalformed":
+        batches = _dropped(batches)
+    elif reading.mode == "failfast":
+        batches = _refused(batches)
+    return (masked(batch, reading.masks) for batch in batches) if reading.masks else batches
 
 
 def _dropped(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Reading, wanted_
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.messages.masking import masks_of
 from pulsar_backlog.options import Options
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -20,7 +21,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "chunked": ("true", "false"),
 }
 """Options with few values, the default first."""
-_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes", "decode")
+_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes", "decode", "mask")
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,11 @@ class SparkOptions:
             all_transactions=chosen["transactions"] == "all",
             max_message_bytes=_number(options.get("max_message_bytes")),
             chunked=chosen["chunked"] == "true",
+            masks=masks_of(filter(None, options.get("mask", "").split(","))),
         )
         decode = options.get("decode", "")
-        if decode and chosen["rows"] == "entries":
-            raise UsageError("decode is for rows=messages: entries have no payload")
+        if chosen["rows"] == "entries" and (decode or reading.masks):
+            raise UsageError("decode and mask are for rows=messages")
         return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading, decode)
 
 

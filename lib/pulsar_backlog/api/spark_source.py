@@ -24,6 +24,7 @@ from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+from pulsar_backlog.messages.masking import check_masks
 from pulsar_backlog.schemas.values import TopicSchemas
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class BacklogReader(DataSourceReader):
 
     def __init__(self, options: SparkOptions, schema: StructType) -> None:
         schemas = _schemas(options)
+        check_masks(options.reading.masks, _columns(options, schemas))
         self._names = _checked(schema, _without_promises(_columns(options, schemas)))
         if options.mode == "permissive" and not _DECODED.intersection(self._names):
             schemas = None  # nobody asked for what would be decoded

@@ -5,6 +5,7 @@ DIR/.snapshot.jsonl                              what is done; the rest of a kil
 DIR/cluster.json                                 version and settings of the broker that answered
 DIR/<tenant>__<namespace>.namespace.json         policies of a namespace
 DIR/<tenant>__<namespace>__<topic>.scalable.json layout of a scalable topic (5.0)
+DIR/<tenant>__<namespace>__<topic>.schemas.json  all versions of its schemas; of a partitioned topic beside partition 0
 DIR/<tenant>__<namespace>__<topic>.<kind>.json   internalStats (with ledger metadata), internal-info, stats, policies
 ```
 Parts of file names are percent-encoded. A name that no file system takes, or that differs from another one only in the
@@ -153,6 +154,7 @@ def _save_topic(
     try:
         contents = {kind: rest.document(file.topic, kind, query) for kind, query in _DOCUMENTS}
         policies = topic_policies(rest, file.topic)
+        schemas = _schemas(rest, file.topic)
     except AdminError as error:
         return Entry(file.topic, "gone" if error.reason == "not_found" else "failed", at_ms, note=str(error))
     names = []
@@ -161,7 +163,30 @@ def _save_topic(
         write_file(folder / names[-1], file.wrapped(content))
     names.append(f"{file.stem}.policies.json")
     write_file(folder / names[-1], _json({"snapshotKind": "policies", "topic": file.topic, **policies}))
+    if schemas is not None:
+        names.append(f"{file.stem}.schemas.json")
+        write_file(folder / names[-1], _json(schemas))
     return Entry(file.topic, "saved", at_ms, tuple(names), asked_ms=None if ahead_ms is None else at_ms - ahead_ms)
+
+
+def _schemas(rest: AdminRest, topic: str) -> Mapping[str, object] | None:
+    """All versions of a topic's schemas; None of partitions but the first, which share them, and where there are none.
+
+    Raises:
+        AdminError: the service does not answer.
+    """
+    whole, separator, number = topic.rpartition("-partition-")
+    if separator and number.isdecimal() and number != "0":
+        return None
+    named = whole if separator and number == "0" else topic
+    try:
+        body = rest.schemas(named)
+    except AdminError as error:
+        if error.status is None or error.status >= 500:
+            raise
+        return None  # 404 where it has none; 401 and 403 where our role may not know them
+    versions = body.get("getSchemaResponses")
+    return {"snapshotKind": "schemas", "topic": named, "getSchemaResponses": versions} if versions else None
 
 
 def _json(body: Mapping[str, object]) -> bytes:
