@@ -84,8 +84,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test-matrix check lint test test-airflow test-broker test-stores test-cluster test-browser test-monitoring need-chromium bench
-check: lint site test-airflow test-broker test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
+.PHONY: test-matrix check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring need-chromium bench
+check: lint site test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check
@@ -106,6 +106,10 @@ test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (
 test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (300 MB) and started on loopback
 	$(PY) -m tests.broker.distribution
 	PULSAR_BACKLOG_TEST_BROKER=1 $(PY) -m pytest tests/broker $(ARGS)
+
+test-broker5: setup ## Against a real Pulsar 5.0.0-M1, whose jars are fetched once into .cache/ (220 MB): scalable topics
+	$(PY) -m tests.broker5.distribution
+	PULSAR_BACKLOG_TEST_BROKER5=1 $(PY) -m pytest tests/broker5 $(ARGS)
 
 test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob, fetched once into .cache/ (needs Node and Go)
 	$(PY) -m tests.stores.installed

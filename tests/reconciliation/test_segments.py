@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.stored_values import StoredValue
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, findings_of_segments, segment_states
@@ -48,7 +49,10 @@ def saved(
 def with_topics(state: ClusterState, **terminated: bool) -> ClusterState:
     """Managed ledgers of segments by their descriptor."""
     names = {f"segment://t/ns/a/{key.strip('_').replace('_', '-')}": of for key, of in terminated.items()}
-    return replace(state, topics={one: TopicState(one, terminated=of) for one, of in names.items()})
+    values = tuple(StoredValue(one, None, b"", "dump.json") for one in names)
+    return replace(
+        state, topics={one: TopicState(one, terminated=of) for one, of in names.items()}, stored_values=values
+    )
 
 
 def findings_but_unread(segments: list[SegmentState], state: ClusterState | None) -> list[Finding]:
@@ -74,6 +78,16 @@ def test_a_split_topic(tmp_path: Path) -> None:
     assert unread.evidence == (name(0, "0000-ffff"), name(2, "8000-ffff"))
     listed = with_topics(state, _0000_ffff_0=True, _8000_ffff_2=False)
     assert list(findings_of_segments(segment_states(listed, {name(1): Stored(2, 7, 1)}), listed)) == []
+
+
+def test_ledgers_that_readers_found_are_not_all_and_say_nothing_of_cursors(tmp_path: Path) -> None:
+    state = with_topics(saved(tmp_path, *SPLIT), _0000_ffff_0=True, _0000_7fff_1=False, _8000_ffff_2=False)
+    live = replace(state, stored_values=())
+    found = segment_states(live, {name(1): Stored(2, 7, 100 * 7)})
+    with_cursor = [replace(found[0], subscriptions=("workers",)), *found[1:]]
+    (finding,) = findings_of_segments(with_cursor, live)  # S57, and no S53: nothing was asked of the children's cursors
+    assert (finding.code, finding.incomplete, finding.count) == ("S57", True, 3)
+    assert [one.code for one in findings_of_segments(with_cursor, state)] == ["S53"]
 
 
 def test_without_a_layout_the_names_tell_what_there_is(tmp_path: Path) -> None:
@@ -122,6 +136,7 @@ def test_a_queue_subscription_without_cursor_on_children(
     tmp_path: Path, registered: tuple[str, ...], expected: list[str]
 ) -> None:
     state = saved(tmp_path, *SPLIT, registered=registered)
+    state = with_topics(state, _0000_ffff_0=True, _0000_7fff_1=False, _8000_ffff_2=False)
     found = segment_states(state, {name(1): Stored(1, 5, 100 * 5), name(2, "8000-ffff"): Stored(1, 4, 100 * 4)})
     on_parent = [replace(found[0], subscriptions=("workers",)), replace(found[1], subscriptions=("workers",)), found[2]]
     findings = findings_but_unread(on_parent, state)

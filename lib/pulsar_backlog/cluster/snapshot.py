@@ -6,6 +6,7 @@ DIR/cluster.json                                 version and settings of the bro
 DIR/<tenant>__<namespace>.namespace.json         policies of a namespace
 DIR/<tenant>__<namespace>__<topic>.scalable.json layout of a scalable topic (5.0)
 DIR/<tenant>__<namespace>__<topic>.schemas.json  all versions of its schemas; of a partitioned topic beside partition 0
+DIR/<tenant>__<namespace>__<topic>.segments.json ledgers of its segments, where an audit of live topics found them
 DIR/<tenant>__<namespace>__<topic>.<kind>.json   internalStats (with ledger metadata), internal-info, stats, policies
 ```
 Parts of file names are percent-encoded. A name that no file system takes, or that differs from another one only in the
@@ -26,6 +27,9 @@ from urllib.parse import quote
 
 from pulsar_backlog.cluster.admin_http import AdminError
 from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic
+from pulsar_backlog.cluster.documents import is_topic
+from pulsar_backlog.cluster.fields import Fields
+from pulsar_backlog.cluster.layouts import Layout, layout_of
 from pulsar_backlog.cluster.snapshot_index import Entry, SnapshotIndex, write_file
 from pulsar_backlog.cluster.snapshot_policies import broker_settings, namespace_policies, topic_policies
 from pulsar_backlog.grouping import groups_of
@@ -99,25 +103,75 @@ def save_cluster(rest: AdminRest, folder: Path, namespaces: Iterable[str]) -> li
     return missing
 
 
-def save_layouts(rest: AdminRest, folder: Path, topics: Iterable[str]) -> list[str]:
-    """Save the layouts of scalable topics; what could not be had, in a sentence each.
+@dataclass(frozen=True)
+class FetchedLayout:
+    """The layout of a scalable topic, as bytes and as what they say; None where that is no layout."""
+
+    topic: str
+    content: bytes
+    layout: Layout | None
+
+    @property
+    def segments(self) -> list[str]:
+        """Full names of its segments that are `segment://...`."""
+        return [one.name for one in self.layout.segments if not one.is_legacy] if self.layout else []
+
+    @property
+    def migrated(self) -> list[str]:
+        """Full names of the topics, or partitions, that it was migrated from."""
+        names = [one.name for one in self.layout.segments if one.is_legacy] if self.layout else []
+        return [name for name in names if is_topic(name)]
+
+
+def fetch_layouts(rest: AdminRest, topics: Iterable[str]) -> tuple[list[FetchedLayout], dict[str, str]]:
+    """Layouts of scalable topics; and by topic why one could not be had.
 
     A layout is all that the admin API tells of them: ledgers and cursors of segments stand in the metadata store alone.
     """
-    missing = []
+    fetched: list[FetchedLayout] = []
+    missing: dict[str, str] = {}
     for topic in topics:
         try:
             content = rest.layout(topic)
         except AdminError as error:
-            missing.append(f"{topic}: {error}")
+            missing[topic] = str(error)
             continue
-        parts = topic.removeprefix(SCALABLE_SCHEME).split("/", 2)
-        stem = "__".join(_encoded(part).replace("_", "%5F") for part in parts)
-        if len(stem.encode()) > _MAX_NAME_BYTES:
-            missing.append(f"{topic}: its name is too long for a file")
+        if len(_stem(topic).encode()) > _MAX_NAME_BYTES:
+            missing[topic] = "its name is too long for a file"
             continue
-        write_file(folder / f"{stem}.scalable.json", content)
-    return missing
+        one = FetchedLayout(topic, content, layout_of(Fields(json.loads(content), [], topic), topic, topic))
+        if one.layout is None:
+            missing[topic] = "what the broker answers is no layout of a scalable topic"
+        fetched.append(one)
+    return fetched, missing
+
+
+def save_layouts(folder: Path, layouts: Iterable[FetchedLayout]) -> None:
+    """Save layouts of scalable topics."""
+    for one in layouts:
+        write_file(folder / f"{_stem(one.topic)}.scalable.json", one.content)
+
+
+def save_ledgers(folder: Path, topic: str, segments: Mapping[str, tuple[tuple[int, int], ...]]) -> str:
+    """Save which ledgers segments of a scalable topic have, and how many entries each; the name of the file.
+
+    They stand in it as internalStats of partitions, so that whatever reads a snapshot reads them.
+    """
+    partitions = {
+        name: {
+            "ledgers": [{"ledgerId": ledger_id, "entries": entries} for ledger_id, entries in ledgers],
+            "lastConfirmedEntry": f"{ledgers[-1][0]}:{ledgers[-1][1] - 1}",
+        }
+        for name, ledgers in segments.items()
+    }
+    name = f"{_stem(topic)}.segments.json"
+    write_file(folder / name, _json({"partitions": partitions}))
+    return name
+
+
+def _stem(topic: str) -> str:
+    parts = topic.removeprefix(SCALABLE_SCHEME).split("/", 2)
+    return "__".join(_encoded(part).replace("_", "%5F") for part in parts)
 
 
 def save_topics(

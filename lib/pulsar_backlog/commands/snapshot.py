@@ -21,7 +21,7 @@ from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
     from pulsar_backlog.cluster.admin_rest import AdminRest
-    from pulsar_backlog.cluster.snapshot import TopicFiles
+    from pulsar_backlog.cluster.snapshot import FetchedLayout, TopicFiles
     from pulsar_backlog.cluster.snapshot_index import SnapshotIndex
 
 _SHOWN = 10
@@ -38,7 +38,7 @@ def snapshot(
     """Save what a live cluster says about its topics, for audit --admin; only reads, and continues when killed."""
     from pulsar_backlog.cluster.admin_http import AdminHttp
     from pulsar_backlog.cluster.admin_rest import AdminRest, wanted_scalable_topics, wanted_topics
-    from pulsar_backlog.cluster.snapshot import named_files
+    from pulsar_backlog.cluster.snapshot import fetch_layouts, named_files
     from pulsar_backlog.cluster.snapshot_index import open_index
     from pulsar_backlog.runs.claims import claimed
 
@@ -47,6 +47,8 @@ def snapshot(
     with closing(AdminHttp(admin_url, connection.access())) as http:
         rest = AdminRest(http)
         topics, scalable = wanted_topics(rest, globs), wanted_scalable_topics(rest, globs)
+        layouts, without = fetch_layouts(rest, scalable)
+        topics = sorted({*topics, *(name for one in layouts for name in one.migrated)})
         if not topics and not scalable:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         with claimed(str(folder), "pulsar-backlog snapshot"):
@@ -55,7 +57,8 @@ def snapshot(
             if not todo and index.finished_ms is not None:
                 _show(index, folder, [], 0)
                 raise typer.Exit(EXIT_UNCHANGED)
-            missing = _save(rest, folder, index, todo, topics, scalable, parallel)
+            missing = _save(rest, folder, index, todo, topics, layouts, parallel)
+            missing += [f"{name}: {why}" for name, why in without.items()]
     _show(index, folder, missing, len(todo))
     raise typer.Exit(EXIT_INCOMPLETE if index.failed or scalable else EXIT_CLEAN)
 
@@ -66,7 +69,7 @@ def _save(
     index: SnapshotIndex,
     todo: list[TopicFiles],
     topics: list[str],
-    scalable: list[str],
+    layouts: list[FetchedLayout],
     parallel: int,
 ) -> list[str]:
     from pulsar_backlog.cluster.admin_rest import parse_topic
@@ -74,9 +77,9 @@ def _save(
     from pulsar_backlog.progress import counting
 
     missing = save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
-    missing += save_layouts(rest, folder, scalable)
-    if scalable:
-        what = f"ledgers and subscriptions of {counted(len(scalable), 'scalable topic')}, such as {scalable[0]}"
+    save_layouts(folder, layouts)
+    if layouts:
+        what = f"ledgers and subscriptions of {counted(len(layouts), 'scalable topic')}, such as {layouts[0].topic}"
         missing.append(f"{what}: brokers tell only their layouts, a dump of the metadata store tells the rest")
     with counting("Saving topics", len(todo)) as advance:
         for _ in save_topics(rest, folder, index, todo, parallel, _now_ms):

@@ -75,6 +75,18 @@ class Reader:
         self._allowed -= _messages_in(data)
         return _position(command.message.message_id), data
 
+    def positions_within(self, seconds: float) -> list[Position]:
+        """Positions of the next entries; none where nothing comes for so long.
+
+        Raises:
+            ClientError: the connection broke.
+        """
+        got = self.messages_within(seconds)
+        if got is None:
+            return []
+        ledgers, entries = got.found[frames.LEDGER].tolist(), got.found[frames.ENTRY].tolist()
+        return list(zip(ledgers, entries, strict=True))
+
     def messages_within(self, seconds: float, least_rate: int | None = None) -> Messages | None:
         """The next entries, as many as are here; None where the broker sends nothing for so long though it may.
 

@@ -21,7 +21,7 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.terms import Position
-from pulsar_backlog.wire.names import SegmentParts, scalable_topic_of, segment_parts
+from pulsar_backlog.wire.names import SegmentParts, is_segment, scalable_topic_of, segment_parts
 
 _LAYOUT = "read from the saved layout"
 
@@ -143,7 +143,7 @@ def _cursors(state: ClusterState) -> dict[str, tuple[str, ...]]:
 
 
 def findings_of_segments(states: Iterable[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
-    """What is wrong with layouts, and what reading without one leaves open: S50 to S53."""
+    """What is wrong with layouts, and what reading without one leaves open: S50 to S54, S57."""
     by_topic: dict[str, list[SegmentState]] = defaultdict(list)
     for one in states:
         by_topic[one.topic].append(one)
@@ -153,10 +153,12 @@ def findings_of_segments(states: Iterable[SegmentState], state: ClusterState | N
             yield _without_layout(topic, segments)
             continue
         yield from _unread(topic, segments, state)
+        yield from _read_live(topic, segments, state)
         yield from _contradictions(layout, segments)
         yield from _pruned(topic, segments)
         registered = state.registered if state else frozenset()
-        yield from _without_cursor(topic, segments, {name for of, name in registered if of == topic})
+        with_cursors = [one for one in segments if _has_saved_cursors(one, state)]
+        yield from _without_cursor(topic, with_cursors, {name for of, name in registered if of == topic})
 
 
 def _without_layout(topic: str, segments: list[SegmentState]) -> Finding:
@@ -179,6 +181,27 @@ def _unread(topic: str, segments: list[SegmentState], state: ClusterState | None
         )
         names = tuple(one.segment for one in unread)
         yield Finding("S54", topic, words, topic=topic, count=len(unread), evidence=names, incomplete=True)
+
+
+def _has_saved_cursors(one: SegmentState, state: ClusterState | None) -> bool:
+    """Whether saved state says which subscriptions have a cursor on it: only the metadata store does of `segment://`."""
+    if not is_segment(one.segment):
+        return True
+    return state is not None and any(value.topic == one.segment for value in state.stored_values)
+
+
+def _read_live(topic: str, segments: list[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
+    """Segments whose ledgers were found by readers."""
+    topics = state.topics if state else {}
+    by_readers = [one for one in segments if one.segment in topics and not _has_saved_cursors(one, state)]
+    if by_readers:
+        words = (
+            f"The ledgers of {counted(len(by_readers), 'segment')} of {topic} were found by readers. What a reader is "
+            "not sent is not in this audit: what stands behind an open transaction, and entries of aborted ones at the end "
+            "of a ledger. Nor are the subscriptions of these segments."
+        )
+        names = tuple(one.segment for one in by_readers)
+        yield Finding("S57", topic, words, topic=topic, count=len(by_readers), evidence=names, incomplete=True)
 
 
 def _contradictions(layout: Layout, segments: list[SegmentState]) -> Iterator[Finding]:

@@ -17,8 +17,16 @@ from pulsar_backlog.arguments import live_of
 from pulsar_backlog.cluster.admin_http import AdminHttp
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.admin_rest import AdminRest, parse_topic, wanted_scalable_topics, wanted_topics
-from pulsar_backlog.cluster.snapshot import named_files, save_cluster, save_layouts, save_topics
-from pulsar_backlog.cluster.snapshot_index import INDEX_NAME, open_index
+from pulsar_backlog.cluster.snapshot import (
+    FetchedLayout,
+    fetch_layouts,
+    named_files,
+    save_cluster,
+    save_layouts,
+    save_ledgers,
+    save_topics,
+)
+from pulsar_backlog.cluster.snapshot_index import INDEX_NAME, Entry, SnapshotIndex, open_index
 from pulsar_backlog.cluster.values import ClusterState, TopicState
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding
@@ -28,6 +36,7 @@ from pulsar_backlog.ledgers.live.run_folder import RunFolder
 from pulsar_backlog.ledgers.live.service import Live
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import Options
+from pulsar_backlog.protocol.extents import extents_of
 from pulsar_backlog.runs.claims import claimed
 from pulsar_backlog.tableio.places import local_out
 
@@ -90,31 +99,58 @@ def findings_of_end(options: Options, live: Live | None = None) -> list[Finding]
 
 
 def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool = False) -> list[str]:
-    """Save a snapshot in place of an earlier one; the topics that it is of."""
+    """Save a snapshot in place of an earlier one; the topics and segments that it is of."""
     run = RunFolder(Path(live.run_folder) if live.run_folder else None, live.timeout_seconds)
     with closing(AdminHttp(live.admin_url, access_of(live), patience=run.patience(live.admin_url))) as http:
         rest = AdminRest(http)
-        topics, scalable = wanted_topics(rest, globs), wanted_scalable_topics(rest, globs)
-        if scalable and not topics and not may_be_none:
-            raise UsageError(
-                f"{' or '.join(globs)} matches only scalable topics, such as {scalable[0]}, which are not read live: "
-                "read their ledgers where they are offloaded, or the folders of the bookies"
-            )
-        if not topics and not may_be_none:
+        layouts, without = fetch_layouts(rest, wanted_scalable_topics(rest, globs))
+        topics = sorted({*wanted_topics(rest, globs), *(name for one in layouts for name in one.migrated)})
+        segments = [name for one in layouts for name in one.segments]
+        if not topics and not segments and not without and not may_be_none:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         if (folder / INDEX_NAME).is_file():
             shutil.rmtree(folder)
-        if not topics:
-            return topics
+        if not topics and not layouts and not without:
+            return []
         index = open_index(folder, http.url, tuple(globs), _now_ms())
         save_cluster(rest, folder, sorted({parse_topic(name).namespace for name in topics}))
-        save_layouts(rest, folder, scalable)
+        save_layouts(folder, layouts)
+        for topic, why in without.items():
+            index.add(Entry(topic, "failed", _now_ms(), note=f"{topic}: {why}"))
+        _save_segments(live, folder, index, layouts)
         for _ in save_topics(rest, folder, index, named_files(topics), _PARALLEL, _now_ms):
             pass
         index.finish(_now_ms())
-    if len(index.failed) == len(topics):
+    if index.entries and len(index.failed) == len(index.entries):
         raise UsageError(str(index.failed[0].note))
-    return topics
+    return [*topics, *segments] if topics or segments else [*without]
+
+
+def _save_segments(live: Live, folder: Path, index: SnapshotIndex, layouts: Sequence[FetchedLayout]) -> None:
+    """Find the ledgers of segments by readers, and save them. Readers leave nothing behind, and make no topic.
+
+    A broker that does not answer in time is asked no more: its segments are noted as not saved.
+    """
+    place, why = LivePlace(live), ""
+    for one in layouts:
+        ledgers: dict[str, tuple[tuple[int, int], ...]] = {}
+        for segment in one.segments:
+            at_ms = _now_ms()
+            if why:
+                index.add(Entry(segment, "failed", at_ms, note=why))
+                continue
+            try:
+                extents = extents_of(lambda name=segment: place.connect(name, live.timeout_seconds), segment)  # type: ignore[misc]
+            except SourceError as error:
+                index.add(Entry(segment, "failed", at_ms, note=str(error)))
+                why = str(error) if error.reason == "unreachable" else ""
+                continue
+            if extents:
+                ledgers[segment] = tuple((extent.ledger_id, extent.entries) for extent in extents)
+        if ledgers:
+            name = save_ledgers(folder, one.topic, ledgers)
+            for segment in ledgers:
+                index.add(Entry(segment, "saved", _now_ms(), (name,)))
 
 
 def _moved(begin: ClusterState, end: Mapping[str, TopicState]) -> Iterator[Finding]:

@@ -34,6 +34,7 @@ from pulsar_backlog.protocol.connection import Connection, Service
 from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.protocol.reader import PERMITS
 from pulsar_backlog.wire.arrays import Bytes
+from pulsar_backlog.wire.names import is_segment
 
 AHEAD_BYTES = 4 * 1024 * 1024
 """What a broker may send ahead of what was taken, about."""
@@ -192,11 +193,13 @@ class LivePlace:
         return self._run.patience(self._owners.get(topic, self._live.service_url))
 
     def gone(self, topic: str, ledger_id: int, *, ask: bool) -> Gone | None:
-        """Why a ledger is not there any more, as `ListedLedgers.gone` says it."""
-        return self._listed.gone(topic, ledger_id, ask=ask)
+        """Why a ledger is not there any more, as `ListedLedgers.gone` says it; of segments no list tells."""
+        return None if is_segment(topic) else self._listed.gone(topic, ledger_id, ask=ask)
 
     def entry_headers(self, topic: str, ledger_id: int, entry_id: int) -> Mapping[str, str]:
-        """What the admin API says of an entry beside its payload; raises `AdminError`."""
+        """What the admin API says of an entry beside its payload; raises `AdminError`, also of segments."""
+        if is_segment(topic):
+            raise AdminError(self.uri(topic), "not_found", "no admin address tells of entries of segments")
         return self._rest.entry_headers(topic, ledger_id, entry_id)
 
     def _may_follow(self, host: str) -> bool:

@@ -1,7 +1,7 @@
 """Where a live entry lies: a ledger of a topic stands for an object, an entry id for a place in it.
 
 ```
-path      persistent://tenant/namespace/topic/<ledger id>
+path      persistent://tenant/namespace/topic/<ledger id>, or segment://tenant/namespace/topic/<segment>/<ledger id>
 offset    entry id x 2^28, and the byte within the entry
 ```
 So whatever reads entries again by path and place (chunks joined, exports, repairs) reads them from the broker.
@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 from pulsar_backlog.ledgers.stored_objects import StoredObject
 from pulsar_backlog.wire.arrays import Bytes, Int64s
+from pulsar_backlog.wire.names import SEGMENT_SCHEME
 
 MARKER, ABORTED = "live_marker", "live_aborted"
 HELD_BACK, NOT_SENT, NOT_GIVEN = "live_held_back", "live_not_sent", "live_not_given"
 
-_PREFIX = "persistent://"
-_PATH = re.compile(r"(persistent://[^/]+/[^/]+/.+)/(0|[1-9][0-9]{0,18})", re.DOTALL)
+_PREFIXES = ("persistent://", SEGMENT_SCHEME)
+_PATH = re.compile(r"((?:persistent|segment)://[^/]+/[^/]+/.+)/(0|[1-9][0-9]{0,18})", re.DOTALL)
 ENTRY_BITS = 28
 """An entry has less than 256 MiB; 2^35 entries of a ledger find room in a signed number of 64 bits."""
 _TAG = re.compile(r"entries-(\d{1,11})")
@@ -68,7 +69,7 @@ class Sent:
 
 def is_live(path: str) -> bool:
     """Whether a path is that of a live ledger."""
-    return path.startswith(_PREFIX)
+    return path.startswith(_PREFIXES)
 
 
 def live_ledger(path: str) -> tuple[str, int] | None:
