@@ -197,8 +197,8 @@ def _read_live(topic: str, segments: list[SegmentState], state: ClusterState | N
     if by_readers:
         words = (
             f"The ledgers of {counted(len(by_readers), 'segment')} of {topic} were found by readers. What a reader is "
-            "not sent is not in this audit: what stands behind an open transaction, and entries of aborted ones at the end "
-            "of a ledger. Nor are the subscriptions of these segments."
+            "not sent is not in this audit: what stands behind an open transaction, and entries of aborted ones at the "
+            "end of a ledger. Nor are the subscriptions of these segments."
         )
         names = tuple(one.segment for one in by_readers)
         yield Finding("S57", topic, words, topic=topic, count=len(by_readers), evidence=names, incomplete=True)
