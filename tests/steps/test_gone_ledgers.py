@@ -21,7 +21,6 @@ from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.gone_ledgers import KnownLedger, Missing, is_expected, note_gone
-from pulsar_backlog.tableio import table_cache
 from tests.small_tables import NOON, write_tables
 
 A, B = "persistent://t/n/a", "persistent://t/n/b"
@@ -69,13 +68,8 @@ class Place:
         return [(row["ledger_id"], row["scanned"], row["gone_time"]) for row in rows]
 
 
-@pytest.fixture(params=["held", "by Spark"])
-def place(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Place:
-    if request.param == "by Spark":
-        monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
-    table_cache.clear()
+@pytest.fixture
+def place(row_source: str, spark: SparkSession, tmp_path: Path) -> Place:
     others = [ledger(99, cluster="other"), ledger(98, selected=False)]  # another cluster's; an index without data
     write_tables(
         tmp_path,

@@ -18,7 +18,6 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.known_state import earlier_state, state_inputs, state_of
-from pulsar_backlog.tableio import table_cache
 from tests.cluster.test_admin_json import LIVE
 from tests.small_tables import NOON, write_tables
 
@@ -49,13 +48,8 @@ class Place:
         return earlier_state(self.context())
 
 
-@pytest.fixture(params=["held", "by Spark"])
-def place(
-    request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Place:
-    if request.param == "by Spark":
-        monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
-    table_cache.clear()
+@pytest.fixture
+def place(row_source: str, spark: SparkSession, tmp_path: Path) -> Place:
     return Place(spark, tmp_path)
 
 

@@ -36,12 +36,14 @@ from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
 from pulsar_backlog.cluster.stored_values import (
+    ROOT,
     SavedCursorLedger,
     StoredValue,
     cursor_ledger_of,
+    decoded_nodes,
     is_cursor_ledger,
     is_store_dump,
-    nodes_of_dump,
+    nodes_by_root,
     value_of_tree,
     values_of_dump,
 )
@@ -241,11 +243,12 @@ def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
     """A dump of the metadata store, the layout of a scalable topic, or the entries of a cursor ledger."""
     fields = Fields(body, file.faults)
     if is_store_dump(body):
-        for value in values_of_dump(fields, body, file.path):
+        stored = nodes_by_root(body)
+        for value in values_of_dump(fields, stored[ROOT], file.path):
             _take(file, value)
-        nodes = dict(nodes_of_dump(fields, body, TOPICS_ROOT))
+        nodes = dict(decoded_nodes(fields, stored[TOPICS_ROOT]))
         file.layouts += layouts_of_dump(nodes.items(), file.faults, file.path)
-        file.transactions = transactions_of_dump(nodes_of_dump(fields, body, TXN_ROOT), file.faults)
+        file.transactions = transactions_of_dump(decoded_nodes(fields, stored[TXN_ROOT]), file.faults)
         file.registered += [node for path in nodes if (node := registered_subscription(path))]
     elif is_layout(body):
         topic = topic_of_file(file.path.rsplit("/", 1)[-1])

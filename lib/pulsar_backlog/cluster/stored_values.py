@@ -92,10 +92,20 @@ def is_cursor_ledger(body: Mapping[str, object]) -> bool:
     )
 
 
-def values_of_dump(body: Fields, names: Mapping[str, object], file: str) -> Iterator[StoredValue]:
-    """The managed ledgers and cursors in a dump; other nodes are passed over."""
-    for path, stored in names.items():
-        node = _node_of_path(path.removeprefix(ROOT)) if path.startswith(ROOT) else None
+def nodes_by_root(body: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """The nodes of a dump by the root that they lie below, by one walk; those of other roots are left out."""
+    nodes: dict[str, dict[str, object]] = {root: {} for root in _ROOTS}
+    for path, stored in body.items():
+        root = next((root for root in _ROOTS if path.startswith(root)), None)
+        if root is not None:
+            nodes[root][path] = stored
+    return nodes
+
+
+def values_of_dump(body: Fields, nodes: Mapping[str, object], file: str) -> Iterator[StoredValue]:
+    """The managed ledgers and cursors among nodes below `ROOT`; others are passed over."""
+    for path, stored in nodes.items():
+        node = _node_of_path(path.removeprefix(ROOT))
         if node is None:
             continue
         one = body.child(path) if isinstance(stored, dict) else None
@@ -109,15 +119,14 @@ def values_of_dump(body: Fields, names: Mapping[str, object], file: str) -> Iter
         yield StoredValue(*node, value, file, version, modified)
 
 
-def nodes_of_dump(body: Fields, names: Mapping[str, object], root: str) -> Iterator[tuple[str, bytes]]:
-    """Paths below `root` and their values; a value that is not base64 is noted."""
-    for path, stored in names.items():
-        if path.startswith(root):
-            value = _decoded(stored)
-            if value is None:
-                body.fault(path)
-            else:
-                yield path, value
+def decoded_nodes(body: Fields, nodes: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
+    """Paths and their values; a value that is not base64 is noted."""
+    for path, stored in nodes.items():
+        value = _decoded(stored)
+        if value is None:
+            body.fault(path)
+        else:
+            yield path, value
 
 
 def _decoded(value: object) -> bytes | None:
