@@ -7,45 +7,43 @@ An undisturbed run comes first; its `runs` say how long each job takes. Each rou
 OUT. Kills are dealt out to all jobs in equal shares, each to a random moment of its job. Half of them hit all processes
 at once (driver, JVM, Python workers), half only the one that was started: what it leaves behind may go on writing
 beside the next run, which is started at once. After each kill it is even chances whether the next run is killed too.
-When a run of a round has ended, all tables but `runs` are compared row by row, and the counts of result.json. Exit 1
-when something differs, did not end as it should, or is left running. Linux only: it reads /proc.
+When a run of a round has ended, all tables but `runs` are compared row by row, and the counts of result.json.
+
+With `--endings N` a last round begins with N runs that Ctrl-C stops (half of them in the first half second), or whose
+Java, short Java before it, daemon or worker of Spark is killed: each must say one sentence, with the exit code that
+belongs to it.
+
+Exit 1 when something differs, did not end as it should, or is left running. Linux only: it reads /proc.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import pyarrow as pa
-
-from pulsar_backlog.errors import SourceError
-from pulsar_backlog.tableio.beside import beside
-from pulsar_backlog.tableio.bucket_readers import readers
-from pulsar_backlog.tableio.delta_dataset import dataset
-from pulsar_backlog.tableio.delta_rs import open_table, table_bucket
 from pulsar_backlog.tableio.places import local_out
-from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import EXIT_UNCHANGED
-from scripts.compare_audits import NOT_COMPARED, SHOWN, say, texts_of
+from scripts.audit_tables import differences, table_at
+from scripts.compare_audits import say
+from scripts.ending_drill import Disturbance, disturb, end_of, faults
+from scripts.ending_drill import planned as planned_endings
+from scripts.sessions import POLL_SECONDS, kill_session, members
 
 LABEL = re.compile(r"^\[\d+/\d+\] (\w+)$", re.MULTILINE)
 """What a pipeline writes when a job of it begins."""
-POLL_SECONDS = 0.02
 LIMIT_SECONDS = 4 * 3600
 """No run takes as long: one that does hangs."""
 PATIENCE_SECONDS = 120
@@ -71,6 +69,7 @@ class Drill:
         hits: kills by the job that was running.
         wrong: a sentence for each thing that went wrong.
         sessions: of runs that may have left processes behind.
+        expected: exit code of an undisturbed run.
     """
 
     command: list[str]
@@ -78,6 +77,7 @@ class Drill:
     hits: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     sessions: list[int] = field(default_factory=list)
+    expected: int = 0
 
     def run(self, out: str) -> int:
         """Run the pipeline; its exit code."""
@@ -139,6 +139,21 @@ class Drill:
             say(self._log.read_text(errors="replace")[-3000:])
         return code
 
+    def disturb(self, one: Disturbance, out: str) -> bool:
+        """Run the pipeline and disturb it; whether that came before its end."""
+        process = self._started(out)
+        since = disturb(process, one)
+        end_of(process)
+        log = self._log.read_text(errors="replace")
+        if since is None:
+            return False
+        wrong = faults(one, process, since, log, self.expected)
+        self.wrong += [f"{out}: {one.kind} after {one.seconds:.2f} s: {words}" for words in wrong]
+        say(f"  {one.kind} after {one.seconds:.2f} s: exit code {process.returncode}{', WRONG' if wrong else ''}")
+        if wrong:
+            say(log[-3000:])
+        return True
+
     def leave_nothing(self) -> None:
         """Wait until no process of any run is left; one that stays is wrong, and is killed."""
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -149,35 +164,6 @@ class Drill:
                 self.wrong.append(f"{len(left)} processes were left running {PATIENCE_SECONDS} s after their driver")
                 kill_session(session)
         self.sessions.clear()
-
-
-def members(session: int) -> Iterator[int]:
-    """Processes of a session that run; PySpark's daemon has a process group of its own, but no session."""
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            state, _, _, its_session = path.read_text().rpartition(")")[2].split()[:4]
-            if int(its_session) == session and state != "Z":
-                yield int(path.parent.name)
-
-
-def kill_session(session: int) -> None:
-    """Kill all processes of a session, also those that are being made meanwhile."""
-    while left := list(members(session)):
-        for pid in left:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(POLL_SECONDS)
-
-
-def table_at(out: str, name: str) -> pa.Table | None:
-    """A table in a folder or a bucket, whole; None where there is none."""
-    table = open_table(out, TABLES[name])
-    if table is None:
-        return None
-    if local_out(out) is not None:
-        return table.to_pyarrow_table()
-    with readers() as reading:
-        return dataset(table, table_bucket(out, TABLES[name]), reading).to_table()
 
 
 def seconds_by_job(out: str, cluster: str) -> dict[str, float]:
@@ -209,41 +195,14 @@ def play_round(drill: Drill, out: str, left: deque[Kill], chance: random.Random)
     return drill.run(out)
 
 
-def differences(one: str, other: str) -> Iterator[str]:
-    """What two audits of one source do not have in common, in words."""
-    for name in sorted(TABLES.keys() - NOT_COMPARED):
-        tables = [table_at(out, name) for out in (one, other)]
-        here, there = (texts_of(table) if table is not None else None for table in tables)
-        if here is None or there is None:
-            if here is not there:
-                yield f"{name}: only in {one if there is None else other}"
-            continue
-        gone, new = here - there, there - here
-        if gone or new:
-            yield f"{name}: rows gone: {gone.total()}, new: {new.total()}"
-            yield from (f"  - {row}" for row in sorted(gone)[:SHOWN])
-            yield from (f"  + {row}" for row in sorted(new)[:SHOWN])
-    if (before := _counts(one)) != (after := _counts(other)):
-        yield f"result.json: counts {before} and {after}"
-
-
-def _counts(out: str) -> object:
-    """Of result.json; None where there is none, as pipelines without a report leave it."""
-    try:
-        return json.loads(beside(out).read("result.json"))["counts"]
-    except (SourceError, FileNotFoundError):
-        return None
-
-
 def play(options: argparse.Namespace, drill: Drill) -> None:
     """All rounds."""
     like, chance = options.like, random.Random(options.seed)  # noqa: S311 - repeatable, no secret
-    expected = 0
     if like is None:
         like = f"{options.out}/undisturbed"
-        expected = drill.run(like)
+        drill.expected = drill.run(like)
     seconds = seconds_by_job(like, options.cluster)
-    if not seconds or expected not in (0, 1):
+    if not seconds or drill.expected not in (0, 1):
         drill.wrong.append(f"{like}: no undisturbed run to compare with")
         return
     say(f"{like}: " + ", ".join(f"{job} {taken:.1f} s" for job, taken in seconds.items()))
@@ -253,15 +212,31 @@ def play(options: argparse.Namespace, drill: Drill) -> None:
         number += 1
         out, began = f"{options.out}/{number}", time.monotonic()
         say(f"round {number}")
-        code = play_round(drill, out, left, chance)
-        if code not in (expected, EXIT_UNCHANGED):
-            drill.wrong.append(f"{out}: ended with exit code {code}, undisturbed with {expected}")
-        found = list(differences(like, out))
-        drill.wrong += [f"{out}: {words}" for words in found]
-        drill.leave_nothing()
-        say(f"  exit code {code}, {'DIFFERENT' if found else 'equal'}, {time.monotonic() - began:.0f} s")
-        if (folder := local_out(out)) is not None and not found:
-            shutil.rmtree(folder)
+        compare(drill, like, out, play_round(drill, out, left, chance), began)
+    if options.endings:
+        out, began = f"{options.out}/endings", time.monotonic()
+        say("endings")
+        left_endings = planned_endings(options.endings, sum(seconds.values()), chance)
+        while left_endings:
+            one = left_endings.popleft()
+            if drill.disturb(one, out):
+                drill.hits[one.kind] += 1
+            else:  # the run had ended before: what is committed is not done again
+                left_endings.appendleft(replace(one, seconds=one.seconds / 2))
+                shutil.rmtree(local_out(out) or drill.scratch / "none", ignore_errors=True)
+        compare(drill, like, out, drill.run(out), began)
+
+
+def compare(drill: Drill, like: str, out: str, code: int, began: float) -> None:
+    """Hold what a round has left against an undisturbed run, and its exit code."""
+    if code not in (drill.expected, EXIT_UNCHANGED):
+        drill.wrong.append(f"{out}: ended with exit code {code}, undisturbed with {drill.expected}")
+    found = list(differences(like, out))
+    drill.wrong += [f"{out}: {words}" for words in found]
+    drill.leave_nothing()
+    say(f"  exit code {code}, {'DIFFERENT' if found else 'equal'}, {time.monotonic() - began:.0f} s")
+    if (folder := local_out(out)) is not None and not found:
+        shutil.rmtree(folder)
 
 
 def arg_parser() -> argparse.ArgumentParser:
@@ -275,6 +250,7 @@ def arg_parser() -> argparse.ArgumentParser:
     parser.add_argument("--cluster", default="default", metavar="NAME")
     parser.add_argument("--pipeline", default="audit", metavar="NAME", help="such as repair_plan, which also exports")
     parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--endings", type=int, default=0, metavar="N", help="runs that are stopped, or lose a helper")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--like", metavar="OUT", help="an undisturbed run of the same, made before")
     parser.add_argument(

@@ -123,13 +123,13 @@ def _scan(source: Source, units: Sequence[ScanUnit]) -> int:
     """Entries of units, read, decoded and written as a task of the scan does."""
     entries, schema = 0, arrow_schema(TABLES["entries"])
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def batches() -> Iterator[tuple[str, pa.RecordBatch]]:
         nonlocal entries
         for unit in units:
             for piece in scan_unit(source, unit, "estimate", schema):
                 entries += piece.account.decoded
                 if piece.batch is not None:
-                    yield piece.batch
+                    yield "entries", piece.batch
 
     with tempfile.TemporaryDirectory(prefix="pulsar-backlog-estimate-") as folder:
         tables = {

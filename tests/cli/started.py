@@ -55,9 +55,9 @@ class Started:
             os.killpg(self.process.pid, number)
 
     def wait_for(self, kind: str) -> list[int]:
-        """Process ids of the `java`, `spark`, `daemon` or `worker` of the command, once there are any.
+        """Process ids of the `java`, `spark`, `launcher`, `daemon` or `worker` of the command, once there are any.
 
-        `spark` is the `java` that is to run Spark, not the short one before it that works out its command line.
+        `spark` is the `java` that is to run Spark, `launcher` the short one before it that works out its command line.
         """
         ends = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < ends and self.process.poll() is None:
@@ -68,13 +68,13 @@ class Started:
 
     def pids(self) -> dict[str, list[int]]:
         """Process ids by what the processes are, of those that run."""
-        found: dict[str, list[int]] = {"java": [], "spark": [], "daemon": [], "worker": [], "all": []}
+        found: dict[str, list[int]] = {"java": [], "spark": [], "launcher": [], "daemon": [], "worker": [], "all": []}
         lines = dict(_processes_of(self.process.pid))
         for pid, (parent, line) in sorted(lines.items()):
             found["all"].append(pid)
             if "java\0" in line and "\0org.apache.spark.deploy.SparkSubmit\0" in line:
                 found["java"].append(pid)
-                found["spark"] += [] if "\0org.apache.spark.launcher.Main\0" in line else [pid]
+                found["launcher" if "\0org.apache.spark.launcher.Main\0" in line else "spark"].append(pid)
             elif _DAEMON in line:
                 found["worker" if _DAEMON in lines.get(parent, (0, ""))[1] else "daemon"].append(pid)
         return found

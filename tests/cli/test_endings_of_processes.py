@@ -118,3 +118,13 @@ def test_java_killed_while_it_starts_is_told(tmp_path: Path, logs: dict[str, str
     assert code == EXIT_FAILED, said
     assert "Java, in which Spark runs, was ended by SIGKILL, most likely by a system that lacks memory" in last
     assert "Start the same command again" in last and "Traceback" not in said
+
+
+def test_the_short_java_before_it_killed_is_told(tmp_path: Path, logs: dict[str, str]) -> None:
+    """Spark's script then ends with 1, as it does for what a user got wrong; but Java starts the next time."""
+    with started(*audit_of(tmp_path / "out"), **logs) as running:
+        code, said = running.kill("launcher")
+    last = said.splitlines()[-1]
+    assert code == EXIT_FAILED, said
+    assert "Java, in which Spark runs, was ended while it started, most likely by a system that lacks memory" in last
+    assert "Start the same command again" in last and "Traceback" not in said

@@ -121,7 +121,7 @@ def undisturbed(spark: SparkSession, three: Path, tmp_path_factory: pytest.TempP
         return run_scan(three, tmp_path_factory.mktemp("undisturbed") / "out")
 
 
-@pytest.mark.parametrize("step", ["store_entries", "ledger_row", "rejects_frame", "scan_rows"])
+@pytest.mark.parametrize("step", ["store_entries", "ledger_row", "copy_accounts", "scan_rows"])
 def test_a_killed_scan_is_continued_and_ends_with_the_same_tables(
     step: str, out: Path, three: Path, undisturbed: Audited, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,18 @@ def test_who_reads_entries_works_on_all_of_them(spark: SparkSession, tmp_path: P
         context.table(table)
         assert work_size.collects_to_driver(spark) is held
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiled
+
+
+def test_a_connection_for_accumulators_that_breaks_prints_nothing(
+    spark: SparkSession, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As they do when the JVM is killed: a traceback would stand before the sentence that tells of it."""
+    server = spark.sparkContext._accumulatorServer  # type: ignore[attr-defined]
+    family = socket.AF_UNIX if isinstance(server.server_address, str) else socket.AF_INET
+    with socket.socket(family) as connection:
+        connection.settimeout(10)
+        connection.connect(server.server_address)
+        connection.sendall(b"x" * len(server.auth_token or b"") if family == socket.AF_INET else b"x")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1) == b""  # the server has given it up
+    assert capfd.readouterr().err == ""

@@ -39,6 +39,11 @@ class UnitAccount:
     hidden: int = 0
     unreadable: str | None = None
 
+    @property
+    def reject_rows(self) -> int:
+        """Its rows in `rejects`."""
+        return self.rejected + self.faults + self.hidden
+
     def __add__(self, other: UnitAccount) -> UnitAccount:
         """Both accounts together."""
         return UnitAccount(

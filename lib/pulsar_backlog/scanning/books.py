@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
 
+_CHANGED = "a second walk, which its rejects are written by, read other ones than the first"
+
 
 def damaged_units(units: Iterable[ScanUnit], accounts: Accounts) -> list[ScanUnit]:
-    """Units that must be walked again because they have something for `rejects`."""
-    return [unit for unit in units if (a := accounts.get(unit_key(unit))) and (a.rejected or a.faults or a.hidden)]
+    """Units that have something for `rejects`."""
+    return [unit for unit in units if (account := accounts.get(unit_key(unit))) and account.reject_rows]
+
+
+def less_what_was_lost(accounts: Accounts, again: Accounts) -> Accounts:
+    """Accounts, with units unreadable whose second walk did not give the rejects of the first.
+
+    Such a ledger is not complete, and the next scan reads it again: a live broker may have died between the walks.
+    """
+    return accounts | {
+        key: replace(accounts[key], unreadable=second.unreadable or _CHANGED)
+        for key, second in again.items()
+        if second.reject_rows != accounts[key].reject_rows
+    }
 
 
 def copy_accounts(units: Iterable[ScanUnit], accounts: Accounts) -> dict[int, list[UnitAccount]]:

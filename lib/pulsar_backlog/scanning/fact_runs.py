@@ -28,19 +28,20 @@ Runs = dict[tuple[int, int], Facts]
 
 
 def with_facts(
-    batches: Iterable[pa.RecordBatch], cluster: str, done: Callable[[Runs], None]
+    batches: Iterable[tuple[str, pa.RecordBatch]], cluster: str, done: Callable[[Runs], None]
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The entries of a task, and what is made of them on the way, each with its table's name.
+    """What a task scans, and what is made of its entries on the way, each with its table's name.
 
     Args:
-        batches: rows of `entries` in the order of the log, one ledger after the other.
+        batches: rows of `entries` in the order of the log, one ledger after the other; rows of others between them.
         cluster: name of the cluster.
         done: called with each run that has ended.
     """
     facts = FactRuns(cluster, done)
-    for batch in batches:
-        yield "entries", batch
-        yield from facts.add(batch)
+    for table, batch in batches:
+        yield table, batch
+        if table == "entries":
+            yield from facts.add(batch)
     yield from facts.end()
 
 

@@ -5,12 +5,13 @@ What reaches Python then are faults of connections, none of which says that some
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _WORKER_SIGNS = (
 _SHELL_SIGNALS = 128
 """What a shell adds to the number of the signal that ended a program."""
 _AGAIN = "what was committed stays. Start the same command again"
+_WHILE_IT_STARTED = "ended while it started"
 _java_memory: str | None = None
 _killed_java: subprocess.Popen[bytes] | None = None
 _MEMINFO, _CGROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
@@ -58,14 +60,35 @@ def note_java_memory(setting: str | None) -> None:
     _java_memory = setting
 
 
-def is_killed(java: subprocess.Popen[bytes]) -> bool:
-    """Whether a signal ended a JVM that was being started; then `death_words` tells of it."""
+def is_killed(java: subprocess.Popen[bytes], starts_now: Callable[[], bool]) -> bool:
+    """Whether something ended a JVM that was being started; then `death_words` tells of it.
+
+    Args:
+        java: its process.
+        starts_now: whether another one starts. Where the short JVM was killed that works out the command line, Spark's
+            script ends with 1, as it does where a setting is wrong.
+    """
     global _killed_java  # noqa: PLW0603 - as above
     code = java.poll()
-    if code is None or 0 <= code <= _SHELL_SIGNALS:
+    if code is None or (0 <= code <= _SHELL_SIGNALS and not starts_now()):
         return False
     _killed_java = java
     return True
+
+
+def quiet_accumulators() -> None:
+    """Let PySpark's server for accumulators log that a connection broke: when the JVM dies it prints a traceback."""
+    import socketserver  # noqa: PLC0415 - where a session starts
+
+    from pyspark import accumulators  # noqa: PLC0415 - as above
+
+    for server in vars(accumulators).values():
+        if isinstance(server, type) and issubclass(server, socketserver.BaseServer):
+            server.handle_error = _log_broken_connection  # type: ignore[assignment]
+
+
+def _log_broken_connection(*_: object) -> None:
+    logging.getLogger(__name__).info("a connection to the JVM broke", exc_info=True)
 
 
 def words_of(error: BaseException) -> str:
@@ -87,6 +110,8 @@ def _java_ended_by() -> str | None:
     code = process.returncode
     if code is None:
         return None
+    if process is _killed_java and 0 <= code <= _SHELL_SIGNALS:
+        return _WHILE_IT_STARTED
     number = -code if code < 0 else code - _SHELL_SIGNALS
     with suppress(ValueError):
         return f"ended by {signal.Signals(number).name}"
@@ -94,7 +119,8 @@ def _java_ended_by() -> str | None:
 
 
 def _likely(ended_by: str) -> str:
-    return ", most likely by a system that lacks memory" if "SIGKILL" in ended_by else ""
+    is_usual = "SIGKILL" in ended_by or ended_by == _WHILE_IT_STARTED
+    return ", most likely by a system that lacks memory" if is_usual else ""
 
 
 def _memory() -> str:

@@ -24,7 +24,7 @@ from pulsar_backlog.interrupts import interrupt
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.spark import s3a
 from pulsar_backlog.spark.class_archive import java_options
-from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory
+from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory, quiet_accumulators
 from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.scratch import with_private_folders
@@ -211,6 +211,14 @@ def check_java_start() -> None:
     check_start(cast(Any, _find_spark_home)(), flags)
 
 
+def _java_starts() -> bool:
+    try:
+        check_java_start()
+    except UsageError:
+        return False
+    return True
+
+
 def _start_java(conf: SparkConf) -> None:
     """Start the JVM that the session will use; what it says goes to the log file.
 
@@ -225,10 +233,11 @@ def _start_java(conf: SparkConf) -> None:
             to_log = {} if stream is None else {"stdout": stream, "stderr": stream}
             gateway = launch_gateway(conf, to_log)  # type: ignore[no-untyped-call]
     except (PySparkRuntimeError, OSError) as error:
-        if started and is_killed(started[0]):
+        if started and is_killed(started[0], _java_starts):
             raise  # nothing that a user typed is at fault
         raise UsageError(f"Java could not be started ({headline(error)}): {keep_trace(error)}") from error
     _end_java_on_interrupt(gateway)
+    quiet_accumulators()
     SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 

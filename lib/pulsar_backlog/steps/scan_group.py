@@ -1,8 +1,8 @@
-"""Ledgers scanned between two commits: their entries and facts, then `rejects`, then `scans`."""
+"""Ledgers scanned between two commits: their entries, facts and `rejects`, then `scans`."""
 
 from __future__ import annotations
 
-import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,10 +22,11 @@ from pulsar_backlog.ledgers.live.run_folder import reading_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
+from pulsar_backlog.output.data_files import rows_in_file
 from pulsar_backlog.progress import Progress
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.scanning.accounts import Accounts
-from pulsar_backlog.scanning.books import copy_accounts, damaged_units, scan_rows
+from pulsar_backlog.scanning.books import copy_accounts, damaged_units, less_what_was_lost, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
@@ -42,16 +43,13 @@ def scan_groups(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
 
 
 def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], show: Progress) -> dict[str, int]:
-    """Write entries and facts, then `rejects`, then `scans` of a group of copies; rows written."""
+    """Write entries, facts and `rejects`, then `scans` of a group of copies; rows written."""
     units = [unit for copy in group for unit in units_of(copy)]
     part = context.slice.where(ledger_id=[copy.ledger_id for copy in group])
     accounts, runs = store_entries(context, source, units, part, show)
     facts = joined_runs(runs, lambda ledger_id, run: _publish_times(context, ledger_id, run))
     rows = [ledger_row(facts.get(one.ledger_id), context.cluster, one.topic, one.ledger_id) for one in group]
     context.store.replace(TABLES["ledger_facts"], rows, part)
-    damaged: list[ScanUnit] = damaged_units(units, accounts)
-    rejects = rejects_frame(context.spark, source, damaged, context.cluster)
-    context.store.replace(TABLES["rejects"], rejects, part)
     books = scan_rows(group, copy_accounts(units, accounts), context.cluster)
     context.store.replace(TABLES["scans"], books, part)
     totals = accounts.values()
@@ -64,7 +62,7 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
 def store_entries(
     context: JobContext, source: Source, units: list[ScanUnit], part: Slice, show: Progress
 ) -> tuple[Accounts, Runs]:
-    """Write the entries of `units`, which are the slice `part`, with rows of facts; what was scanned, and facts.
+    """Write the entries of `units`, which are the slice `part`, rows of facts and rejects; what was scanned, and facts.
 
     The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
     """
@@ -74,7 +72,8 @@ def store_entries(
             frame, accounts = entries_frame(spark, source, units, cluster)
             with _watched(context, show, accounts):
                 context.store.replace(TABLES["entries"], frame, part)
-            return accounts.value, _facts_of_stored(context, part)
+            runs_stored = _facts_of_stored(context, part)
+            return _with_rejects(context, source, units, part, accounts.value), runs_stored
         places = {name: one.place for name, one in staged.items()}
         frame, accounts, runs = scan_files(spark, source, units, cluster, places)
         with _watched(context, show, accounts):
@@ -83,6 +82,15 @@ def store_entries(
         for one in staged.values():
             one.commit(files)
     return accounts.value, runs.value
+
+
+def _with_rejects(
+    context: JobContext, source: Source, units: list[ScanUnit], part: Slice, accounts: Accounts
+) -> Accounts:
+    """Write `rejects` by a second walk of the units that have some, as one Spark job has one schema; the accounts."""
+    frame, again = rejects_frame(context.spark, source, damaged_units(units, accounts), context.cluster)
+    context.store.replace(TABLES["rejects"], frame, part)
+    return less_what_was_lost(accounts, again.value)
 
 
 def _facts_of_stored(context: JobContext, part: Slice) -> Runs:
@@ -95,11 +103,16 @@ def _facts_of_stored(context: JobContext, part: Slice) -> Runs:
 
 
 def _check_rows(files: Iterable[Row], accounts: Accounts) -> None:
-    """What was decoded is in the files; anything else is a fault of this program."""
-    written = sum(json.loads(file["stats"])["numRecords"] for file in files if file["table"] == "entries")
+    """What was decoded and rejected is in the files; anything else is a fault of this program."""
+    written = Counter[str]()
+    for file in files:
+        written[file["table"]] += rows_in_file(file)
     decoded = sum(account.decoded for account in accounts.values())
-    if written != decoded:
-        raise RuntimeError(f"{decoded} entries were decoded and {written} written")
+    rejects = sum(account.reject_rows for account in accounts.values())
+    if (written["entries"], written["rejects"]) != (decoded, rejects):
+        raise RuntimeError(
+            f"decoded {decoded} entries and wrote {written['entries']}, {rejects} rejects and {written['rejects']}"
+        )
 
 
 def _publish_times(context: JobContext, ledger_id: int, run: Facts) -> Iterator[PublishTimes]:

@@ -28,7 +28,7 @@ TASKS_PER_CORE = 4
 """Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
 
 
-SCAN_TABLES = ("entries", *ROW_TABLES)
+SCAN_TABLES = ("entries", *ROW_TABLES, "rejects")
 """Tables that tasks of a scan write. `entries` comes first, as its rows do."""
 
 Key = TypeVar("Key")
@@ -75,13 +75,17 @@ def entries_frame(
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
     scan = _Scan(spark, source, units, cluster)
     schema = spark_schema(TABLES["entries"].ddl())
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(scan.batches), schema), scan.accounts
+
+    def entries(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (batch for table, batch in scan.batches(numbers) if table == "entries")
+
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(entries), schema), scan.accounts
 
 
 def scan_files(
     spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, places: Mapping[str, Place]
 ) -> tuple[DataFrame, Accumulator[Accounts], Accumulator[Runs]]:
-    """The same rows and those of the fact tables, written by the tasks into Parquet files: rows of `FILES_DDL`.
+    """The same rows, those of the fact tables and of `rejects`, written by the tasks into Parquet files: `FILES_DDL`.
 
     The accumulators have the accounts of units, and the facts of what each task saw of a ledger, once all files were
     collected.
@@ -104,7 +108,7 @@ def scan_files(
 
 
 class _Scan:
-    """What a task of either kind does: units in, batches of `entries` out, accounts on the side."""
+    """What a task of either kind does: units in, batches of `entries` and `rejects` out, accounts on the side."""
 
     def __init__(self, spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> None:
         packs = pack_units(units, spark.sparkContext.defaultParallelism)
@@ -113,32 +117,31 @@ class _Scan:
         self._units = spark.sparkContext.broadcast(packs)
         self._source, self._cluster = source, cluster
 
-    def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The entries of the packs whose numbers come in."""
-        schema = arrow_schema(TABLES["entries"])
+    def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """What the packs hold whose numbers come in, each batch with its table's name."""
+        schema, rejects_schema = arrow_schema(TABLES["entries"]), arrow_schema(TABLES["rejects"])
         for unit in _units_of(numbers, self._units.value):
             account = UnitAccount()
             for piece in scan_unit(self._source, unit, self._cluster, schema):
                 account += piece.account
+                if piece.rejects:
+                    yield "rejects", pa.RecordBatch.from_pylist(piece.rejects, schema=rejects_schema)
                 if piece.batch is not None:
-                    yield piece.batch
+                    yield "entries", piece.batch
             self.accounts.add({unit_key(unit): account})
 
 
-def rejects_frame(spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> DataFrame:
-    """Rows of `rejects` for `units`: those whose account says that there are any are walked again."""
-    packs = spark.sparkContext.broadcast(pack_units(units, spark.sparkContext.defaultParallelism))
+def rejects_frame(
+    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str
+) -> tuple[DataFrame, Accumulator[Accounts]]:
+    """Rows of `rejects` for `units` that are walked again, and the accumulator that has their accounts by this walk."""
+    scan = _Scan(spark, source, units, cluster)
     schema = spark_schema(TABLES["rejects"].ddl())
-    rejects_arrow = arrow_schema(TABLES["rejects"])
-    entries_arrow = arrow_schema(TABLES["entries"])
 
-    def reject_packs(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for unit in _units_of(batches, packs.value):
-            for piece in scan_unit(source, unit, cluster, entries_arrow):
-                if piece.rejects:
-                    yield pa.RecordBatch.from_pylist(piece.rejects, schema=rejects_arrow)
+    def rejects(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return (batch for table, batch in scan.batches(numbers) if table == "rejects")
 
-    return _one_row_a_pack(spark, len(packs.value)).mapInArrow(quiet(reject_packs), schema)
+    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(rejects), schema), scan.accounts
 
 
 def _one_row_a_pack(spark: SparkSession, packs: int) -> DataFrame:
