@@ -62,8 +62,6 @@ _HEAD_BYTES = 64
 # not JSON at all: `{objects:[` and no commas.
 _NOT_ABOUT_TOPICS = re.compile(rb"\s*\{\s*objects\s*:|\xde\x47\xde\x47|\xfb\xdb\xab\xcb")
 _KIND = re.compile(r"(\.(internal-?stats|stats-internal|internal-info|info-internal|stats))?\.json\Z", re.IGNORECASE)
-
-
 _DOCUMENTATION = re.compile(r"(.*/)?(readme|license|notice)(\.[a-z]+)?|.*\.(md|rst|adoc)", re.IGNORECASE | re.DOTALL)
 """Names of files that people put beside others for people; what has another name may be an answer that went wrong."""
 
