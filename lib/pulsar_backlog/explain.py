@@ -71,8 +71,8 @@ def explain_entry(
     publication = _publication(opened, listing, copy, entry) if is_chunk(entry.metadata) else None
     return ExplainModel(
         position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data),
-        tuple(_spans(data, entry.layout)), _CHECKSUMS[entry.checksum_state], tuple(_named(entry.metadata)),
-        publication, tuple(_notes(entry)), show_values,
+        spans_of(data, entry.layout), _CHECKSUMS[entry.checksum_state], metadata_values(entry.metadata),
+        publication, notes_on(entry), show_values,
     )  # fmt: skip
 
 
@@ -126,6 +126,21 @@ def _undecodable(
         position, copy.topic, place, data[:MAX_SHOWN_BYTES], len(data), (), words, (), None,
         (note,), show_values,
     )  # fmt: skip
+
+
+def spans_of(data: bytes, layout: Layout) -> tuple[Span, ...]:
+    """The parts of an entry, see `ExplainModel.spans`."""
+    return tuple(_spans(data, layout))
+
+
+def metadata_values(metadata: MessageMetadata) -> tuple[NamedValue, ...]:
+    """The fields that its metadata has."""
+    return tuple(_named(metadata))
+
+
+def notes_on(entry: Entry) -> tuple[str, ...]:
+    """What is odd about an entry, a sentence each."""
+    return tuple(_notes(entry))
 
 
 def _spans(data: bytes, layout: Layout) -> Iterator[Span]:

@@ -151,7 +151,7 @@ def test_every_command_that_takes_options_of_jobs_has_a_file() -> None:
         " ".join(path) for path, command in commands() if any(param.name == "config" for param in command.params)
     }
     assert with_file == {
-        "audit", "run", "estimate", "export", "messages", "explain", "sql", "changes", "locate", "forecast",
+        "audit", "run", "estimate", "export", "messages", "explain", "bundle", "sql", "changes", "locate", "forecast",
         "inventory", "compacted", "maintain", "snapshot", "rebuild-index", "rebuild-topic", "doctor", "repair plan",
         "repair show", "repair apply", "repair verify",
     }  # fmt: skip

@@ -25,6 +25,7 @@ PLACES = {
 ANSWERS = ("explain", "sql", "changes", "locate", "doctor")
 """Commands that are run: they take a second, and start no JVM."""
 STARTED = {
+    "bundle",
     "audit",
     "run",
     "export",

@@ -32,6 +32,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "min_rate", *_BROKERS[2:], "budget_bytes", "sample", "limit", "grace_seconds", "model", "max_ack_ranges",
         "max_batch_acks", "fail_on", "known", "metrics", "report_url", "exit_zero_when_unchanged",
     ),
+    "bundle": ("cluster", "endpoint", *_BROKERS),
     "changes": ("cluster", "endpoint"),
     "doctor": ("endpoint", *_BROKERS),
     "estimate": ("ledger", *_STORE),
@@ -62,7 +63,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
 _ON_SOURCE = ("audit", "doctor", "estimate", "explain", "messages", "rebuild-index", "rebuild-topic")
-_ON_TABLES = ("changes", "forecast", "inventory", "locate", "maintain", "repair plan", "sql")
+_ON_TABLES = ("bundle", "changes", "forecast", "inventory", "locate", "maintain", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
 _AUDIT_JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks", "model_consumers", "analyze_subscriptions")
