@@ -84,7 +84,7 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test-matrix check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring need-chromium bench
+.PHONY: test-matrix check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring need-chromium bench bench-check
 check: lint site test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
@@ -136,6 +136,9 @@ test-monitoring: setup ## Numbers, alert rules and a scrape by a real Prometheus
 
 bench: setup ## Speed, as ratios measured in one run
 	$(PY) -m bench $(ARGS)
+
+bench-check: setup ## Fail where a small audit lost ground against the floor of reading and writing (see bench/floor.py)
+	$(PY) -m bench --quick --only floor --check
 
 # --- making --------------------------------------------------------------------------------------------
 

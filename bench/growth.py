@@ -150,21 +150,22 @@ def _memory(what: str, audit: Audit) -> list[Goal]:
 
 
 def _mixed(spec: Spec) -> tuple[Audit, Spent]:
-    with _written(spec) as source:
+    with written(spec) as source:
         out = DATA / "plain"
         found = watch([sys.executable, "-c", PLAIN, str(source), str(out)])
         plain = Spent(found.seconds, found.core_seconds[-1])
         shutil.rmtree(out)
-        return _audit(source), plain
+        return audit_of(source), plain
 
 
 def _audited(spec: Spec) -> Audit:
-    with _written(spec) as source:
-        return _audit(source)
+    with written(spec) as source:
+        return audit_of(source)
 
 
 @contextmanager
-def _written(spec: Spec) -> Iterator[Path]:
+def written(spec: Spec) -> Iterator[Path]:
+    """The backlog, in a folder that goes away with all in `DATA`."""
     shutil.rmtree(DATA, ignore_errors=True)
     try:
         write_backlog(spec, DATA / "source")
@@ -173,7 +174,8 @@ def _written(spec: Spec) -> Iterator[Path]:
         shutil.rmtree(DATA, ignore_errors=True)
 
 
-def _audit(source: Path) -> Audit:
+def audit_of(source: Path) -> Audit:
+    """One audit into `DATA / "out"`, which stays."""
     out = DATA / "out"
     options = ("--out", str(out), "--cluster", "bench", "--fail-on", "never")
     found = watch([sys.executable, "-m", "pulsar_backlog.cli", "audit", str(source), *options])

@@ -18,6 +18,7 @@ from bench.buckets import OBJECT_BYTES, measure_buckets
 from bench.cluster import measure_cluster
 from bench.costs import core_us_per_entry
 from bench.entry_logs import ENTRY_LOGS, measure_entry_logs
+from bench.floor import FLOOR, measure_floor
 from bench.generate import Spec, write_backlog
 from bench.growth import GROWTH, Growth, measure_growth, measure_many
 from bench.inventory import GOAL_LEDGERS, measure_inventory
@@ -56,6 +57,7 @@ class Size:
     entry_logs: Spec
     answers: Spec
     growth: Growth
+    floor: Spec
     inventory_ledgers: int
     bucket_bytes: int
 
@@ -75,6 +77,7 @@ FULL = Size(
     entry_logs=ENTRY_LOGS,
     answers=answers.LARGE,
     growth=GROWTH,
+    floor=replace(FLOOR, entries=4 * FLOOR.entries),
     inventory_ledgers=GOAL_LEDGERS,
     bucket_bytes=OBJECT_BYTES,
 )
@@ -93,6 +96,7 @@ QUICK = Size(
     entry_logs=replace(ENTRY_LOGS, entries=ENTRY_LOGS.entries // 10),
     answers=replace(answers.LARGE, entries=answers.LARGE.entries // 10),
     growth=GROWTH.smaller(20),
+    floor=FLOOR,
     inventory_ledgers=GOAL_LEDGERS // 4,
     bucket_bytes=OBJECT_BYTES // 4,
 )
@@ -299,6 +303,7 @@ PARTS: dict[str, Callable[[Size, Scorecard], None]] = {
     "inventory": lambda size, card: measure_inventory(size.inventory_ledgers, card),
     "answers": measure_answers,
     "growth": measure_many_entries,
+    "floor": lambda size, card: measure_floor(size.floor, size.repetitions, card),
 }
 """What can be measured alone, in the order in which all of it is."""
 

@@ -91,10 +91,7 @@ class DataFileWriter:
         rows = pa.Table.from_batches(self._waiting).cast(self._schema)
         if self._writer is None:
             self._file = self._place.new_file(self._name)
-            repeating = [column.name for column in self._table.columns if column.name not in self._table.unique]
-            self._writer = pq.ParquetWriter(
-                self._file.sink, self._schema, compression="zstd", compression_level=1, use_dictionary=repeating
-            )
+            self._writer = parquet_writer(self._file.sink, self._schema, self._table)
         self._writer.write_table(rows, row_group_size=rows.num_rows)
         for name, bounds in self._bounds.items():
             bounds.widen(rows.column(name))
@@ -115,6 +112,12 @@ class DataFileWriter:
                 stats["minValues"] = {name: low for name, (low, _) in limits_known.items()}
                 stats["maxValues"] = {name: high for name, (_, high) in limits_known.items()}
         return json.dumps(stats)
+
+
+def parquet_writer(sink: Path | BinaryIO, schema: pa.Schema, table: Table) -> pq.ParquetWriter:
+    """A writer with the settings of all our files."""
+    repeating = [column.name for column in table.columns if column.name not in table.unique]
+    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=1, use_dictionary=repeating)
 
 
 def rows_in_file(file: Any) -> int:
