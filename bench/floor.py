@@ -3,7 +3,8 @@
     python -m bench.floor [--entries 1000000]        # writes and deletes 1.2 GB in bench-data/
 
 Two processes read every byte, compute CRC-32C over it, and write the table `entries` of the audit again with pyarrow,
-from rows in memory, with the settings of the audit. All but the work itself (start, imports, reading Parquet) is left out.
+from rows in memory, with the settings of the audit. All but the work itself (start, imports, reading Parquet) is left
+out.
 """
 
 from __future__ import annotations
