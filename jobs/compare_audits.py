@@ -9,12 +9,17 @@ run that was killed has told nobody: the next one says the same news.
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.findings.acknowledgements import acknowledgements
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.steps.comparison import SOURCES, compare
@@ -43,4 +48,4 @@ def run_comparison(context: JobContext) -> JobResult:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

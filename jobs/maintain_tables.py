@@ -9,11 +9,16 @@ is lost, and the next run does what is left. No audit writes to a folder meanwhi
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 
 from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.report.maintenance import Maintenance
 from pulsar_backlog.report.terminal.maintenance import print_maintenance
 from pulsar_backlog.runs.context import JobContext
@@ -47,4 +52,4 @@ def carry_out(context: JobContext, use: Callable[[Maintenance], None]) -> JobRes
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

@@ -8,6 +8,11 @@ report, and the next run sends it. It runs before the report, which judges the w
 
 from __future__ import annotations
 
+if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the rest is imported
+    from pulsar_backlog.interrupts import end_at_once
+
+    end_at_once()
+
 import argparse
 import sys
 from collections import Counter
@@ -15,6 +20,7 @@ from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.output.notifications import VARIABLE, addresses, send
 from pulsar_backlog.report.message import MAX_LINES, is_worth_telling, message_of
 from pulsar_backlog.report.places import FRONT
@@ -64,4 +70,4 @@ def tell(context: JobContext) -> JobResult:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process(main)

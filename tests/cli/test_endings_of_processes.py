@@ -60,6 +60,14 @@ def test_ctrl_c_while_a_job_file_is_loaded(tmp_path: Path, logs: dict[str, str],
         check_interrupt(running)
 
 
+@pytest.mark.parametrize("job", sorted(path.name for path in (home() / "jobs").glob("[a-z]*.py")))
+def test_ctrl_c_while_any_job_file_is_loaded(tmp_path: Path, logs: dict[str, str], job: str) -> None:
+    program = (str(home() / "jobs" / job),)
+    with started(*job_options(tmp_path), program=program, PYTHONPROFILEIMPORTTIME="1", **logs) as running:
+        running.wait_for_import("argparse")
+        check_interrupt(running)
+
+
 def test_ctrl_c_while_a_job_file_starts_java(tmp_path: Path, logs: dict[str, str]) -> None:
     with started(*job_options(tmp_path), program=JOB, **logs) as running:
         running.wait_for("java")
