@@ -1,4 +1,4 @@
-"""`python -m bench`: see `bench.run`; `consumers` and `simulation`: see `bench.consumers`, `bench.simulation`."""
+"""`python -m bench`: see `bench.run`; `consumers`, `simulation` and `nights` are the modules of these names."""
 
 import sys
 
@@ -11,6 +11,10 @@ if __name__ == "__main__":  # the processes of the CRC baseline import this modu
         from bench.simulation import main as simulation
 
         sys.exit(simulation(sys.argv[2:]))
+    if sys.argv[1:2] == ["nights"]:
+        from bench.nights import main as nights
+
+        sys.exit(nights(sys.argv[2:]))
     from bench.run import main
 
     sys.exit(main(sys.argv[1:]))

@@ -19,9 +19,8 @@ from bench.measuring import interleaved, warm_up
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import to_nothing
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS
-from pulsar_backlog.frames.clients.log_stream import in_log_order
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
-from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS
+from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS, packed
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.workers import quiet
 
@@ -38,6 +37,12 @@ SLICE_BYTES = 65_000
 MISSING_ONE_IN = 50
 ROWS_PER_MS = 2
 LEDGER_ENTRIES = 50_000
+
+
+def in_log_order(rows: DataFrame, partitions: int) -> DataFrame:
+    """The rows (as `MODEL_COLUMNS`) packed, each topic in one task and in position order."""
+    ordered = packed(rows).repartition(partitions, "topic")
+    return ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
 
 
 def chunk_rows(spark: SparkSession, rows: int) -> DataFrame:

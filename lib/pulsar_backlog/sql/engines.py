@@ -24,13 +24,23 @@ from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
-from pulsar_backlog.sql.task_rows import TaskRows, via_files, via_shuffle
+from pulsar_backlog.sql.large_results import rows_of_reader
+from pulsar_backlog.sql.task_rows import (
+    BATCH_ROWS,
+    SharedValue,
+    TaskRows,
+    Value,
+    here,
+    into_files,
+    via_files,
+    via_shuffle,
+)
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE
 from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tableio.spark_rows import in_one_chunk
 from pulsar_backlog.tableio.table_logs import log_without_spark, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
-from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.arrow import arrow_schema, ddl_schema
 from pulsar_backlog.workers import OverBatches
 
 Row = dict[str, Any]
@@ -72,6 +82,12 @@ class QueryEngine(Protocol):
 
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
         """Rows repartitioned by key, those of a task mapped by `batch_fn` to a schema in DDL; used inside the block."""
+
+    def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
+        """Materialize what `batch_fn` makes of rows as by `map_in_tasks`, as a relation for later queries."""
+
+    def share(self, value: Value) -> SharedValue[Value]:
+        """A value that `batch_fn` uses: a broadcast where tasks get it."""
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """The query `conf/<room>/<name>.sql` in this engine's words, with values in their places.
@@ -158,12 +174,17 @@ class DuckEngine:
         self._connection.register(name, rows)
 
     def table(self, query: str, table: Table, given: Mapping[str, str]) -> Rows:
-        """See `QueryEngine`."""
-        rows = self._connection.execute(query).to_arrow_table()
-        for name, text in given.items():
-            rows = rows.append_column(name, pa.repeat(text, rows.num_rows))
+        """See `QueryEngine`; rows that are many lie in a file."""
         schema = arrow_schema(table)
-        return rows.select(schema.names).cast(schema)
+
+        def conform(rows: pa.Table) -> pa.Table:
+            for name, text in given.items():
+                rows = rows.append_column(name, pa.repeat(text, rows.num_rows))
+            return rows.select(schema.names).cast(schema)
+
+        reader = self._connection.execute(query).to_arrow_reader(BATCH_ROWS)
+        session = (lambda: self._context.spark) if tasks_share_disk() else None
+        return rows_of_reader(reader, conform, schema, self._folder, session)
 
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
         """See `QueryEngine`."""
@@ -173,6 +194,24 @@ class DuckEngine:
             return via_files(self._connection, task_rows, folder, spark, batch_fn, schema)
         few = spark.createDataFrame(in_one_chunk(self._connection.execute(task_rows.query).to_arrow_table()))
         return via_shuffle(few, task_rows, self._context.partitions, batch_fn, schema)
+
+    def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
+        """See `QueryEngine`; few rows are no task of Spark's."""
+        arrow = ddl_schema(schema)
+        made = here(self._connection, task_rows, batch_fn, arrow)
+        if made is None and not tasks_share_disk():
+            made = self.map_in_tasks(task_rows, batch_fn, schema).toArrow().cast(arrow)
+        if made is not None:
+            self._connection.register(name, made)
+            return
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        files = self.map_in_tasks(task_rows, into_files(batch_fn, folder, arrow), "path string").collect()
+        paths = ", ".join(literal(file["path"]) for file in files)
+        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet([{paths}])")  # noqa: S608 - quoted
+
+    def share(self, value: Value) -> SharedValue[Value]:
+        """See `QueryEngine`."""
+        return SharedValue(lambda: self._context.spark, value)
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """See `QueryEngine`."""
@@ -222,6 +261,14 @@ class SparkEngine:
         return via_shuffle(
             self._context.spark.sql(task_rows.query), task_rows, self._context.partitions, batch_fn, schema
         )
+
+    def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
+        """See `QueryEngine`."""
+        self.view(name, self._context.cache(self.map_in_tasks(task_rows, batch_fn, schema)))
+
+    def share(self, value: Value) -> SharedValue[Value]:
+        """See `QueryEngine`."""
+        return SharedValue(lambda: self._context.spark, value)
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """See `QueryEngine`."""

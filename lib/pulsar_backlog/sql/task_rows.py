@@ -7,24 +7,32 @@ young JVM, and its way to Python and back, take longer than the tasks of an audi
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import parquet
+from pyspark.core.broadcast import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.workers import OverBatches, quiet
+
+Value = TypeVar("Value")
 
 BATCH_ROWS = 65_536
 TASK_ROWS = 262_144
 """Rows of one task, about, where there are more of them than cores make small ones."""
 MIN_TASK_ROWS = 1024
 """Rows for which it is worth a task of its own."""
+FEW_ROWS = 16_384
+"""Rows up to which this process is their only task, where DuckDB has them."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,28 @@ class TaskRows:
     query: str
     by: tuple[str, ...]
     order: tuple[str, ...]
+
+
+class SharedValue(Generic[Value]):
+    """A value that tasks use: a broadcast, made when a function that names it is sent to them, and only then."""
+
+    def __init__(self, session: Callable[[], SparkSession], value: Value) -> None:
+        """Share `value` in the session that is asked for."""
+        self._session, self.value = session, value
+
+    def __reduce__(self) -> tuple[type[_Received[Value]], tuple[Broadcast[Value]]]:
+        return _Received, (self._session().sparkContext.broadcast(self.value),)
+
+
+class _Received(Generic[Value]):
+    """What a task has of it."""
+
+    def __init__(self, broadcast: Broadcast[Value]) -> None:
+        self._broadcast = broadcast
+
+    @property
+    def value(self) -> Value:
+        return self._broadcast.value  # Spark turns the collector on when it reads a broadcast
 
 
 def via_shuffle(rows: DataFrame, task_rows: TaskRows, partitions: int, batch_fn: OverBatches, schema: str) -> DataFrame:
@@ -70,10 +100,42 @@ def via_files(
     return spark.range(0, len(paths), 1, max(len(paths), 1)).mapInArrow(quiet(read), schema)
 
 
-def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path) -> list[str]:
-    """A file for each task, of Arrow's batches; sorted once, whatever the number of tasks."""
+def here(
+    connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, batch_fn: OverBatches, schema: pa.Schema
+) -> pa.Table | None:
+    """What `batch_fn` makes of the rows in this process, without a session; None where they are more than few."""
+    if _rows_to_sort(connection, task_rows) > FEW_ROWS:
+        return None
+    order = ", ".join((*task_rows.by, *task_rows.order))
+    reader = connection.execute(f"SELECT * FROM task_rows ORDER BY {order}").to_arrow_reader(BATCH_ROWS)  # noqa: S608 - own words
+    made = pa.Table.from_batches(list(batch_fn(reader)), schema=schema)
+    connection.execute("DROP TABLE task_rows")
+    return made
+
+
+def into_files(batch_fn: OverBatches, folder: Path, schema: pa.Schema) -> OverBatches:
+    """What `batch_fn` makes, written to a Parquet file for each task: a row with its path."""
+
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        path = folder / f"{uuid.uuid4()}.parquet"
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in batch_fn(batches):
+                writer.write_batch(batch)
+        yield pa.RecordBatch.from_pydict({"path": [str(path)]})
+
+    return write
+
+
+def _rows_to_sort(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) -> int:
+    """Make the relation `task_rows`; how many rows it has."""
     connection.execute(f"CREATE OR REPLACE TEMP TABLE task_rows AS {task_rows.query}")
     (rows,) = connection.execute("SELECT count(*) FROM task_rows").fetchone() or (0,)
+    return int(rows)
+
+
+def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path) -> list[str]:
+    """A file for each task, of Arrow's batches; sorted once, whatever the number of tasks."""
+    rows = _rows_to_sort(connection, task_rows)
     tasks = max(min(rows // MIN_TASK_ROWS, os.cpu_count() or 1), rows // TASK_ROWS, 1)
     key, order = ", ".join(task_rows.by), ", ".join((*task_rows.by, *task_rows.order))
     cursor = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
-
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import findings_of_state
@@ -19,6 +17,9 @@ from pulsar_backlog.subscriptions.limits import limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
 from pulsar_backlog.terms import Position
+
+_STORED = "SELECT ledger_id, topic, expected_entries FROM ledgers WHERE selected"
+_READ = "SELECT ledger_id FROM ledger_facts"
 
 
 @dataclass(frozen=True)
@@ -75,16 +76,15 @@ class SavedState:
         return [(one, state) for one in self.subscriptions if (state := join_state(one)) is not None]
 
 
-def saved_state(context: JobContext, ledgers: DataFrame, facts: DataFrame) -> SavedState | None:
+def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
     """What is known by saved admin JSON and raw cursor state; None where no audit was ever given any.
 
     Args:
         context: of the job; its options name the limits of the broker, where they are not the usual ones.
-        ledgers: rows of `ledgers`.
-        facts: rows of `ledger_facts`.
+        engine: knows `ledgers` and `ledger_facts`.
     """
-    selected = ledgers.filter(f.col("selected")).select("ledger_id", "topic", "expected_entries")
-    stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in selected.toLocalIterator()}
+    of_ledgers = engine.rows({"stored": _STORED, "read": _READ})
+    stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in of_ledgers["stored"]}
     state = state_of(context, {id_: topic for id_, (topic, _) in stored.items() if topic})
     if state is None:
         return None
@@ -92,6 +92,6 @@ def saved_state(context: JobContext, ledgers: DataFrame, facts: DataFrame) -> Sa
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
-    read = frozenset(row["ledger_id"] for row in facts.select("ledger_id").toLocalIterator())
+    read = frozenset(row["ledger_id"] for row in of_ledgers["read"])
     limits = limits_of(state.settings, context.options.max_ack_ranges, context.options.max_batch_acks)
     return SavedState(list(analysed(views, state, limits)), views, read & stored.keys(), limits)

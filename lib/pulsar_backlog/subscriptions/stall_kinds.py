@@ -163,7 +163,7 @@ MARK_DELETE_INSIDE = StallKind(
 COMPACTION_TRUNCATION = StallKind(
     "compaction_truncation", "C28", "The compacted topic keeps only the last chunk of this message", None, "none"
 )
-"""Made by `frames/subscriptions/compaction.py`: a topic's compaction acknowledges nothing."""
+"""Made by `conf/subscriptions/compacted.sql`: a topic's compaction acknowledges nothing."""
 
 _IN_ORDER = (
     StallKind(

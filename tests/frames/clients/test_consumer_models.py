@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.models import CHUNKS, MISSING_ONE_IN, TOPICS, chunk_rows
-from pulsar_backlog.frames.clients.log_stream import ROWS_AT_A_TIME, in_log_order
+from bench.models import CHUNKS, MISSING_ONE_IN, TOPICS, chunk_rows, in_log_order
+from pulsar_backlog.frames.clients.log_stream import ROWS_AT_A_TIME
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
 from pulsar_backlog.tables import TABLES
 

@@ -13,11 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
 
 from pulsar_backlog.chunks.clients.events import LogEntry
 from pulsar_backlog.chunks.clients.outcomes import InLogFields
-from pulsar_backlog.frames.clients.rows import IN_LOG_COLUMNS, LOG_COLUMNS, packed, unpacked
+from pulsar_backlog.frames.clients.rows import IN_LOG_COLUMNS, LOG_COLUMNS, unpacked
 from pulsar_backlog.terms import Position
 
 ROWS_AT_A_TIME = 2_000
@@ -45,12 +44,6 @@ class Stretch(NamedTuple):
         """The entries, and what the log holds of the message of each; some thousand at a time."""
         for start in range(0, self.rows.num_rows, ROWS_AT_A_TIME):
             yield _objects(self.part(start, min(start + ROWS_AT_A_TIME, self.rows.num_rows)))
-
-
-def in_log_order(rows: DataFrame, partitions: int) -> DataFrame:
-    """The rows (as `MODEL_COLUMNS`) packed, each topic in one task and in position order, for `by_topic`."""
-    ordered = packed(rows).repartition(partitions, "topic")
-    return ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
 
 
 def by_topic(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Iterator[Stretch]]]:

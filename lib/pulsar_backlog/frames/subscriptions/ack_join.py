@@ -13,19 +13,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.facts.spans import entry_ids_of
-from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.states import OpenedState, States
-from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import ddl_schema
-from pulsar_backlog.workers import quiet
 
 SUM = "sum"
-_SCHEMA = (
+ACKS_DDL = (
     "topic string not null, subscription string not null, ledger_id bigint not null, first_entry_id bigint not null,"
     " last_entry_id bigint not null, kind string not null, entries bigint not null, messages bigint not null,"
     " bytes bigint not null, unacked_batch_indexes array<int>, publish_time_ms bigint, redelivered_bytes bigint,"
@@ -35,62 +30,24 @@ _SUMS = (
     "topic", "ledger_id", "first_entry_id", "last_entry_id", "entries", "messages", "bytes", "first_publish_time_ms",
 )  # fmt: skip
 _LISTS = ("entry_ids", "lengths", "message_counts", "publish_times_ms")
-_PLACE = ("ledger_id", "first_entry_id")
 _OUT_ROWS = 1 << 16
 
 Key = tuple[str, int]
 """A topic, and a ledger of it."""
 
 
-def cut_spans(spans: DataFrame, states: States) -> DataFrame:
-    """The places of spans through which a subscription's state cuts: only their lists are needed."""
-    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
-
-    def cut(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        opened = _Opened(shared.value)
-        for batch in batches:
-            rows = [row for row in batch.to_pylist() if opened.is_cut(row)]
-            if rows:
-                yield pa.RecordBatch.from_pylist([{name: row[name] for name in _PLACE} for row in rows])
-
-    wanted = spans.filter(f.col("topic").isin(list(states))).select("topic", *_PLACE, "last_entry_id")
-    return wanted.mapInArrow(quiet(cut), "ledger_id bigint, first_entry_id bigint")
-
-
-def join_acks(spans: DataFrame, cut: DataFrame, states: States, partitions: int) -> DataFrame:
+def join_acks(batches: Iterable[pa.RecordBatch], states: States) -> Iterator[pa.RecordBatch]:
     """Runs of unacknowledged entries (`kind` as in `ack_ranges`), and a row of kind `sum` per subscription and ledger.
 
-    Only entries of topics that have states count. A ledger's rows meet in one task.
-
     Args:
-        spans: rows of `entry_spans`.
-        cut: as by `cut_spans`.
+        batches: rows of conf/subscriptions/spans.sql, a ledger's one after the other, in order.
         states: of the subscriptions.
-        partitions: tasks.
     """
-    shared = spans.sparkSession.sparkContext.broadcast(dict(states))
-    schema = spark_schema(_SCHEMA)
-    arrow = ddl_schema(_SCHEMA)
-
-    def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
-        opened = _Opened(shared.value)
-        for key, of_ledger in groupby(rows, key=_key):
-            yield from _joined(key, of_ledger, opened, arrow)
-
-    mine = spans.filter(f.col("topic").isin(list(states)))
-    lists = mine.select(*_PLACE, *_LISTS).join(f.broadcast(cut), on=list(_PLACE), how="left_semi")
-    wanted = mine.select(*_SUMS).join(lists, on=list(_PLACE), how="left")
-    ordered = wanted.repartition(partitions, "topic", "ledger_id").sortWithinPartitions(
-        "topic", "ledger_id", "first_entry_id"
-    )
-    return ordered.select(*_SUMS, *_LISTS).mapInArrow(quiet(join_partition), schema)
-
-
-def ack_range_rows(joined: DataFrame, cluster: str) -> DataFrame:
-    """Rows of `ack_ranges`: the runs of `join_acks` without its sums."""
-    ranges = joined.filter(f.col("kind") != SUM).withColumn("cluster", f.lit(cluster))
-    return ranges.select(*TABLES["ack_ranges"].column_names())
+    arrow = ddl_schema(ACKS_DDL)
+    rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
+    opened = _Opened(states)
+    for key, of_ledger in groupby(rows, key=_key):
+        yield from _joined(key, of_ledger, opened, arrow)
 
 
 class _Opened:
@@ -107,11 +64,6 @@ class _Opened:
             self._key = key
             self._opened = {state.view.name: state.opened(key[1]) for state in self._states.get(key[0], ())}
         return self._opened
-
-    def is_cut(self, span: dict[str, Any]) -> bool:
-        """Whether any state cuts through a span."""
-        first, last = span["first_entry_id"], span["last_entry_id"]
-        return any(s.whole(first, last) is None for s in self.of((span["topic"], span["ledger_id"])).values())
 
 
 def _joined(

@@ -14,24 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.clients.events import DamageKind, LogEntry
 from pulsar_backlog.chunks.clients.reopened import Reopened, Stop
-from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, in_log_order, no_garbage_collection
-from pulsar_backlog.frames.schemas import spark_schema
-from pulsar_backlog.subscriptions.stall_kinds import MARK_DELETE_INSIDE
+from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, no_garbage_collection
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.tables.arrow import ddl_schema
 from pulsar_backlog.terms import Position
-from pulsar_backlog.workers import quiet
 
-_ANSWER_DDL = (
+ANSWERS_DDL = (
     "topic string, subscription string, after_reset boolean, model string, chunk_uuid string, publish_time_ms bigint, "
     "outcome string, reason string, ledger_id bigint, entry_id bigint"
 )
-LOSS_TYPE = "array<struct<subscription:string,after_reset:boolean,model:string,outcome:string,reason:string>>"
 
 Stops = Mapping[tuple[str, str], tuple[Stop, ...]]
 """What stops which model, by topic and subscription."""
@@ -54,68 +48,50 @@ Questions = Mapping[str, tuple[Question, ...]]
 """By topic."""
 
 
-def questions_of(stalls: DataFrame, states: States) -> Questions:
-    """What is to be asked because of `stalls`: subscriptions on which a message that is whole is stuck."""
-    first = f.struct("first_chunk_ledger_id", "first_chunk_entry_id")
-    inside = (f.col("kind") == MARK_DELETE_INSIDE.name) | f.array_contains("also", MARK_DELETE_INSIDE.name)
-    stuck = stalls.filter(f.col("state") == "whole").groupBy("topic", "subscription")
-    of_topics = {
-        (row["topic"], row["subscription"]): row["first"]
-        for row in stuck.agg(f.min(f.when(inside, first)).alias("first")).toLocalIterator()
-    }
+def questions_of(stuck: Iterable[Mapping[str, Any]], states: States) -> Questions:
+    """What is to be asked about subscriptions on which a message that is whole is stuck.
+
+    Args:
+        stuck: rows of conf/subscriptions/stuck.sql.
+        states: subscriptions by topic.
+    """
+    resets = {(row["topic"], row["subscription"]): (row["ledger_id"], row["entry_id"]) for row in stuck}
     questions: dict[str, tuple[Question, ...]] = {}
-    for topic, states_of_topic in states.items():
+    for topic in sorted({topic for topic, _ in resets} & states.keys()):
         own: list[Question] = []
-        for state in states_of_topic:
-            if (topic, state.view.name) not in of_topics:
+        for state in states[topic]:
+            if (topic, state.view.name) not in resets:
                 continue
             own.append(Question(state))
-            reset_to = of_topics[topic, state.view.name]
-            if reset_to is not None:
-                own.append(Question(state, (reset_to[0], reset_to[1])))
+            reset_to = resets[topic, state.view.name]
+            if reset_to[0] is not None:
+                own.append(Question(state, reset_to))
         if own:
             questions[topic] = tuple(own)
     return questions
 
 
-def ask_models(rows: DataFrame, questions: Questions, models: Sequence[str], partitions: int) -> DataFrame:
+def ask_models(
+    batches: Iterable[pa.RecordBatch], questions: Questions, models: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
     """The answers: a row for each message that a model does not deliver, and for each model that something stops.
 
-    Read them with `losses_of` and `stops_of`.
-
     Args:
-        rows: as `MODEL_COLUMNS`.
-        questions: by topic; other topics are left out.
+        batches: rows as `frames.clients.log_stream.by_topic` takes them, of topics that are asked about.
+        questions: by topic.
         models: as by `models_to_ask`.
-        partitions: tasks.
     """
-    shared = rows.sparkSession.sparkContext.broadcast((dict(questions), tuple(models)))
-    schema = spark_schema(_ANSWER_DDL)
-    arrow = ddl_schema(_ANSWER_DDL)
-
-    def ask_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        questions_of_topic, names = shared.value
-        with no_garbage_collection():
-            for topic, stretches in by_topic(batches):
-                for answers in _answers(questions_of_topic[topic], names, stretches):
-                    yield pa.RecordBatch.from_pylist([{"topic": topic, **row} for row in answers], schema=arrow)
-
-    rows_asked = rows.filter(f.col("topic").isin(list(questions)))
-    return in_log_order(rows_asked, partitions).mapInArrow(quiet(ask_partition), schema)
+    arrow = ddl_schema(ANSWERS_DDL)
+    with no_garbage_collection():
+        for topic, stretches in by_topic(batches):
+            for answers in _answers(questions[topic], models, stretches):
+                yield pa.RecordBatch.from_pylist([{"topic": topic, **row} for row in answers], schema=arrow)
 
 
-def losses_of(answers: DataFrame) -> DataFrame:
-    """By topic, uuid and publish time: `losses`, models that do not deliver the message, of all subscriptions."""
-    loss = f.struct("subscription", "after_reset", "model", "outcome", "reason")
-    lost = answers.filter(f.col("outcome").isNotNull())
-    # A model may be asked for two types.
-    return lost.groupBy("topic", "chunk_uuid", "publish_time_ms").agg(f.sort_array(f.collect_set(loss)).alias("losses"))
-
-
-def stops_of(answers: DataFrame) -> Stops:
-    """What stops which model; as many as subscriptions and models at most."""
+def stops_of(rows: Iterable[Mapping[str, Any]]) -> Stops:
+    """What stops which model, of rows of conf/subscriptions/stops.sql."""
     stops: dict[tuple[str, str], set[Stop]] = {}
-    for row in answers.filter(f.col("outcome").isNull() & ~f.col("after_reset")).toLocalIterator():
+    for row in rows:
         kind: DamageKind = row["reason"]
         stop = Stop(row["model"], kind, (row["ledger_id"], row["entry_id"]))
         stops.setdefault((row["topic"], row["subscription"]), set()).add(stop)

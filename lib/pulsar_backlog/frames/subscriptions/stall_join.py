@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 from pyroaring import BitMap
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as f
 
-from pulsar_backlog.frames.schemas import spark_schema
-from pulsar_backlog.frames.subscriptions.reopened import LOSS_TYPE, Stops
+from pulsar_backlog.frames.subscriptions.reopened import Stops
 from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Loss, Reopened, Stall, SubscriptionView
 from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
@@ -23,86 +20,40 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.stalls import MAX_POSITIONS
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.rows import as_time
-from pulsar_backlog.workers import quiet
 
-_VERDICT = ("state", "flags", "rebuildable", "sureness", "reason", "num_chunks")
 _OUT_ROWS = 2048
 
 
-@dataclass(frozen=True)
-class Answers:
-    """What models of clients that are opened again make of subscriptions.
-
-    Attributes:
-        losses: as by `reopened.losses_of`.
-        stops: as by `reopened.stops_of`.
-    """
-
-    losses: DataFrame
-    stops: Stops
-
-
-def first_place() -> Column:
-    """Ledger and entry where the set of a row of `stalls` begins.
-
-    That of its first copy that is not acknowledged; of its chunk 0 where none is named, as where compaction cut it.
-    """
-    chunk_zero = f.struct(
-        f.col("first_chunk_ledger_id").alias("ledger_id"), f.col("first_chunk_entry_id").alias("entry_id")
-    )
-    return f.coalesce(f.get("unacked_positions", f.lit(0)), chunk_zero)
-
-
 def join_stalls(
-    publications: DataFrame,
-    chunks: DataFrame,
+    batches: Iterable[pa.RecordBatch],
     states: States,
     log_ends: Mapping[str, Position],
     cluster: str,
-    partitions: int,
-    answers: Answers | None = None,
-) -> DataFrame:
+    stops: Stops | None = None,
+) -> Iterator[pa.RecordBatch]:
     """Rows of `stalls`.
 
     Args:
-        publications: rows of `chunked_messages`.
-        chunks: rows of `chunks`.
+        batches: rows of conf/subscriptions/stall_rows.sql, those of a uuid one after the other, by publish time and
+            position.
         states: subscriptions by topic.
         log_ends: last stored entry of each topic.
         cluster: name of the cluster.
-        partitions: tasks.
-        answers: what clients make of these subscriptions when they are opened again; None when nobody was asked.
+        stops: what stops clients that are opened again on these subscriptions; None when nobody was asked.
     """
-    stops = dict(answers.stops) if answers else None
-    shared = chunks.sparkSession.sparkContext.broadcast((dict(states), dict(log_ends), stops))
-    schema = spark_schema(TABLES["stalls"].ddl())
     arrow = arrow_schema(TABLES["stalls"])
-
-    def join_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        states, ends, stopped = shared.value
-        acked = _AckedEntries()
-        rows: list[dict[str, Any]] = []
-        for topic, family in _families(batches):
-            for publication, losses in family:
-                forecasts = None if stopped is None else _Forecasts(topic, losses, stopped)
-                for stall, view in _stalls_of(publication, states.get(topic, ()), acked, ends.get(topic), forecasts):
-                    rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
-            if len(rows) >= _OUT_ROWS:
-                yield pa.RecordBatch.from_pylist(rows, schema=arrow)
-                rows = []
-        if rows:
+    acked = _AckedEntries()
+    rows: list[dict[str, Any]] = []
+    for topic, family in _families(batches):
+        for publication, losses in family:
+            forecasts = None if stops is None else _Forecasts(topic, losses, stops)
+            for stall, view in _stalls_of(publication, states.get(topic, ()), acked, log_ends.get(topic), forecasts):
+                rows.append(_row(stall, view) | {"cluster": cluster, "topic": topic})
+        if len(rows) >= _OUT_ROWS:
             yield pa.RecordBatch.from_pylist(rows, schema=arrow)
-
-    key = ["topic", "chunk_uuid", "publish_time_ms"]
-    copies = chunks.select(*key, "ledger_id", "entry_id", "chunk_id", "role", "payload_length")
-    verdicts = publications.filter(f.col("topic").isin(list(states))).select(*key, *_VERDICT)
-    if answers is None:
-        verdicts = verdicts.withColumn("losses", f.lit(None).cast(LOSS_TYPE))
-    else:
-        verdicts = verdicts.join(answers.losses, on=key, how="left")
-    joined = copies.join(verdicts, on=key, how="inner")
-    ordered = joined.repartition(partitions, "topic", "chunk_uuid").sortWithinPartitions(*key, "ledger_id", "entry_id")
-    return ordered.mapInArrow(quiet(join_partition), schema)
+            rows = []
+    if rows:
+        yield pa.RecordBatch.from_pylist(rows, schema=arrow)
 
 
 class _AckedEntries:
