@@ -1,7 +1,8 @@
 """The messages themselves: single entries, batch members and rebuilt chunk sets, decrypted, decompressed, verified.
 
 Reads: `entries`, `chunked_messages`, `ledgers`; the byte ranges of what is exported; private keys where given.
-Writes: `messages` (a table, a Parquet folder, or JSON lines beside files), payload files, and its `findings`.
+Writes: `messages` (a table, a Parquet folder, or JSON lines beside files), or with `decode` a table for each topic
+in a folder `decoded`; payload files, and its `findings`.
 Guarantees: what is marked verified was read again whole, its checksums, sizes and decompression agree, and its row
 names exactly the entries it was made of. No payload is shuffled. A topic's rows in the table, and its findings, are
 those of its last export.
@@ -20,7 +21,8 @@ from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.frames.export.findings import COUNTED, INCOMPLETE, places_of_export
+from pulsar_backlog.frames.export.decoded import shaped
+from pulsar_backlog.frames.export.findings import COUNTED, INCOMPLETE, as_it_was_read, places_of_export
 from pulsar_backlog.frames.export.plan import (
     Decided,
     wanted_entries,
@@ -33,6 +35,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.messages import is_there, read_messages, write_messages
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.steps.decoded_export import are_there, decoded_tables, digest_of, plain_shape, write_tables
 from pulsar_backlog.steps.exporting import exported, filters_of, of_topics, slice_of, summary_of, wanted_topics
 from pulsar_backlog.steps.finding_rows import counted_findings
 from pulsar_backlog.terminal import terminal
@@ -58,24 +61,28 @@ def export(context: JobContext) -> JobResult:
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     if inputs["entries"] == -1:
         raise UsageError(f"there are no entries in {context.out}: audit the source first, with --out {context.out}")
-    digest = fingerprint(options, inputs | {"keys": keys.ring().fingerprint()})
-    if is_unchanged(context, digest) and is_there(context):
+    shape, topics = plain_shape(context), wanted_topics(context)
+    tables = decoded_tables(context, topics)
+    digest = fingerprint(options, inputs | {"keys": keys.ring().fingerprint(), **digest_of(tables)})
+    if is_unchanged(context, digest) and (are_there(context, tables) if options.decode else is_there(context)):
         sys.stderr.write("Nothing new: the same export is there already.\n")
         return JobResult(digest, changed=False)
     filters = filters_of(options)
-    topics = wanted_topics(context)
     entries = of_topics(context.table("entries"), topics)
     publications = of_topics(context.table("chunked_messages"), topics)
     messages = with_transactions(entries, Decided(context.table("transactions"), context.table("segments")))
-    write_messages(context, exported(context, messages, publications, filters, keys), slice_of(context, topics))
-    written = read_messages(context).filter(slice_of(context, topics).column())
+    if tables:
+        written = write_tables(context, tables, messages, publications, filters, keys)
+    else:
+        rows = exported(context, messages, publications, filters, keys)
+        write_messages(context, shaped(rows, shape) if shape.masks else rows, slice_of(context, topics))
+        written = read_messages(context).filter(slice_of(context, topics).column())
     hidden = None if filters.all_transactions else wanted_entries(messages, filters)
-    places = places_of_export(written, wanted_entries(publications, filters), hidden)
+    places = places_of_export(as_it_was_read(written), wanted_entries(publications, filters), hidden)
     replace_findings(context, counted_findings(context, places, COUNTED, INCOMPLETE), topics=topics)
     summary = summary_of(context, written, topics)
     print_export(summary, terminal())
-    rows = {"messages": summary.messages}
-    return JobResult(digest, rows=rows, bytes_read=summary.payload_bytes, topics=topics)
+    return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes, topics=topics)
 
 
 if __name__ == "__main__":

@@ -81,3 +81,17 @@ def test_mistakes_are_one_sentence(argv: tuple[object, ...], words: str) -> None
 
 def test_saved_state_names_topics() -> None:
     assert run(OBJECTS, "--admin", ADMIN, "--limit", "2")[0] == 0
+
+
+def test_decoded_values() -> None:
+    typed = DATA / "typed"
+    code, shown, error = run(typed / "objects", "--topic", "*/avro", "--decode", "schema:0", "--schemas", typed)
+    assert code == 0, error
+    client = [json.loads(line) for line in (typed / "messages.jsonl").read_text().splitlines()]
+    expected = next(one["value"] for one in client if one["topic"] == "avro")
+    assert shown[0]["value"] == expected | {"items": expected["items"], "tags": expected["tags"]}
+    assert "payload" not in shown[0]
+    code, shown, _ = run(typed / "objects", "--topic", "*/string", "--decode", "json")
+    assert shown[0]["decode_error"] == "it is not JSON at character 0"
+    code, _, error = run(typed / "objects", "--topic", "*/string", "--decode", "schema")
+    assert (code, "no schema of persistent://lab/typed/string is known" in error) == (2, True)

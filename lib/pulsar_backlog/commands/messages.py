@@ -18,6 +18,7 @@ from pulsar_backlog.terminal import terminal
     words={
         "since": "only messages published from this time on",
         "until": "only messages published before this time",
+        "decode": "show payloads as schema, schema:VERSION, json, text, bytes or avro-with:FILE decodes them",
     },
 )
 def messages(
@@ -29,7 +30,7 @@ def messages(
 ) -> None:
     """Show the messages of topics, the oldest first: rebuilt, decrypted, decompressed. Reads no more than it shows."""
     from pulsar_backlog.api.backlog import Backlog
-    from pulsar_backlog.report.terminal.messages import COLUMNS, VALUES, print_messages
+    from pulsar_backlog.report.terminal.messages import print_messages
 
     options = in_time_order(given_options({**given, "source": absolute("source", source)}))
     reader = Backlog(options).messages(
@@ -39,6 +40,14 @@ def messages(
         producer=options.producer or (),
         key=options.key or (),
         transactions=options.transactions or "committed",
-        columns=COLUMNS + VALUES if show_values else COLUMNS,
+        decode=options.decode or False,
+        mask=options.mask or (),
+        columns=_columns(show_values=show_values, decode=options.decode is not None),
     )
     print_messages(reader, limit, terminal(), as_json=json_lines)
+
+
+def _columns(*, show_values: bool, decode: bool) -> tuple[str, ...]:
+    from pulsar_backlog.report.terminal.messages import COLUMNS, DECODED, VALUES
+
+    return COLUMNS + (VALUES if show_values else ()) + (DECODED if decode else ())

@@ -26,7 +26,9 @@ KEY_VARIABLE = "PULSAR_BACKLOG_MASK_KEY"
 
 Way: TypeAlias = Literal["null", "hash", "redact"]
 _WAYS: tuple[str, ...] = get_args(Way)
-_REDACTED, _REASON = "***", "masked"
+_REDACTED = "***"
+MASKED = "masked"
+"""Reason of a row that nothing else speaks against."""
 _LEAST_KEY = 16
 _ALSO = {
     "value": ("payload", "payload_file", "payload_sha256"),
@@ -116,7 +118,7 @@ def masked(batch: pa.RecordBatch, masks: Sequence[Mask]) -> pa.RecordBatch:
         columns["verified"] = pa.repeat(False, batch.num_rows)
         reasons = pc.fill_null(columns["reason"], "")
         columns["reason"] = pc.if_else(
-            pc.equal(reasons, ""), _REASON, pc.binary_join_element_wise(reasons, _REASON, "; ")
+            pc.equal(reasons, ""), MASKED, pc.binary_join_element_wise(reasons, MASKED, "; ")
         )
     return pa.RecordBatch.from_arrays(list(columns.values()), schema=batch.schema)
 

@@ -40,6 +40,18 @@ class ExportOptions(Frozen):
             default="delta",
         ),
     ] = None
+    decode: Annotated[
+        str | None,
+        Words(
+            "a table of typed columns for each topic: schema (by its schemas), schema:VERSION, json, text, bytes or "
+            "avro-with:FILE"
+        ),
+    ] = None
+    columns: Annotated[Texts | None, Words("only this column of decoded messages; may be repeated")] = None
+    mask: Annotated[
+        Texts | None,
+        Words("COLUMN=null, COLUMN=hash or COLUMN=redact, fields within columns after dots; may be repeated"),
+    ] = None
     inline_limit_bytes: Annotated[
         Annotated[int, Field(ge=0, le=64 * 1024 * 1024)] | None,
         Words("largest payload to keep in the row; larger ones become files named by their SHA-256", default=262144),

@@ -39,7 +39,8 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "explain": ("endpoint", "admin", "min_rate", *_BROKERS),
     "export": (
         "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
-        "private_keys_command", "to", "format", "inline_limit_bytes", "max_message_bytes", "cluster", *_STORE,
+        "private_keys_command", "to", "format", "schemas", "decode", "columns", "mask", "inline_limit_bytes",
+        "max_message_bytes", "cluster", *_STORE,
         "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:], "fail_on", "exit_zero_when_unchanged",
     ),
     "forecast": ("endpoint",),
@@ -47,8 +48,8 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "locate": ("cluster", "endpoint"),
     "maintain": ("keep_days", "retention_hours", "cluster", "endpoint"),
     "messages": (
-        "topic", "key", "since", "until", "producer", "transactions", "private_keys", "private_keys_command", "admin",
-        *_STORE, "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:],
+        "topic", "key", "since", "until", "producer", "transactions", "private_keys", "private_keys_command", "schemas",
+        "decode", "mask", "admin", *_STORE, "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:],
     ),
     "rebuild-index": ("to", "admin", *_STORE),
     "rebuild-topic": ("topic", "ledger", "admin", *_STORE),

@@ -40,6 +40,41 @@ def write_messages(context: JobContext, messages: DataFrame, part: Slice) -> Non
         rows.drop("payload").write.mode(mode).options(ignoreNullFields="false", **SPARK_OPTIONS).json(folder)
 
 
+def write_decoded(context: JobContext, rows: DataFrame, name: str) -> None:
+    """Replace the decoded messages of a topic, for their owner to read."""
+    folder = decoded_folder(context, name)
+    is_delta = (context.options.format or "delta") == "delta"
+    if (there := local_out(folder)) is not None:
+        private_folder(there)
+        if not is_delta:
+            _empty(there)
+    if is_delta:
+        rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(folder)
+    else:
+        rows.write.mode("overwrite" if there is None else "append").parquet(folder)
+
+
+def read_decoded(context: JobContext, name: str) -> DataFrame:
+    """What the last export wrote of a topic."""
+    form, folder = context.options.format or "delta", decoded_folder(context, name)
+    if form == "delta":
+        return context.spark.read.format("delta").load(folder)
+    return context.spark.read.option("__globPaths__", "false").parquet(folder)
+
+
+def is_decoded(context: JobContext, name: str) -> bool:
+    """Whether decoded messages of a topic are there already, in this form."""
+    is_delta = (context.options.format or "delta") == "delta"
+    return beside(_to(context)).exists(
+        f"decoded/{name}/{'_delta_log/' + '0' * 20 + '.json' if is_delta else '_SUCCESS'}"
+    )
+
+
+def decoded_folder(context: JobContext, name: str) -> str:
+    """Where decoded messages of a topic lie."""
+    return f"{_to(context).rstrip('/')}/decoded/{name}"
+
+
 def _empty(folder: Path) -> None:
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():

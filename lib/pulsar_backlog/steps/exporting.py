@@ -26,6 +26,9 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tableio.slices import Slice
 
+DECODED_BYTES = 64 * 1024 * 1024
+"""Largest payload that is decoded or masked: it passes through Spark in its row."""
+
 
 def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None) -> ExportSummary:
     """What was written and found, in numbers."""
@@ -39,7 +42,7 @@ def summary_of(context: JobContext, written: DataFrame, topics: list[str] | None
     sums = noticed.groupBy("code").agg(f.sum("count").alias("count")).collect()
     return ExportSummary(
         **counts,
-        form=context.options.format or "delta",
+        form="decoded" if context.options.decode else context.options.format or "delta",
         place=context.options.to or context.out,
         findings={row["code"]: (COUNTED[row["code"]], row["count"]) for row in sums},
     )
@@ -85,8 +88,13 @@ def store_of(options: Options) -> PayloadStore:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     limit = -1 if options.format == "files" else options.inline_limit_bytes
+    most = options.max_message_bytes or 1 << 30
+    if options.decode or options.mask:
+        limit = DECODED_BYTES
+    if options.mask:
+        most = min(most, DECODED_BYTES)  # nothing goes to a file that no mask reaches
     return PayloadStore(
-        place if folder is None else str(folder), 0 if limit is None else limit, options.max_message_bytes or 1 << 30,
+        place if folder is None else str(folder), 0 if limit is None else limit, most,
         own_endpoint(place) if folder is None else None,
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.frames.codes import code_of
 from pulsar_backlog.frames.export.plan import exportable
 from pulsar_backlog.messages.kinds import ABORTED, CANNOT_TELL, OPEN, TRANSACTIONS
+from pulsar_backlog.messages.masking import MASKED
 from pulsar_backlog.messages.outcomes import Outcome
 
 OUTCOME_CODES: dict[Outcome, str] = {
@@ -28,6 +29,11 @@ INCOMPLETE = ("X07", "X11")
 """Codes of what was not read or not written, so that the export is not complete."""
 
 COUNTED = count_sentences("X01", "X02", "X03", "X04", "X05", "X06", "X07", "X08", "X09", "X10", "X11", "X12")
+
+
+def as_it_was_read(messages: DataFrame) -> DataFrame:
+    """Rows that were masked, verified where their bytes were."""
+    return messages.withColumn("verified", f.col("verified") | (f.col("reason") == MASKED))
 
 
 def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataFrame | None) -> DataFrame:

@@ -14,6 +14,7 @@ from pulsar_backlog.report.words import byte_size
 
 _WHERE = {
     "delta": "table messages in {}",
+    "decoded": "a table for each topic in {}/decoded",
     "parquet": "{}/messages.parquet",
     "files": "{0}/messages.jsonl and {0}/payloads",
 }
@@ -27,7 +28,7 @@ class ExportSummary:
         messages: rows written.
         verified: of them those whose bytes agree with all that can be checked.
         payload_bytes: bytes of the payloads that were given out.
-        form: `delta`, `parquet` or `files`.
+        form: `delta`, `parquet`, `files`, or `decoded`.
         place: folder it lies in.
         findings: sentence and number by code, of what is not verified or was left out.
     """

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.messages.outcomes import OPENED
+from pulsar_backlog.schemas.shapes import as_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,8 @@ COLUMNS = (
 )  # fmt: skip
 VALUES = ("partition_key", "partition_key_b64_encoded", "properties", "payload")
 """Columns that hold what people sent."""
+DECODED = ("value", "decode_error")
+"""Columns that are there where payloads are decoded."""
 
 _MAX_TEXT = 120
 
@@ -40,7 +43,12 @@ def print_messages(reader: pa.RecordBatchReader, limit: int, console: Console, *
 def _rows(reader: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
     for batch in reader:
         for at in range(batch.num_rows):
-            yield batch.slice(at, 1).to_pylist()[0]
+            row: dict[str, Any] = batch.slice(at, 1).to_pylist()[0]
+            if "value" in row:
+                row["value"] = json.loads(
+                    as_json(batch.column("value").slice(at, 1).to_pylist(maps_as_pydicts="lossy")[0])
+                )
+            yield row
 
 
 def message_id(row: dict[str, Any]) -> str:
@@ -109,6 +117,10 @@ def _values(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "key", row["partition_key"]
     for name, text in row.get("properties") or ():
         yield f"property {name}", text
+    if row.get("value") is not None:
+        yield "value", json.dumps(row["value"], ensure_ascii=False)
+    if row.get("decode_error") is not None:
+        yield "not decoded", row["decode_error"]
     if row.get("payload") is not None:
         ((name, value),) = _payload(row["payload"][:_MAX_TEXT]).items()
         yield name.replace("_", " in "), value or ""
