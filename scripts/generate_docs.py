@@ -35,6 +35,7 @@ CHAPTERS = {
     "C": "Chunked messages",
     "K": "Subscriptions",
     "X": "Export",
+    "D": "Two logs compared",
 }
 """First letter of a code -> what its family is about."""
 

@@ -35,7 +35,11 @@ def _variable(name: str, default: str = "") -> str:
 
 
 FROM_VARIABLES = Options(
-    source="{{ var.value.pulsar_backlog_source }}", out="{{ var.value.pulsar_backlog_out }}", admin=_variable("admin")
+    source="{{ var.value.pulsar_backlog_source }}",
+    out="{{ var.value.pulsar_backlog_out }}",
+    admin=_variable("admin"),
+    audit_a=_variable("audit_a"),
+    audit_b=_variable("audit_b"),
 )
 """Where `pipelines.yaml` names none; without `pulsar_backlog_admin` no subscription is looked at."""
 SENT_ALONG = {

@@ -13,6 +13,7 @@ from pulsar_backlog.commands.audit import run as run_pipeline
 from pulsar_backlog.commands.bundle import bundle
 from pulsar_backlog.commands.changes import changes
 from pulsar_backlog.commands.compacted import compacted
+from pulsar_backlog.commands.compare import compare
 from pulsar_backlog.commands.completion import COMPLETE_VARIABLE, completion
 from pulsar_backlog.commands.configuration import add_configuration
 from pulsar_backlog.commands.doctor import doctor
@@ -38,8 +39,8 @@ from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
-    audit, run_pipeline, estimate, export, messages, explain, bundle, sql, changes, locate, forecast, inventory,
-    compacted, maintain, snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
+    audit, run_pipeline, estimate, export, messages, explain, bundle, sql, changes, compare, locate, forecast,
+    inventory, compacted, maintain, snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

@@ -16,7 +16,7 @@ from pulsar_backlog.api.decoded import Broken, Run, decoded
 from pulsar_backlog.api.transactions import Transactions
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.ledgers.kinds import walk_unit
-from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+from pulsar_backlog.ledgers.values import LedgerCopy, PlannedCopy, ScanUnit
 from pulsar_backlog.messages.chunked_rows import Planned, export_planned
 from pulsar_backlog.messages.entry_rows import ExportContext, messages_of, unread_rows
 from pulsar_backlog.messages.kinds import ABORTED, OPEN
@@ -47,7 +47,7 @@ class MessageReader:
     chunked: bool = True
 
     def of_topic(
-        self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy]]
+        self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]]
     ) -> Iterator[pa.RecordBatch]:
         """Rows of `messages`, about in the order stored: a chunked message follows its last chunk.
 
@@ -71,7 +71,7 @@ class MessageReader:
             yield from self._joined(sets.rest())
 
     def _beyond(
-        self, log: Sequence[LedgerCopy], transactions: Transactions, sets: ChunkSets
+        self, log: Sequence[LedgerCopy | PlannedCopy], transactions: Transactions, sets: ChunkSets
     ) -> Iterator[pa.RecordBatch]:
         """Chunked messages whose last chunk is in a wanted place and others are not: looked for in the whole topic."""
         context = replace(self.context, topics={copy.ledger_id: copy.topic for copy in log})
@@ -149,7 +149,7 @@ class MessageReader:
             yield from unread_rows(broken.stretch.part([at]), self.context, SCHEMA, fault.outcome, fault.reason)
 
 
-def _runs(reader: MessageReader, log: Sequence[LedgerCopy]) -> Iterator[Run]:
+def _runs(reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy]) -> Iterator[Run]:
     every = Wanted()
     for unit in (unit for copy in log for unit in every.units(copy)):
         for batch in walk_unit(reader.context.source, unit):

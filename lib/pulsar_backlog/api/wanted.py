@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.units import units_of
-from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
+from pulsar_backlog.ledgers.values import LedgerCopy, PlannedCopy, ScanUnit
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.rows import as_time
 
@@ -66,7 +66,7 @@ class Wanted:
         other = bool(self.exact_topics) and copy.topic not in self.exact_topics
         return self.scope.holds(copy) and not (before or after or late or early or other)
 
-    def units(self, copy: LedgerCopy) -> Iterator[ScanUnit]:
+    def units(self, copy: LedgerCopy | PlannedCopy) -> Iterator[ScanUnit]:
         """The scan units of a ledger without the blocks that cannot hold a wanted entry."""
         for unit in units_of(copy):
             if STORAGE_KINDS[copy.kind].is_spread or not unit.blocks:
@@ -76,7 +76,7 @@ class Wanted:
             if chosen:
                 yield unit if chosen == unit.blocks else replace(unit, blocks=chosen)
 
-    def _holds_block(self, copy: LedgerCopy, first: int) -> bool:
+    def _holds_block(self, copy: LedgerCopy | PlannedCopy, first: int) -> bool:
         if first > self.entry_ids[1] or (self.end is not None and (copy.ledger_id, first) >= self.end):
             return False
         here = self.start is not None and copy.ledger_id == self.start[0]

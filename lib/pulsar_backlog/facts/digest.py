@@ -31,18 +31,18 @@ def metadata_digests(entries: pa.RecordBatch) -> Hashes:
     for number, name in enumerate(SHARED_FIELDS, start=1):
         column = entries.column(name)
         if column.null_count < len(column):
-            mixed = _mixed(digests ^ _hashes(column) ^ np.uint64(number))
-            digests = np.where(present(column), mixed, digests)
-    return _mixed(digests ^ _properties(entries.column("properties")))
+            own = mixed(digests ^ hashes_of(column) ^ np.uint64(number))
+            digests = np.where(present(column), own, digests)
+    return mixed(digests ^ properties_hashes(entries.column("properties")))
 
 
-def _properties(column: pa.MapArray) -> Hashes:
+def properties_hashes(column: pa.MapArray) -> Hashes:
     """The sum of the hashes of each row's pairs, but for the replicator's."""
     if column.null_count == len(column):
         return np.zeros(len(column), dtype=np.uint64)
     offsets = column.offsets.to_numpy().astype(np.int64)
     keys, items = (part[offsets[0] : offsets[-1]] for part in (column.keys, column.items))
-    pairs = _mixed(_hashes(keys) * np.uint64(31) ^ _hashes(items))
+    pairs = mixed(hashes_of(keys) * np.uint64(31) ^ hashes_of(items))
     pairs[pc.equal(keys, REPLICATION_POSITION).to_numpy(zero_copy_only=False)] = 0
     sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(pairs, dtype=np.uint64)))
     ends = offsets - offsets[0]
@@ -50,11 +50,11 @@ def _properties(column: pa.MapArray) -> Hashes:
     return of_rows
 
 
-def _hashes(column: pa.Array) -> Hashes:
+def hashes_of(column: pa.Array) -> Hashes:
     """The hash of each value; those of nulls mean nothing."""
     if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
         numbers = column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column
-        return _mixed(nullable(numbers).values.view(np.uint64) + np.uint64(1))
+        return mixed(nullable(numbers).values.view(np.uint64) + np.uint64(1))
     _, offsets, data = column.buffers()
     hashes = np.empty(len(column), dtype=np.uint64)
     starts = np.frombuffer(offsets, dtype=np.int32)[column.offset : column.offset + len(column) + 1]
@@ -62,7 +62,7 @@ def _hashes(column: pa.Array) -> Hashes:
     return hashes
 
 
-def _mixed(hashes: Hashes) -> Hashes:
+def mixed(hashes: Hashes) -> Hashes:
     """Numbers that differ in any bit become numbers that differ in half of them."""
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     hashes = (hashes ^ (hashes >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)

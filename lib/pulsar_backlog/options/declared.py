@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options.checks import parse_instant
+from pulsar_backlog.options.comparison import ComparisonOptions
 from pulsar_backlog.options.export import ExportOptions
 from pulsar_backlog.options.maintenance import MaintenanceOptions
 from pulsar_backlog.options.repair import RepairOptions
@@ -18,7 +19,7 @@ from pulsar_backlog.options.source import SourceOptions
 from pulsar_backlog.options.words import Words
 
 
-class Options(MaintenanceOptions, RepairOptions, ExportOptions, ResultOptions, SourceOptions):
+class Options(ComparisonOptions, MaintenanceOptions, RepairOptions, ExportOptions, ResultOptions, SourceOptions):
     """Options of jobs; None means that this layer does not set it."""
 
     def over(self, below: Options) -> Options:

@@ -34,6 +34,10 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "bundle": ("cluster", "endpoint", *_BROKERS),
     "changes": ("cluster", "endpoint"),
+    "compare": (
+        "out", "cluster", "cluster_b", "topic", "map_topic", "private_keys", "private_keys_command", "endpoint",
+        "fail_on", "known", "exit_zero_when_unchanged",
+    ),
     "doctor": ("endpoint", *_BROKERS),
     "estimate": ("ledger", *_STORE),
     "explain": ("endpoint", "admin", "min_rate", *_BROKERS),

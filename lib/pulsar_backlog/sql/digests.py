@@ -1,0 +1,112 @@
+"""Digests of two sides as Arrow rows: buckets of a level, and the messages of such as differ. No JVM is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+import pyarrow as pa
+
+from pulsar_backlog.sql.duck import opened
+from pulsar_backlog.sql.duck_values import literal
+
+_TABLES = "SELECT 1 FROM message_digests, digest_buckets, digest_ledgers"
+_BUCKET_COLUMNS = (
+    "ledger_id, bucket, replicated_from, messages, digest_xor, digest_sum, order_xor, order_sum, first_entry_id, "
+    "last_entry_id, first_origin, last_origin"
+)
+_MESSAGE_COLUMNS = (
+    "ledger_id, entry_id, batch_index, producer_name, sequence_id, publish_time_ms, broker_time_ms, "
+    "coalesce(replicated_from, '') AS replicated_from, replicate_to, chunk_uuid, outcome, verified, origin, "
+    "ordinal, content"
+)
+_MOST_RANGES = 64
+"""Ranges that are asked for at once; of more the smallest that holds them all is read."""
+
+Ranges = Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Digests:
+    """The digests of one comparison."""
+
+    connection: duckdb.DuckDBPyConnection
+    cluster: str
+
+    def buckets(self, side: str, topic: str | None, level: int, ranges: Ranges | None = None) -> pa.Table:
+        """Rows of `digest_buckets` of one level; `ranges` are of buckets, both ends included, None for all."""
+        chosen = f"{self._mine(side, topic)} AND level = {level} AND {_in('bucket', ranges, 0)}"
+        return self._rows(f"SELECT {_BUCKET_COLUMNS} FROM digest_buckets WHERE {chosen}")  # noqa: S608 - quoted
+
+    def highest(self, side: str, level: int) -> dict[str, pa.Table]:
+        """All rows of one level, by topic."""
+        mine = f"cluster = {literal(self.cluster)} AND side = {literal(side)} AND level = {level}"
+        query = f"SELECT topic, {_BUCKET_COLUMNS} FROM digest_buckets WHERE {mine} AND topic IS NOT NULL ORDER BY topic"  # noqa: S608
+        rows = self._rows(query).combine_chunks()
+        topics = rows["topic"].to_pylist()
+        begins = [at for at, topic in enumerate(topics) if at == 0 or topic != topics[at - 1]]
+        ends = [*begins[1:], len(topics)]
+        return {topics[start]: rows.slice(start, end - start) for start, end in zip(begins, ends, strict=False)}
+
+    def no_buckets(self) -> pa.Table:
+        """No row, in the columns of `buckets`."""
+        return self._rows(f"SELECT {_BUCKET_COLUMNS} FROM digest_buckets WHERE FALSE")  # noqa: S608 - own words
+
+    def times(self, side: str, topic: str) -> tuple[int | None, int | None]:
+        """Publish time of the earliest and of the latest message of a topic."""
+        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL"
+        query = f"SELECT min(publish_time_ms) AS low, max(publish_time_ms) AS high FROM message_digests WHERE {chosen}"  # noqa: S608
+        (row,) = self._rows(query).to_pylist()
+        return row["low"], row["high"]
+
+    def messages(self, side: str, topic: str | None, times: Ranges | None) -> pa.Table:
+        """Messages with a digest, in the order of the log; `times` are half-open ranges of publish times."""
+        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL AND {_in('publish_time_ms', times, 1)}"
+        order = "ledger_id, entry_id, batch_index"
+        return self._rows(f"SELECT {_MESSAGE_COLUMNS} FROM message_digests WHERE {chosen} ORDER BY {order}")  # noqa: S608
+
+    def unread(self, side: str, topic: str | None) -> pa.Table:
+        """What of a topic could not be read or opened."""
+        chosen = f"{self._mine(side, topic)} AND content IS NULL"
+        columns = f"{_MESSAGE_COLUMNS}, highest_sequence_id"
+        return self._rows(f"SELECT {columns} FROM message_digests WHERE {chosen}")  # noqa: S608 - quoted
+
+    def unopened(self, side: str, topic: str | None) -> int:
+        """How many messages of a topic are there and stay shut."""
+        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL AND payload_crc32c IS NULL"
+        return int(self._rows(f"SELECT count(*) AS n FROM message_digests WHERE {chosen}")["n"][0].as_py())  # noqa: S608
+
+    def _mine(self, side: str, topic: str | None) -> str:
+        named = "topic IS NULL" if topic is None else f"topic = {literal(topic)}"
+        return f"cluster = {literal(self.cluster)} AND side = {literal(side)} AND {named}"
+
+    def _rows(self, query: str) -> pa.Table:
+        return self.connection.execute(query).to_arrow_table()
+
+
+@contextmanager
+def digests_in(out: str, cluster: str, endpoint: str | None = None) -> Iterator[Digests]:
+    """The digests in the tables of `out`."""
+    with opened(out, _TABLES, endpoint) as connection:
+        yield Digests(connection, cluster)
+
+
+def _in(column: str, ranges: Ranges | None, open_end: int) -> str:
+    """A condition: a number lies in one of the ranges."""
+    if ranges is None:
+        return "TRUE"
+    if not ranges:
+        return "FALSE"
+    bounds = (
+        f"{column} BETWEEN {ranges[0][0]} AND {ranges[-1][1] - open_end}"  # the files' statistics are asked of this
+    )
+    if len(ranges) == 1:
+        return bounds
+    if len(ranges) > _MOST_RANGES:
+        pairs = ", ".join(f"({start}, {end - open_end})" for start, end in ranges)
+        return (
+            f"{bounds} AND EXISTS (SELECT 1 FROM (VALUES {pairs}) AS r(low, high) WHERE {column} BETWEEN low AND high)"  # noqa: S608
+        )
+    return f"{bounds} AND ({' OR '.join(f'{column} BETWEEN {start} AND {end - open_end}' for start, end in ranges)})"

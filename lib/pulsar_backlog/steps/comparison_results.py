@@ -1,0 +1,142 @@
+"""What a comparison leaves: tables, findings, result.json, and words on a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pulsar_backlog.arguments import scope_of
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.findings import CATALOGUE, Finding
+from pulsar_backlog.json_text import to_json
+from pulsar_backlog.report.terminal.comparison import ComparisonSummary, print_comparison
+from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.exit_codes import exit_code
+from pulsar_backlog.runs.findings import replace_findings
+from pulsar_backlog.sql.audited_side import AuditedSide
+from pulsar_backlog.sql.digests import digests_in
+from pulsar_backlog.steps.cluster_comparison import Compared, Comparison, topic_pairs
+from pulsar_backlog.steps.compared_sides import mapped_topics
+from pulsar_backlog.tableio.beside import beside, is_reached
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.terminal import terminal
+from pulsar_backlog.terms import RESULT_NAME, RESULT_VERSION, SURENESSES, Sureness, least_sure
+
+_CODES = {
+    "missing": "D01", "duplicate": "D02", "order": "D03", "content": "D04", "broken": "D05", "policy": "D06",
+    "in_flight": "D07",
+}  # fmt: skip
+_PERHAPS = "D08"
+_UNREAD = "D09"
+_VERDICTS = ("differs", "cannot_tell", "explained", "equal")
+"""The verdict on all topics is the first that any has."""
+
+_NAMES = {"a": "A", "b": "B", "both": "either side"}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is shown of a comparison; `rows` are counts of rows that were written, by table."""
+
+    shown: ComparisonSummary
+    findings: Sequence[Finding]
+    rows: dict[str, int]
+
+
+def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summary:
+    """Compare all topics; write `differences`, `compared_topics` and findings.
+
+    Raises:
+        UsageError: there is no topic to compare.
+    """
+    scope = scope_of(context.options)
+    pairs = topic_pairs(sides["a"], sides["b"], mapped_topics(context.options), scope.names)
+    if not pairs:
+        raise UsageError("there is no topic to compare: neither audit has one that --topic or --map-topic names")
+    with digests_in(context.out, context.cluster, context.options.endpoint) as digests:
+        compared = list(Comparison(digests, sides["a"], sides["b"], context.cluster).topics(pairs))
+    differences = pa.concat_tables([one.differences for one in compared])
+    topics = pa.Table.from_pylist([one.row for one in compared], schema=arrow_schema(TABLES["compared_topics"]))
+    rows = {
+        "differences": context.replace("differences", differences),
+        "compared_topics": context.replace("compared_topics", topics),
+    }
+    findings = [*_findings(compared), *_unread(context, sides)]
+    replace_findings(context, findings)
+    shown = ComparisonSummary(
+        verdict=next(word for word in _VERDICTS if any(one.row["verdict"] == word for one in compared)),
+        out=context.out,
+        out_a=sides["a"].out,
+        out_b=sides["b"].out,
+        topics=[one.row for one in compared],
+        findings=[(one.code, one.kind.severity, one.message) for one in findings],
+        exit_code=exit_code(context, context.job),
+    )
+    return Summary(shown, findings, rows)
+
+
+def tell(context: JobContext, summary: Summary) -> None:
+    """Write result.json, and say how it ended."""
+    shown = summary.shown
+    if is_reached(context.out):
+        document = {
+            "schema_version": RESULT_VERSION, "state": "finished", "kind": "comparison", "cluster": context.cluster,
+            "run_id": context.run_id, "exit_code": shown.exit_code, "verdict": shown.verdict,
+            "audit_a": shown.out_a, "audit_b": shown.out_b, "topics": shown.topics,
+            "findings": [one.row(context.cluster, context.job) for one in summary.findings],
+        }  # fmt: skip
+        beside(context.out).write(RESULT_NAME, to_json(document, indent=1) + "\n")
+    print_comparison(shown, terminal())
+
+
+def _findings(compared: Iterable[Compared]) -> Iterator[Finding]:
+    for one in compared:
+        for (code, side), rows in sorted(_by_code(one.differences).items()):
+            yield _finding(code, side, str(one.row["topic"]), rows)
+
+
+def _by_code(differences: pa.Table) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Differences by code and side."""
+    names = ("kind", "side", "sureness", "reason", "a_ledger_id", "a_entry_id", "b_ledger_id", "b_entry_id")
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in differences.select(names).to_pylist():
+        perhaps = row["kind"] == "missing" and row["sureness"] == SURENESSES[-1]
+        grouped.setdefault((_PERHAPS if perhaps else _CODES[row["kind"]], row["side"]), []).append(row)
+    return grouped
+
+
+def _finding(code: str, side: str, topic: str, rows: Sequence[dict[str, Any]]) -> Finding:
+    sureness: Sureness = least_sure(row["sureness"] for row in rows)
+    words = CATALOGUE[code].counted
+    return Finding(
+        code, f"{topic} {side}", f"{words}, on {_NAMES[side]}: {len(rows)}, in {topic}.", topic=topic, count=len(rows),
+        sureness=sureness, reason=Counter(row["reason"] for row in rows).most_common(1)[0][0],
+        evidence=tuple(_evidence(row) for row in rows[:20]),
+    )  # fmt: skip
+
+
+def _evidence(row: Mapping[str, Any]) -> str:
+    places = [
+        f"{side} {row[f'{side}_ledger_id']}:{row[f'{side}_entry_id']}"
+        for side in ("a", "b")
+        if row[f"{side}_ledger_id"] is not None
+    ]
+    return ", ".join(places)
+
+
+def _unread(context: JobContext, sides: Mapping[str, AuditedSide]) -> Iterator[Finding]:
+    """Ledgers that could not be read again for their digests."""
+    rows = context.small_rows("digest_ledgers")
+    books = rows.to_pylist() if rows is not None else []
+    for side, audit in sides.items():
+        lost = [row["ledger_id"] for row in books if row["side"] == side and not row["complete"]]
+        if lost:
+            yield Finding(
+                _UNREAD, f"audit {side}", f"{len(lost)} ledgers of {audit.out} could not be read from {audit.source}.",
+                count=len(lost), evidence=tuple(f"ledger:{one}" for one in lost), incomplete=True,
+            )  # fmt: skip
