@@ -11,7 +11,8 @@ What is left on both sides of one producer and sequence id with the same content
 batches anew (PIP-495) gives all members of a batch one publish time.
 
 How many messages an origin is of, the log tells: members of a batch without sequence ids of their own share one, and
-lie in one entry. So it is the most that any entry of either side holds; what lies in several entries is one message.
+lie in one entry. So it is the most that any entry of either side holds, or that differ on one side; more of them are
+copies.
 """
 
 from __future__ import annotations
@@ -76,6 +77,9 @@ def match(a: Copies, b: Copies) -> Matches:
     unpaired = np.flatnonzero(~is_paired)
     messages = np.ones(by_origin[-1] + 1 if len(order) else 0, dtype=np.int64)
     np.maximum.at(messages, by_origin, ordinal + 1)
+    begins = np.flatnonzero(np.diff(by_content, prepend=-1))
+    for count in counts:  # what differs is no copy
+        np.maximum(messages, _counts(by_origin[begins], count > 0), out=messages)
     stored = [_counts(by_origin, side == one) for one in (0, 1)]
     surplus = np.stack([np.maximum(count - messages, 0) for count in stored])
     rest = _Rest(by_origin[unpaired], side[unpaired], place[unpaired], paired[unpaired] > 0, ordinal[unpaired])
