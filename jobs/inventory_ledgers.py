@@ -2,7 +2,7 @@
 
 Reads: the listing of the source and of unfinished uploads, index objects, block headers; admin JSON when given.
 Writes: `ledgers` (with the scan's plan), `gone_ledgers` (what left the source), `inventory` (what is needed, what is
-missing) and its `findings`.
+missing), `internal_copies` (ledgers of bookies without messages) and its `findings`.
 Guarantees: nothing is written to the source; the same listing and JSON are not looked at twice.
 """
 
@@ -35,6 +35,7 @@ from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.spark.session import prefer_c1_compiler
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
+from pulsar_backlog.steps.internal_ledgers import store_internal_copies
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
@@ -93,27 +94,26 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     missing = note_gone(context, scope, stored, findings, state)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]
     left_out = {copy.ledger_id for copy in inventory.copies} - {copy.ledger_id for copy in copies}
-    rows = [copy.row(context.cluster) for copy in copies]
     part = context.slice.without(ledger_id=missing.unseen)
     if not scope.is_everything:
         part = part.where(ledger_id=[copy.ledger_id for copy in copies] + missing.gone)
-    context.store.replace(TABLES["ledgers"], rows, part)
+    context.store.replace(TABLES["ledgers"], [copy.row(context.cluster) for copy in copies], part)
+    store_internal_copies(context, inventory.internal)
     store_inventory(context, placed, scope, missing)
     in_scope = [one for one in (*findings, *listed.findings, *missing.findings) if one.ledger_id not in left_out]
     if inventory.copies and not copies:
         in_scope.append(nothing_in_scope())
     replace_findings(context, in_scope, left_out)
-    return {"ledgers": len(rows), "inventory": len(placed), "findings": len(in_scope)}
+    return {"ledgers": len(copies), "inventory": len(placed), "findings": len(in_scope)}
 
 
 def store_inventory(context: JobContext, placed: list[Row], scope: Scope, missing: Missing) -> None:
     """Replace what `inventory` says of this cluster; of the ledgers asked for, where not all were."""
     part = context.slice.without(ledger_id=missing.unseen)
-    rows = placed
     if not scope.is_everything:
-        rows = [row for row in placed if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
-        part = part.where(ledger_id=[row.ledger_id for row in rows] + missing.gone)
-    context.store.replace(TABLES["inventory"], [row.row(context.cluster) for row in rows], part)
+        placed = [row for row in placed if scope.names(row.topic) and scope.holds_id(row.ledger_id)]
+        part = part.where(ledger_id=[row.ledger_id for row in placed] + missing.gone)
+    context.store.replace(TABLES["inventory"], [row.row(context.cluster) for row in placed], part)
 
 
 if __name__ == "__main__":

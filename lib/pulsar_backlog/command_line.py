@@ -22,6 +22,7 @@ from pulsar_backlog.commands.explain import explain
 from pulsar_backlog.commands.export import export
 from pulsar_backlog.commands.forecast import forecast
 from pulsar_backlog.commands.groups import Group
+from pulsar_backlog.commands.internals import internals
 from pulsar_backlog.commands.inventory import inventory
 from pulsar_backlog.commands.jars import jars
 from pulsar_backlog.commands.locate import locate
@@ -40,7 +41,7 @@ from pulsar_backlog.terms import EXIT_CLEAN
 
 COMMANDS = (
     audit, run_pipeline, estimate, export, messages, explain, bundle, sql, changes, compare, locate, forecast,
-    inventory, compacted, maintain, snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
+    inventory, internals, compacted, maintain, snapshot, rebuild_index, rebuild_topic, doctor, jars, completion,
 )  # fmt: skip
 """In the order in which help lists them."""
 

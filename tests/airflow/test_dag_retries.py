@@ -21,6 +21,7 @@ ENDINGS = {
     "assemble_chunks": ("99", ("skipped", 1)),
     "model_consumers": ("137 137", ("failed", 2)),  # killed, both times
     "analyze_subscriptions": ("2", ("failed", 1)),  # no retry mends an option
+    "decode_internals": ("0", ("success", 1)),
     "check_quality": ("1", ("success", 1)),
     "compare_audits": ("0", ("success", 1)),
     "notify_changes": ("2", ("failed", 1)),  # nobody could be told: the report is made all the same

@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
-from urllib.parse import unquote
 
-from pulsar_backlog.cluster.documents import Document, documents, is_topic
+from pulsar_backlog.cluster.document_topics import topic_by_file_name, topic_by_ledgers
+from pulsar_backlog.cluster.documents import Document, documents
 from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.cluster.layouts import ROOT as TOPICS_ROOT
 from pulsar_backlog.cluster.layouts import (
@@ -35,6 +35,8 @@ from pulsar_backlog.cluster.merge import disputes, merged
 from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_gaps
+from pulsar_backlog.cluster.store_nodes import StoreNodes, store_nodes
+from pulsar_backlog.cluster.store_nodes import together as nodes_together
 from pulsar_backlog.cluster.stored_values import (
     ROOT,
     SavedCursorLedger,
@@ -61,7 +63,6 @@ _HEAD_BYTES = 64
 # Offloaded objects, which may lie in the same folder, and the answer of `scanOffloadedLedgers`, which is
 # not JSON at all: `{objects:[` and no commas.
 _NOT_ABOUT_TOPICS = re.compile(rb"\s*\{\s*objects\s*:|\xde\x47\xde\x47|\xfb\xdb\xab\xcb")
-_KIND = re.compile(r"(\.(internal-?stats|stats-internal|internal-info|info-internal|stats))?\.json\Z", re.IGNORECASE)
 _DOCUMENTATION = re.compile(r"(.*/)?(readme|license|notice)(\.[a-z]+)?|.*\.(md|rst|adoc)", re.IGNORECASE | re.DOTALL)
 """Names of files that people put beside others for people; what has another name may be an answer that went wrong."""
 
@@ -78,6 +79,7 @@ class SavedFile:
     layouts: list[Layout] = field(default_factory=list)
     registered: list[tuple[str, str]] = field(default_factory=list)
     transactions: Transactions = field(default_factory=Transactions)
+    nodes: StoreNodes = field(default_factory=StoreNodes)
     policies: dict[str, object] = field(default_factory=dict)
     unusable: str | None = None
     is_documentation: bool = False
@@ -132,8 +134,19 @@ def read_cluster_state(
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
     findings += _documentation(file.path for file in files if file.is_documentation)
+    nodes = nodes_together(file.nodes for file in files)
     return ClusterState(
-        topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention, settings
+        topics,
+        disputed,
+        tuple(findings),
+        values,
+        ledgers,
+        layouts,
+        registered,
+        transactions,
+        retention,
+        settings,
+        nodes,
     )
 
 
@@ -244,6 +257,7 @@ def _read_raw_state(file: SavedFile, body: dict[str, object]) -> None:
         stored = nodes_by_root(body)
         for value in values_of_dump(fields, stored[ROOT], file.path):
             _take(file, value)
+        file.nodes = store_nodes(fields, stored)
         nodes = dict(decoded_nodes(fields, stored[TOPICS_ROOT]))
         file.layouts += layouts_of_dump(nodes.items(), file.faults, file.path)
         file.transactions = transactions_of_dump(decoded_nodes(fields, stored[TXN_ROOT]), file.faults)
@@ -275,25 +289,9 @@ def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> 
                 topics.setdefault(ledger.ledger_id, document.topic)
     named = []
     for file, document in pairs:
-        topic = document.topic or _topic_by_ledgers(document, topics) or _topic_by_file_name(file.path)
+        topic = document.topic or topic_by_ledgers(document, topics) or topic_by_file_name(file.path)
         if topic:
             named.append((topic, document))
         else:
             file.unusable = f"this {document.kind} does not say which topic it is about"
     return named
-
-
-def _topic_by_ledgers(document: Document, topics_of_ledgers: Mapping[int, str]) -> str | None:
-    ids = {ledger.ledger_id for ledger in document.ledgers}
-    if document.offloaded_ledger_id is not None:
-        ids.add(document.offloaded_ledger_id)
-    topics = {topics_of_ledgers[id_] for id_ in ids if id_ in topics_of_ledgers}
-    return topics.pop() if len(topics) == 1 else None
-
-
-def _topic_by_file_name(path: str) -> str | None:
-    name = path.rsplit("/", 1)[-1]
-    kind = _KIND.search(name)
-    parts = name[: kind.start()].split("__", 2) if kind else []
-    topic = "persistent://" + "/".join(unquote(part) for part in parts)
-    return topic if is_topic(topic) else None

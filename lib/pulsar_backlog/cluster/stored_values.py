@@ -29,7 +29,7 @@ from pulsar_backlog.wire.names import topic_of_managed_ledger
 
 ROOT = "/managed-ledgers/"
 
-_ROOTS = (ROOT, "/topics/", "/txn/")
+_ROOTS = (ROOT, "/topics/", "/txn/", "/ledgers/", "/schemas/")
 _TREE = "managed-ledgers"
 _OWN_VALUE = frozenset({".data", "data", "value", "__value__", "_value"})
 _LEDGER_IN_NAME = re.compile(r"(\d{1,18})\.json\Z", re.ASCII)

@@ -9,6 +9,7 @@ from pulsar_backlog.cluster.layouts import Layout
 from pulsar_backlog.cluster.retention import SavedRetention
 from pulsar_backlog.cluster.saved_cursors import SavedCursor, SavedSubscription
 from pulsar_backlog.cluster.saved_settings import SavedSettings
+from pulsar_backlog.cluster.store_nodes import StoreNodes
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.findings import Finding
@@ -94,6 +95,7 @@ class ClusterState:
         transactions: of v5 clients, as the store says.
         retention: policies that let ledgers go.
         settings: version and settings of the brokers, as a snapshot saved them.
+        nodes: of the metadata store, about ledgers themselves and schemas.
     """
 
     topics: Mapping[str, TopicState]
@@ -106,6 +108,7 @@ class ClusterState:
     transactions: Transactions = field(default_factory=Transactions)
     retention: SavedRetention = field(default_factory=SavedRetention)
     settings: SavedSettings = field(default_factory=SavedSettings)
+    nodes: StoreNodes = field(default_factory=StoreNodes)
 
     @property
     def is_empty(self) -> bool:

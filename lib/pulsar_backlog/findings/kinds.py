@@ -47,6 +47,7 @@ class FindingKind:
 SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = SUBJECT"'
 SQL_CHUNKED = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
 SQL_COPIES = 'pulsar-backlog sql OUT "SELECT * FROM ledgers WHERE ledger_id = SUBJECT"'
+INTERNALS = "pulsar-backlog internals OUT"
 SQL_INVENTORY = 'pulsar-backlog sql OUT "SELECT * FROM inventory WHERE ledger_id = SUBJECT"'
 SQL_GONE = 'pulsar-backlog sql OUT "SELECT * FROM gone_ledgers"'
 SQL_SEGMENTS = 'pulsar-backlog sql OUT "SELECT * FROM segments"'

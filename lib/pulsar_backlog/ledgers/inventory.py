@@ -28,10 +28,14 @@ _NO_PROMISE = "Nothing names the topic of this ledger."
 
 @dataclass(frozen=True)
 class Inventory:
-    """What the source holds: every stored copy, by ledger and UUID, and what is to be said about them."""
+    """What the source holds: every stored copy, by ledger and UUID, and what is to be said about them.
+
+    `internal` are ledgers in the files of bookies that hold no messages.
+    """
 
     copies: list[LedgerCopy]
     findings: list[Finding]
+    internal: tuple[Examined, ...] = ()
 
 
 def settle(surveyed: Survey, records: ClusterRecords) -> Inventory:
@@ -42,7 +46,7 @@ def settle(surveyed: Survey, records: ClusterRecords) -> Inventory:
         settled, problems_of_ledger = records.settle(list(attempts))
         copies += settled
         findings += problems_of_ledger
-    return Inventory(copies, findings)
+    return Inventory(copies, findings, surveyed.internal)
 
 
 def take_inventory(

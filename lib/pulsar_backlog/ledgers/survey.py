@@ -34,11 +34,13 @@ class Survey:
         attempts: copies in the order of ledger and UUID.
         findings: about the listing.
         streamed: what each object of streaming offload holds of each ledger.
+        internal: ledgers in the files of bookies that hold no messages.
     """
 
     attempts: list[Examined]
     findings: list[Finding]
     streamed: tuple[Streamed, ...] = ()
+    internal: tuple[Examined, ...] = ()
 
     def topics(self) -> dict[int, str]:
         """Full topic names of the ledgers whose objects name one."""
@@ -66,7 +68,8 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
         *findings_of_streams(streams),
         *findings_of_logs(of_bookies),
     ]
-    return Survey(attempts, findings, tuple(streamed(streams)))
+    internal = tuple(ledger.examined for ledger in of_bookies.ledgers if not ledger.is_of_messages)
+    return Survey(attempts, findings, tuple(streamed(streams)), internal)
 
 
 def examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:

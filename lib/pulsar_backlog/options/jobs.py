@@ -22,6 +22,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
     "model_consumers": ("model", *_TABLES_ONLY),
     "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_TABLES_ONLY),
+    "decode_internals": (*_SOURCE, "admin", *_EVERY_JOB),
     "export_messages": (
         *_SOURCE,
         "topic",

@@ -48,6 +48,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:], "fail_on", "exit_zero_when_unchanged",
     ),
     "forecast": ("endpoint",),
+    "internals": ("cluster", "endpoint"),
     "inventory": ("cluster", "endpoint"),
     "locate": ("cluster", "endpoint"),
     "maintain": ("keep_days", "retention_hours", "cluster", "endpoint"),
@@ -68,7 +69,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """Which command takes which options of jobs, in the order in which its help lists them."""
 
 _ON_SOURCE = ("audit", "doctor", "estimate", "explain", "messages", "rebuild-index", "rebuild-topic")
-_ON_TABLES = ("bundle", "changes", "forecast", "inventory", "locate", "maintain", "repair plan", "sql")
+_ON_TABLES = ("bundle", "changes", "forecast", "internals", "inventory", "locate", "maintain", "repair plan", "sql")
 """Commands that read only tables: their endpoint is that of the results."""
 _IN_TEXT = re.compile(rf"pulsar-backlog ({'|'.join(COMMAND_OPTIONS)}) (?:SOURCE --out OUT|SOURCE|OUT)\b")
 _AUDIT_JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks", "model_consumers", "analyze_subscriptions")

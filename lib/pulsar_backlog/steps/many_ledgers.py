@@ -33,6 +33,7 @@ from pulsar_backlog.frames.inventory.compared import (
     whose_of,
 )
 from pulsar_backlog.frames.packed import unpacked
+from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.sorted_ids import LedgerIds, LedgerTopics
 from pulsar_backlog.ledgers.store import Source
@@ -44,6 +45,7 @@ from pulsar_backlog.reconciliation.judge import Knowledge, claims_of
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import findings_frame
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
+from pulsar_backlog.steps.internal_ledgers import store_internal_copies
 from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
 from pulsar_backlog.tableio.work_size import prepare_for_many
@@ -93,7 +95,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     findings = [*surveyed.findings, *listed.findings, *(state.findings if state else ())]
     missing = note_gone(context, by.scope, stored, findings, state)
     findings += missing.findings
-    return _write(context, compared, by, findings, state, stored, missing)
+    return _write(context, compared, by, findings, state, stored, missing, surveyed.internal)
 
 
 def _write(
@@ -104,6 +106,7 @@ def _write(
     state: ClusterState | None,
     stored: LedgerIds,
     missing: Missing,
+    internal: Sequence[Examined],
 ) -> dict[str, int]:
     """Replace what the tables say of the ledgers within the scope."""
     rows = unpacked(compared, "ledgers")
@@ -111,6 +114,7 @@ def _write(
     counts = {"ledgers": _replace(context, "ledgers", rows, inside, missing)}
     owned = context.cache(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
     rows = unpacked(owned, "inventory")
+    store_internal_copies(context, internal)
     counts["inventory"] = _replace(
         context, "inventory", rows, None if inside is None else rows.select("ledger_id").distinct(), missing
     )

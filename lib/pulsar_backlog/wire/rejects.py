@@ -87,5 +87,8 @@ COMPACTED_CODES: dict[str, str] = {
     "compacted_bad_id": "The message id before an entry of a compacted ledger cannot be read.",
     "compacted_bad_length": "A length in an entry of a compacted ledger is impossible.",
 }
-REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **HIDDEN_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES}
+INTERNAL_CODES: dict[str, str] = {
+    "internal_undecodable": "An entry of an internal ledger is not what the kind of its ledger says.",
+}
+REJECT_CODES: dict[str, str] = {**ENTRY_CODES, **HIDDEN_CODES, **STRUCTURE_CODES, **PAYLOAD_CODES, **COMPACTED_CODES, **INTERNAL_CODES}
 """Every code with its sentence."""

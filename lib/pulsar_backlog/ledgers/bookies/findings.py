@@ -23,7 +23,9 @@ def findings_of_logs(contents: Contents) -> Iterator[Finding]:
     others = [each.examined.pair.ledger_id for each in ledgers if not each.is_of_messages]
     if others:
         words = counted(len(others), "ledger holds no messages", "ledgers hold no messages")
-        yield _counted("S26", "no messages", f"{words}: cursors, schemas, or other state. Not scanned.", others)
+        yield _counted(
+            "S26", "no messages", f"{words}: cursors, schemas, or other state; see internal_ledgers.", others
+        )
     behind = [each for each in ledgers if each.is_of_messages and each.last_entry > each.last_confirmed + 1]
     if behind:
         words = counted(len(behind), "ledger has entries", "ledgers have entries")
