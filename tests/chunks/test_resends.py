@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pulsar_backlog.chunks.resends import told_by_child
 from pulsar_backlog.chunks.rows import ChunkRow, Publication
 from tests.chunks.build import fold, roles, row, rows
 
@@ -134,3 +135,14 @@ def test_another_message_under_the_uuid_is_still_told() -> None:
     whole, rest, other = fold(made, deduplicated=True).publications
     assert (whole.flags, other.flags) == (("uuid_reused",), ("uuid_reused",))
     assert rest.flags == ("resend_residue", "uuid_reused")
+
+
+def test_what_a_child_segment_holds_whole_is_no_loss() -> None:
+    (orphan,) = fold(rows("0 1")).publications
+    (whole,) = fold(rows("0 1 2 3")).publications
+    assert orphan.state == "orphan_prefix"
+    told_orphan = told_by_child(orphan, "stored whole in segment 2")
+    assert (told_orphan.flags, told_orphan.sureness) == (("resend_residue",), orphan.sureness)
+    assert told_orphan.reason.startswith("stored whole in segment 2; ")
+    assert told_by_child(orphan, None) is orphan
+    assert told_by_child(whole, "stored whole in segment 2") is whole

@@ -57,6 +57,16 @@ def tell_resends(family: FamilyFold, by_time: Mapping[int, Sequence[ChunkRow]], 
     return FamilyFold(publications, tuple(_role(role, residues) for role in family.roles))
 
 
+def told_by_child(one: Publication, why: str | None) -> Publication:
+    """The publication, where another segment of its scalable topic holds its message whole; None where none does.
+
+    On a sealed segment a producer of 5.0 sends the whole message again to a child, under another uuid.
+    """
+    if why is None or one.state != "orphan_prefix" or _UNCLEAR & set(one.flags):
+        return one
+    return replace(one, flags=tuple(sorted({*one.flags, "resend_residue"})), reason=f"{why}; {one.reason}")
+
+
 def _is_clear_and_whole(one: Publication) -> bool:
     return one.state == "whole" and one.rebuildable and not _UNCLEAR & set(one.flags)
 

@@ -138,7 +138,7 @@ KINDS = (
         SQL_CHUNKED, f"{PULSAR}/issues/16796", counted="Chunked messages that are cut unevenly or hold an empty chunk"),
     FindingKind("C37", "resend_residue", "warning",
         "A message is stored whole, and its first chunks are stored again under another publish time: nothing is lost, but no client delivers these chunks, and they stay in the backlog.",
-        "The producer resent a message under its sequence id, and broker deduplication dropped only its last chunk; or a send was cut off and repeated.",
+        "The producer resent a message under its sequence id, and broker deduplication dropped only its last chunk; or a send was cut off and repeated. In a scalable topic: the segment was sealed in mid-message, and the producer sent the whole message again to a child.",
         "The reason says where the message is stored whole; these entries belong to no other message.",
         SQL_CHUNKED, f"{PULSAR}/pull/20948", counted="First chunks of chunked messages that were resent and are stored whole"),
     FindingKind("C38", "transaction_undecided", "warning",

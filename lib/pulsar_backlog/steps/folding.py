@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
+from pulsar_backlog.frames.chunks.fold import FoldContext, SendKey, fold_batches, tables_of
 from pulsar_backlog.progress import Meter, progress
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine
@@ -30,7 +30,7 @@ def fold(context: JobContext, engine: QueryEngine, edges: Mapping[str, LogEdge])
         edges: topic -> what is known about the ends of its log.
     """
     with _shown(engine) as meter:
-        fold_context = FoldContext(context.cluster, edges, context.source(), meter)
+        fold_context = FoldContext(context.cluster, edges, context.source(), meter, _resent_in_children(engine))
         shared = context.spark.sparkContext.broadcast(fold_context)
 
         def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -38,6 +38,21 @@ def fold(context: JobContext, engine: QueryEngine, edges: Mapping[str, LogEdge])
                 yield from tables_of(folded)
 
         return replace_by_tasks(context, engine, fold_rows(engine), make, ("chunked_messages", "chunks"))
+
+
+def _resent_in_children(engine: QueryEngine) -> dict[SendKey, str]:
+    """Unfinished sends in segments whose message is whole in another segment, and where; most clusters have none."""
+    segments = "SELECT count(*) AS entries FROM chunk_entries WHERE topic LIKE 'segment://%'"
+    if not engine.rows({"": segments})[""][0]["entries"]:
+        return {}
+    rows = engine.rows({"": engine.sql("chunks", "resent_in_children", {})})[""]
+    return {
+        (row["topic"], row["chunk_uuid"], row["publish_time_ms"]): (
+            f"by checksum its chunks hold the bytes of those of the message stored whole in {row['whole_topic']} from "
+            f"{row['whole_ledger_id']}:{row['whole_entry_id']} on: the segment was sealed, and the producer sent it again"
+        )
+        for row in rows
+    }
 
 
 @contextmanager

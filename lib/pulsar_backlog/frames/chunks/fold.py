@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from pulsar_backlog.chunks.decode import with_decode_result
 from pulsar_backlog.chunks.fold import fold_family
 from pulsar_backlog.chunks.healthy_families import healthy, healthy_publications, whole_families
+from pulsar_backlog.chunks.resends import told_by_child
 from pulsar_backlog.chunks.rows import ChunkRow, FamilyFold, LogEdge, Picked, Publication
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.entry_batch import Place
@@ -36,6 +37,9 @@ FOLDED = arrow_schema(TABLES["chunked_messages"]).append(pa.field("roles", arrow
 DECODE_LIMIT_BYTES = 128 * 1024 * 1024
 """Output that is followed of a message that claims less."""
 
+SendKey = tuple[str, str, int]
+"""Topic, uuid and publish time of one send."""
+
 _chunk_fields = itemgetter(*(field.name for field in fields(ChunkRow)))
 _OUT_BATCH = 2048
 _ROLE_FIELDS = ("ledger_id", "entry_id", "chunk_id", "role", "payload_length", "checksum_state")
@@ -53,12 +57,14 @@ class FoldContext:
         edges: topic -> what is known about the ends of its log (`producer_last` is filled per family).
         source: where the payloads lie.
         meter: is told the bytes of payloads that are read; None where nobody looks.
+        resent_in_children: unfinished sends in segments whose message is whole in another segment, and where it is.
     """
 
     cluster: str
     edges: Mapping[str, LogEdge]
     source: Source
     meter: Meter | None = None
+    resent_in_children: Mapping[SendKey, str] = field(default_factory=dict)
 
     @cached_property
     def opener(self) -> BlockOpener:
@@ -122,7 +128,8 @@ def _publication_rows(topic: str, family: list[dict[str, Any]], context: FoldCon
         # Not asdict: it copies every value deeply, which took two thirds of the fold's time.
         roles.setdefault(role.publish_time_ms, []).append({name: getattr(role, name) for name in _ROLE_FIELDS})
     for publication in fold.publications:
-        checked = check_payload(publication, context)
+        key = topic, publication.chunk_uuid, publication.publish_time_ms
+        checked = told_by_child(check_payload(publication, context), context.resent_in_children.get(key))
         yield _row(checked, topic, context.cluster) | {"roles": roles[publication.publish_time_ms]}
 
 
