@@ -44,6 +44,14 @@ class Fields:
         self.fault(name)
         return None
 
+    def number(self, name: str) -> float | None:
+        """A number, with or without a fraction, that is finite."""
+        value = self._typed(name, int) if isinstance(self._body.get(name), int) else self._typed(name, float)
+        if value is None or abs(value) <= _MAX_LONG:
+            return value
+        self.fault(name)
+        return None
+
     def names(self) -> list[str]:
         """Names of all fields."""
         return list(self._body)

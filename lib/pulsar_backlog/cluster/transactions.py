@@ -3,6 +3,7 @@
 ```
 /txn/id/<most>_<least>                               {"state": "OPEN" | "COMMITTED" | "ABORTED", ...}, the header
 /txn/op/<most>_<least>-<number>                      {"kind": "WRITE", "segment", ...}, until the segment applied it
+/txn/op/<most>_<least>-<number>                      {"kind": "ACK", "segment", "subscription", "ledgerId", "entryId"}
 /txn/segment-state/aborted/<segment>:<most>_<least>  stays until the segment trims past it
 /txn/segment-state/watermark/<segment>               {"ledgerId", "entryId"}: up to here all is decided
 /txn/segment-events/<segment>-<number>               {"txnId", "decision"}
@@ -45,11 +46,21 @@ class Transactions:
         headers: `open`, `committed` or `aborted`, by transaction.
         of_segments: `committed` or `aborted`, by full name of a segment and transaction.
         watermarks: last position up to which all is decided, by full name of a segment.
+        until_ms: when an open one times out, as its header says.
+        writes: segment and transaction, where the segment has not applied yet what the transaction wrote.
+        acknowledgements: positions that a transaction acknowledged, by segment, subscription and transaction.
     """
 
     headers: dict[TxnId, str] = field(default_factory=dict)
     of_segments: dict[tuple[str, TxnId], str] = field(default_factory=dict)
     watermarks: dict[str, Position] = field(default_factory=dict)
+    until_ms: dict[TxnId, int] = field(default_factory=dict)
+    writes: set[tuple[str, TxnId]] = field(default_factory=set)
+    acknowledgements: dict[tuple[str, str, TxnId], set[Position]] = field(default_factory=dict)
+
+    def open_in(self, segment: str) -> list[TxnId]:
+        """Open transactions that wrote to a segment, or are about to."""
+        return sorted(txn for of, txn in self.writes if of == segment and self.headers.get(txn) == "open")
 
     def state_of(self, segment: str, txn: TxnId, position: Position, first_ledger_id: int | None) -> str:
         """How the transaction of an entry ended: `committed`, `aborted`, `open` or `cannot_tell`.
@@ -74,29 +85,32 @@ class Transactions:
 
 def transactions_of_dump(nodes: Iterable[tuple[str, bytes]], faults: list[str]) -> Transactions:
     """Transactions among nodes below `/txn/` and their values; what is not one is noted."""
-    transactions, writes = Transactions(), set[tuple[str, TxnId]]()
+    transactions = Transactions()
     for path, value in nodes:
         kind, _, rest = path.removeprefix(ROOT).partition("/")
         if not value or not rest or rest.endswith("__seq_counter__") or kind in ("tc", "tc-seq", "subscription-events"):
             continue
         body = _json(value)
-        if body is None or not _take(transactions, writes, kind, rest, Fields(body, faults, path)):
+        if body is None or not _take(transactions, kind, rest, Fields(body, faults, path)):
             faults.append(path)
-    for of, txn in writes:
+    for of, txn in transactions.writes:
         if txn not in transactions.headers:
             transactions.of_segments.setdefault((of, txn), "aborted")
     return transactions
 
 
-def _take(transactions: Transactions, writes: set[tuple[str, TxnId]], kind: str, rest: str, body: Fields) -> bool:
+def _take(transactions: Transactions, kind: str, rest: str, body: Fields) -> bool:
     """Whether the node is understood."""
     if kind == "id":
         txn, state = _id(rest), _STATES.get(body.text("state") or "")
         if txn is not None and state is not None:
             transactions.headers[txn] = state
+            created, timeout = body.number("createdAt"), body.number("timeout")
+            if state == "open" and created is not None and timeout is not None:
+                transactions.until_ms[txn] = int((created + timeout) * 1000)
             return True
     elif kind == "op":
-        return _take_operation(writes, rest, body)
+        return _take_operation(transactions, rest, body)
     elif kind == "segment-state":
         return _take_segment_state(transactions, rest, body)
     elif kind == "segment-events":
@@ -108,13 +122,18 @@ def _take(transactions: Transactions, writes: set[tuple[str, TxnId]], kind: str,
     return False
 
 
-def _take_operation(writes: set[tuple[str, TxnId]], rest: str, body: Fields) -> bool:
+def _take_operation(transactions: Transactions, rest: str, body: Fields) -> bool:
     operation, segment = _OP.fullmatch(rest), body.text("segment")
     txn = _id(operation[1]) if operation else None
     if txn is None or segment is None:
         return False
     if body.text("kind") == "WRITE":
-        writes.add((segment, txn))
+        transactions.writes.add((segment, txn))
+        return True
+    subscription, ledger_id, entry_id = body.text("subscription"), body.signed("ledgerId"), body.signed("entryId")
+    if body.text("kind") != "ACK" or subscription is None or ledger_id is None or entry_id is None:
+        return False
+    transactions.acknowledgements.setdefault((segment, subscription, txn), set()).add((ledger_id, entry_id))
     return True
 
 
@@ -159,6 +178,10 @@ def added(all_: Iterable[Transactions]) -> Transactions:
     total = Transactions()
     for one in all_:
         _update(total.headers, one.headers)
+        total.until_ms |= one.until_ms
+        total.writes |= one.writes
+        for key, positions in one.acknowledgements.items():
+            total.acknowledgements[key] = total.acknowledgements.get(key, set()) | positions
         for (segment, txn), decision in one.of_segments.items():
             _decide(total, segment, txn, decision)
         for segment, position in one.watermarks.items():

@@ -1,6 +1,6 @@
 """`C`: chunked messages as the log holds them; numbers as in docs/verdicts.md."""
 
-from pulsar_backlog.findings.kinds import EXPLAIN, PULSAR, SQL_CHUNKED, FindingKind
+from pulsar_backlog.findings.kinds import EXPLAIN, PULSAR, SQL_CHUNKED, SQL_TRANSACTIONS, FindingKind
 
 KINDS = (
     FindingKind("C01", "complete", "info",
@@ -146,4 +146,14 @@ KINDS = (
         "Segments of scalable topics hold no markers: the metadata store keeps what was aborted or is open, below /txn.",
         "Ask the application, or look below /txn of the metadata store; take the message for committed only then.",
         SQL_CHUNKED, f"{PULSAR}/blob/8dae0236/pip/pip-473.md", counted="Chunked messages of transactions of which the log does not tell whether they were committed"),
+    FindingKind("C44", "acknowledged_in_open_transaction", "info",
+        "A consumer acknowledged messages in a transaction that is still open: they are in the backlog, but no consumer gets them until the transaction ends.",
+        "The application has not committed or aborted its transaction, or lost it; the broker aborts it when it times out.",
+        "Have the application end the transaction. When it is aborted, or times out, the messages are delivered again.",
+        SQL_TRANSACTIONS, f"{PULSAR}/blob/8dae0236/pip/pip-473.md"),
+    FindingKind("C45", "held_back_by_transaction", "warning",
+        "An open transaction holds back everything stored behind its first entry in this segment: no subscription gets it, however many consumers it has.",
+        "The application has not committed or aborted its transaction, or lost it; the broker aborts it when it times out.",
+        "Have the application end the transaction, or wait until it times out. Consumers, resets and acknowledgements do not help before.",
+        SQL_TRANSACTIONS, f"{PULSAR}/blob/8dae0236/pip/pip-473.md"),
 )

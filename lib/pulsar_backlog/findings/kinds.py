@@ -46,6 +46,7 @@ class FindingKind:
 
 SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = SUBJECT"'
 SQL_CHUNKED = 'pulsar-backlog sql OUT "SELECT * FROM broken_chunked_messages"'
+SQL_TRANSACTIONS = 'pulsar-backlog sql OUT "SELECT * FROM transactions"'
 SQL_COPIES = 'pulsar-backlog sql OUT "SELECT * FROM ledgers WHERE ledger_id = SUBJECT"'
 INTERNALS = "pulsar-backlog internals OUT"
 SQL_INVENTORY = 'pulsar-backlog sql OUT "SELECT * FROM inventory WHERE ledger_id = SUBJECT"'

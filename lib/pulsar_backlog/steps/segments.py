@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
+from pulsar_backlog.findings import Finding
+from pulsar_backlog.reconciliation.open_transactions import SegmentLedger, findings_of_open_transactions
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, segment_states
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.tables import TABLES
@@ -16,6 +20,15 @@ def stored_segments(engine: QueryEngine, state: ClusterState | None) -> list[Seg
     """Every segment that is stored, listed or laid out."""
     rows = engine.rows({"stored": engine.sql("log", "stored_topics", {})})["stored"]
     return segment_states(state, {row["topic"]: Stored(row["ledgers"], row["entries"], row["bytes"]) for row in rows})
+
+
+def held_back(engine: QueryEngine, segments: list[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
+    """What open transactions keep from consumers; asks for ledgers only where there are any."""
+    transactions = state.transactions if state else Transactions()
+    if "open" in transactions.headers.values():
+        rows = engine.rows({"ledgers": engine.sql("log", "ledgers_of_segments", {})})["ledgers"]
+        ledgers = [SegmentLedger(**row) for row in rows]
+        yield from findings_of_open_transactions(segments, transactions, ledgers)
 
 
 def segment_rows(segments: list[SegmentState], cluster: str) -> pa.Table:
