@@ -83,6 +83,14 @@ def test_remedies_name_cluster_and_endpoint_where_they_are_not_the_usual_ones(ne
     assert [one.text for one in remedies(need, BUCKET, "t[1]", "a*b", [(13, 3)])] == commands
 
 
+@pytest.mark.parametrize("need", ["acknowledge", "reset", "settle", "wait"])
+def test_no_plan_is_named_for_a_segment(need: Need) -> None:
+    (only,) = remedies(need, BUCKET, "segment://t/ns/a/0000-ffff-0", "sub", [(13, 3)])
+    assert only.text.startswith("pulsar-backlog explain")
+    (only,) = remedies("export", BUCKET, "segment://t/ns/a/0000-ffff-0", "sub", [(13, 3)])
+    assert only.text.startswith("pulsar-backlog export")
+
+
 def test_a_name_that_no_command_can_hold_stays_a_placeholder() -> None:
     (plan,) = remedies("acknowledge", Run("s", "o", {"cluster": "default"}), "t" * 1001, "n" * 1001, [])
     assert plan.text == "pulsar-backlog repair plan o --topic TOPIC --subscription SUBSCRIPTION"

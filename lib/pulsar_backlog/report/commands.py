@@ -14,6 +14,7 @@ from pulsar_backlog.report.model import FindingRow, ReportModel
 from pulsar_backlog.report.words import position
 from pulsar_backlog.subscriptions.advice import REPAIRED, Need
 from pulsar_backlog.terms import Position, position_text
+from pulsar_backlog.wire.names import is_segment
 
 MAX_TOPIC = 1000
 """Characters of a topic name that a command can hold."""
@@ -63,6 +64,8 @@ def remedies(
     )
     places = list(map(position_text, at)) or ["LEDGER:ENTRY"]
     explain = Command(run.command("explain", places[0]), READS_ONLY)
+    if is_segment(topic):  # no plan touches one
+        return (export,) if need in ("keep", "export") else (explain,)
     if need == "keep":
         return export, replace(plan, text=plan.text + "".join(f" --give-up {place}" for place in places))
     if need == "settle":

@@ -48,8 +48,9 @@ def _resent_in_children(engine: QueryEngine) -> dict[SendKey, str]:
     rows = engine.rows({"": engine.sql("chunks", "resent_in_children", {})})[""]
     return {
         (row["topic"], row["chunk_uuid"], row["publish_time_ms"]): (
-            f"by checksum its chunks hold the bytes of those of the message stored whole in {row['whole_topic']} from "
-            f"{row['whole_ledger_id']}:{row['whole_entry_id']} on: the segment was sealed, and the producer sent it again"
+            "by checksum its chunks hold the bytes of those of the message stored whole in "
+            f"{row['whole_topic']} from {row['whole_ledger_id']}:{row['whole_entry_id']} on: the segment was sealed, "
+            "and the producer sent it again"
         )
         for row in rows
     }

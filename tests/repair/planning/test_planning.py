@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.repair.planning import words
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.topic import SETS_PER_ACTION
 from pulsar_backlog.repair.planning.values import Choices, Restored, Subscription, TopicFacts
@@ -46,6 +47,15 @@ def test_dead_chunks_of_one_subscription_are_one_action() -> None:
     assert (action.size_bytes, action.codes, len(action.evidence)) == (40, ("C24",), 2)
     assert "1:0" in action.undo
     assert found.held_back == ()
+
+
+def test_nothing_is_done_in_a_segment_and_the_reason_is_said() -> None:
+    facts = topic(publication(), stall((1, 0), (1, 1)), Subscription("sub", "Shared", (1, -1)))
+    found = planned(replace(facts, topic="segment://t/n/one/0000-ffff-0"))
+    assert found.plan.actions == ()
+    (held,) = found.held_back
+    assert (held.subscription, held.why) == ("sub", words.IN_SEGMENT)
+    assert "topic://" in held.next_step
 
 
 def test_a_run_never_spans_two_ledgers() -> None:

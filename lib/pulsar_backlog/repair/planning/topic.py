@@ -29,6 +29,7 @@ from pulsar_backlog.repair.planning.values import (
 from pulsar_backlog.repair.runs import runs_of
 from pulsar_backlog.repair.values import Action
 from pulsar_backlog.terms import UNUSED, least_sure, position_text
+from pulsar_backlog.wire.names import is_segment
 
 SETS_PER_ACTION = 100
 """Chunk sets of one subscription that one action acknowledges; more make another."""
@@ -48,6 +49,10 @@ class TopicPlan:
     def drafts(self) -> list[Draft]:
         """All of the topic, in the order in which they are applied."""
         stalls = sorted(filter(self._is_chosen, self._facts.stalls), key=lambda s: (s.subscription, _first(s), s.key))
+        if is_segment(self._facts.topic):
+            for stall in stalls:
+                self._hold(stall, words.IN_SEGMENT, words.SEGMENT_STEP)
+            return []
         resets = list(self._resets(stalls))
         reset = {draft.action.subscription for draft in resets}
         acknowledged = [

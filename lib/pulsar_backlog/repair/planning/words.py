@@ -31,6 +31,14 @@ _GIVE_UP_OPTION = "--give-up LEDGER:ENTRY"
 _EXPORT_AGAIN = ("payload_no_key", "its bytes could not be read", "--max-message-bytes")
 """What the reason says of an export that another key, place or limit would better."""
 PLAN_AGAIN = "apply this plan, save the admin state again, audit, then plan again"
+IN_SEGMENT = (
+    "it lies in a segment of a scalable topic: no admin address acknowledges entries there or resets its cursor, and "
+    "clients of topic:// choose the segment that they publish to"
+)
+SEGMENT_STEP = (
+    "export it, have its producer send what is lost to the scalable topic again, and acknowledge its entries with a "
+    "consumer of topic://"
+)
 TO_FILE = "plan with --republish-to file: the plan keeps the message in a file and acknowledges the entries in the way"
 ACKNOWLEDGE_AFFECTS = "It affects no other entry and no other subscription."
 RESTORE_AFFECTS = f"{ACKNOWLEDGE_AFFECTS} The broker redelivers all of a batch of which only a part was acknowledged."
