@@ -24,11 +24,21 @@ def forecast(audited: Audited, *options: str) -> list[dict[str, object]]:
 
 def test_what_consumers_and_events_make_of_a_saved_subscription(bundled: Audited) -> None:
     who = ("--subscription", "j-excl-q1-autoackfalse-live", "--type", "Shared", "--consumers", "java 4.2 x 2, python")
-    first, second = forecast(bundled, *who, "--event", "unload")
+    verdict, first, second = forecast(bundled, *who, "--event", "unload")
+    assert str(verdict["verdict"]).startswith("After unload: it ")
     assert (first["event"], first["delivered_least"], first["delivered_most"]) == ("connect", 8, 8)
     # Twelve prefixes are too many for one Java client; many-3 has lost its last chunk, and is given up after a minute.
     assert first["acknowledged_undelivered"] == ["many-3"]
     assert (second["event"], second["delivered_most"]) == ("unload", 8)
+
+
+def test_without_an_event_remedies_are_tried(bundled: Audited) -> None:
+    who = ("--subscription", "j-excl-q1-autoackfalse-live", "--type", "Shared", "--consumers", "java 4.2 x 2, python")
+    verdict, _connect, *tried = forecast(bundled, *who)
+    assert verdict["remedy"] in [row["remedy"] for row in tried] or "None of these frees more" in str(
+        verdict["verdict"]
+    )
+    assert [row["remedy"] for row in tried] == ["unload", "restart"]
 
 
 @pytest.mark.parametrize(

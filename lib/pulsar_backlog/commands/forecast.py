@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,12 +11,15 @@ from pulsar_backlog.arguments import absolute
 from pulsar_backlog.commands.options import EndpointOption, JsonOption, OutArgument
 from pulsar_backlog.errors import UsageError
 
+if TYPE_CHECKING:
+    from pulsar_backlog.chunks.dispatch.settings import BrokerLine, DispatchType
+
 _CONSUMERS = "clients that connect, in order, such as 'java 4.2 x 2, python'; named c1, c2, c3"
 _EVENTS = (
     "what happens then, in order: unload, 'leave c1', 'kill c1', 'cut c1', 'join java 4.2', restart, "
     "'rolling restart'; may be given several times"
 )
-_TYPES = ("Exclusive", "Failover", "Shared", "Key_Shared")
+_TYPES: tuple[DispatchType, ...] = ("Exclusive", "Failover", "Shared", "Key_Shared")
 _BROKERS = ("4.0", "4.2")
 
 
@@ -34,35 +37,39 @@ def forecast(
     endpoint: EndpointOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Forecast what consumers that connect, and events after that, deliver, lose and leave of a subscription."""
+    """Forecast what consumers that connect, and events after that, deliver, lose and leave of a subscription.
+
+    The first line is the verdict. Without an event, remedies are tried where something stays or is lost.
+    """
     from pulsar_backlog.chunks.dispatch.forecast import MAX_ENTRIES, StoredEntry, consumers_of
     from pulsar_backlog.chunks.dispatch.forecast import forecast as foresee
-    from pulsar_backlog.report.terminal.forecast import forecast_lines, stage_rows
+    from pulsar_backlog.chunks.dispatch.remedies import best_remedy, needs_remedy, tried_remedies
+    from pulsar_backlog.report.terminal.forecast import forecast_lines, forecast_rows, verdict_line
     from pulsar_backlog.sql.unacknowledged import unacknowledged
     from pulsar_backlog.terminal import terminal
 
     if broker not in _BROKERS:
         raise UsageError(f"--broker: {broker!r} is neither 4.0 nor 4.2")
     backlog = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
-    dispatch = type_ or backlog.subscription_type
-    if dispatch not in _TYPES:
+    dispatch = next((one for one in _TYPES if one == (type_ or backlog.subscription_type)), None)
+    if dispatch is None:
         raise UsageError(f"--type: the type of {subscription!r} was not saved; give one of {', '.join(_TYPES)}")
     entries = [
         StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
         for row in backlog.entries
     ]
+    line: BrokerLine = "4.0" if broker == "4.0" else "4.2"
     try:
-        stages = foresee(
-            entries,
-            consumers_of(consumers, queue),
-            event or (),
-            broker=broker,  # type: ignore[arg-type]
-            dispatch=dispatch,  # type: ignore[arg-type]
-        )
+        clients = consumers_of(consumers, queue)
+        stages = foresee(entries, clients, event or (), broker=line, dispatch=dispatch)
+        wanted = not event and needs_remedy(stages[-1])
+        tried = list(tried_remedies(entries, clients, line, dispatch)) if wanted else []
     except ValueError as error:
         raise UsageError(str(error)) from None
+    remedy = best_remedy(stages[-1], tried)
     console = terminal()
     if as_json or not console.is_terminal:
-        console.file.writelines(json.dumps(row) + "\n" for row in stage_rows(stages))
+        console.file.writelines(json.dumps(row) + "\n" for row in forecast_rows(stages, remedy, tried))
     else:
+        console.file.write(verdict_line(stages, remedy, tried) + "\n")
         console.file.writelines(line + "\n" for line in forecast_lines(stages, len(entries), dispatch, broker))

@@ -155,8 +155,17 @@ def forecast(
     *,
     broker: BrokerLine,
     dispatch: DispatchType,
+    entries_played: int = ENTRIES_PLAYED,
 ) -> list[Stage]:
     """What the consumers' connecting, and each event after it, delivers, loses and leaves.
+
+    Args:
+        entries: unacknowledged ones, in order.
+        consumers: that connect.
+        events: after that.
+        broker: release line.
+        dispatch: subscription type.
+        entries_played: in all plays of one stage; fewer plays where there are more entries.
 
     Raises:
         ValueError: there are more entries than are played, or an event is not known.
@@ -171,16 +180,16 @@ def forecast(
     keys = {slice_.label: entry.key for slice_, entry in zip(slices, entries, strict=True) if entry.key is not None}
     steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), _SETTLE)
     setting = Setting(broker, dispatch, translation.consumers, steps, keys=keys)
-    stages = [_stage("", setting, slices)]
+    stages = [_stage("", setting, slices, entries_played)]
     for event in events:
         steps = (*steps, *translation.steps(event))
         setting = replace(setting, consumers=translation.consumers, steps=steps)
-        stages.append(_stage(event, setting, slices))
+        stages.append(_stage(event, setting, slices, entries_played))
     return stages
 
 
-def _stage(event: str, setting: Setting, slices: Sequence[Slice]) -> Stage:
-    plays = min(MAX_PLAYS, max(7, ENTRIES_PLAYED // (1 + len(slices) * len(setting.steps))))
+def _stage(event: str, setting: Setting, slices: Sequence[Slice], entries_played: int) -> Stage:
+    plays = min(MAX_PLAYS, max(7, entries_played // (1 + len(slices) * len(setting.steps))))
     outcomes: dict[Outcome, int] = {}
     for seed in range(plays):
         outcome = play(setting, seed)

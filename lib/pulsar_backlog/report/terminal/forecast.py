@@ -6,15 +6,34 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pulsar_backlog.chunks.dispatch.forecast import Stage
+from pulsar_backlog.chunks.dispatch.remedies import Remedy
 from pulsar_backlog.foreign_text import visible
 
 MOST_NAMED = 5
+_REMEDIES = {
+    "unload": "unload the topic",
+    "restart": "let all consumers leave, then come back (a rolling restart does not do it)",
+    "queue 10": "set the receiver queues to 10 or more",
+    "queue 1000": "set the receiver queues to 1,000, the default",
+    "broker 4.2": "upgrade the broker to 4.2",
+}
 
 
-def stage_rows(stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
+def forecast_rows(
+    stages: Sequence[Stage], remedy: Remedy | None = None, tried: Sequence[Remedy] = ()
+) -> Iterator[dict[str, Any]]:
+    """The verdict, then a row for each stage and for each remedy that was tried."""
+    yield {"verdict": verdict_line(stages, remedy, tried), "remedy": remedy.name if remedy else None}
+    yield from stage_rows(stages)
+    for one in tried:
+        yield from stage_rows([one.stage], remedy=one.name)
+
+
+def stage_rows(stages: Sequence[Stage], remedy: str | None = None) -> Iterator[dict[str, Any]]:
     """One row for each stage."""
     for stage in stages:
         yield {
+            **({"remedy": remedy} if remedy else {}),
             "event": stage.event or "connect",
             "plays": sum(stage.prediction.outcomes.values()),
             "outcomes": len(stage.prediction.outcomes),
@@ -28,8 +47,50 @@ def stage_rows(stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
         }
 
 
+def verdict_line(stages: Sequence[Stage], remedy: Remedy | None = None, tried: Sequence[Remedy] = ()) -> str:
+    """The answer: whether it drains, what is lost, and what helps."""
+    stage = stages[-1]
+    least, most = stage.certain.backlog
+    lost = len(stage.eaten)
+    after = f"After {visible(stage.event)}: " if stage.event else ""
+    if most == 0:
+        text = f"{after}it drains" if not lost else f"{after}it drains, but {_count(lost)} lost"
+    elif least > 0:
+        text = f"{after}it does not drain: {_span((least, most), 'entry stays', 'entries stay')}"
+        text += f", and {_count(lost)} lost" if lost else ""
+    else:
+        text = (
+            f"{after}it may not drain: up to {most:,} {'entry stays' if most == 1 else 'entries stay'}; timing decides"
+        )
+    if stage.endangered:
+        text += f"; {len(stage.endangered):,} more may be lost"
+    if stage.event and not _changes(stages[-2], stage):
+        text += f". {visible(stage.event).capitalize()} frees nothing"
+    return f"{text[0].upper()}{text[1:]}.{_remedy_words(stage, remedy, tried)}"
+
+
+def _changes(before: Stage, after: Stage) -> bool:
+    return (before.certain.backlog, before.undelivered) != (after.certain.backlog, after.undelivered)
+
+
+def _remedy_words(stage: Stage, remedy: Remedy | None, tried: Sequence[Remedy]) -> str:
+    if remedy is not None:
+        left = _span(remedy.stage.certain.backlog, "entry stays", "entries stay")
+        return f" Best remedy: {_REMEDIES.get(remedy.name, visible(remedy.name))}; then {left}."
+    if not tried:
+        return ""
+    names = ", ".join(visible(one.name) for one in tried)
+    return (
+        f" None of these frees more for certain: {names}. What no play delivers can only be exported and acknowledged."
+    )
+
+
+def _count(messages: int) -> str:
+    return f"{messages:,} {'message is' if messages == 1 else 'messages are'}"
+
+
 def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker: str) -> Iterator[str]:
-    """What is likely, stage by stage."""
+    """What is likely, stage by stage; print `verdict_line` first."""
     yield f"{entries:,} unacknowledged entries, {dispatch}, broker {broker}; the consumers connect to the saved state."
     for stage in stages:
         plays = sum(stage.prediction.outcomes.values())
