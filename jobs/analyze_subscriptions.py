@@ -31,7 +31,7 @@ from pulsar_backlog.sql.engines import MAX_TASK_BYTES, query_engine
 from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import saved_state
 from pulsar_backlog.steps.subscription_acks import ack_range_rows, name_acks, subscription_rows
-from pulsar_backlog.steps.subscription_stalls import findings_of_stalls, name_stalls, stall_rows
+from pulsar_backlog.steps.subscription_stalls import findings_of_stalls, log_evidence, name_stalls, stall_rows
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
@@ -60,12 +60,13 @@ def analyze(context: JobContext) -> JobResult:
             return _without_state(digest)
         name_acks(engine, saved.states)
         name_stalls(engine, saved.readers, saved.horizons, models, context.cluster)
+        held_up = saved.held_up(log_evidence(engine))
         replaced = {
-            "subscriptions": subscription_rows(engine, saved.rows(context.cluster)),
+            "subscriptions": subscription_rows(engine, saved.rows(context.cluster, held_up)),
             "ack_ranges": ack_range_rows(engine, context.cluster),
             "stalls": stall_rows(engine),
         }
-        findings = with_findings(context, findings_of_stalls(context, engine), saved.findings())
+        findings = with_findings(context, findings_of_stalls(context, engine), saved.findings(held_up))
         return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, findings)))
 
 

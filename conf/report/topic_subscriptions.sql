@@ -36,6 +36,7 @@ SELECT
   rollback_entry_id,
   rollback_entries,
   rollback_bytes,
+  holdups,
   number,
   total,
   blocked,

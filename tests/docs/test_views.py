@@ -194,6 +194,22 @@ def test_producers(ask: Ask) -> None:
     assert ask("producers", columns, entries=rows) == [("a", "p", 2, 1, 0.5, 11), ("b", "p", 1, 0, 0.0, 7)]
 
 
+def test_held_up_subscriptions(ask: Ask) -> None:
+    reasons = [
+        {"kind": kind, "code": None, "sureness": "likely", "evidence": f"e-{kind}", "remedy": "unload", "advice": "a"}
+        for kind in ("pinned_to_dead", "delayed")
+    ]
+    rows = [
+        {"topic": "t", "subscription": "two", "holdups": reasons, "backlog_entries": 4},
+        {"topic": "t", "subscription": "none", "holdups": []},
+        {"topic": "t", "subscription": "unknown", "holdups": None},
+    ]
+    limits = {"ranges": 1, "batch_entries": 1, "metadata_store_ranges": 1, "frame_bytes": 1, "long_array": False}
+    rows = [row | {"limits": limits} for row in rows]
+    found = ask("held_up_subscriptions", ["subscription", "kind", "evidence", "backlog_entries"], subscriptions=rows)
+    assert sorted(found) == [("two", "delayed", "e-delayed", 4), ("two", "pinned_to_dead", "e-pinned_to_dead", 4)]
+
+
 def test_chunk_manifests_name_the_chunks_in_order(ask: Ask) -> None:
     places = enumerate([(5, 9, 100, 10), (6, 0, 0, 10), (6, 1, 50, 3)])
     names = ("chunk_id", "ledger_id", "entry_id", "offset", "length")

@@ -254,3 +254,13 @@ def test_totals_of_the_sample_agree() -> None:
     acks = blocked_acks()
     assert acks.axis is not None
     assert sum(cell.unacked for cell in acks.subscriptions[0].cells) == acks.subscriptions[0].row["backlog_entries"]
+
+
+def test_why_it_does_not_drain_is_told_with_its_evidence() -> None:
+    reason = {
+        "kind": "pinned_to_dead", "code": "C46", "sureness": "likely", "evidence": "3 entries are with \x1bnobody",
+        "remedy": "unload", "advice": "Unload the topic.",
+    }  # fmt: skip
+    told = [text for name, text in details(subscription("s", backlog_entries=3, holdups=[reason])) if name == "Held up"]
+    assert told == [r"pinned to dead (likely): 3 entries are with \x1bnobody. Unload the topic."]
+    assert "Held up" not in dict(details(subscription("s", backlog_entries=3)))  # no statistics were saved

@@ -1,4 +1,4 @@
--- Made of conf/report/topic_subscriptions.sql (1a53ef544594b5ed) by `make docs`; do not edit.
+-- Made of conf/report/topic_subscriptions.sql (8d9d1f6a0a24e6ea) by `make docs`; do not edit.
 SELECT
   topic,
   subscription,
@@ -36,6 +36,7 @@ SELECT
   rollback_entry_id,
   rollback_entries,
   rollback_bytes,
+  holdups,
   number,
   total,
   blocked,

@@ -20,6 +20,7 @@ from typing import Literal
 from urllib.parse import unquote_plus
 
 from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.saved_dispatch import SavedDispatch, dispatch_of_stats
 from pulsar_backlog.terms import Position
 
 COMPACTION = "__compaction"
@@ -73,12 +74,14 @@ class SavedSubscription:
         type: None when no consumer was connected.
         consumers: how many were connected; None when not said.
         replicated: None when not said.
+        dispatch: counts of its dispatcher; None where an earlier version saved it.
     """
 
     name: str
     type: str | None
     consumers: int | None = None
     replicated: bool | None = None
+    dispatch: SavedDispatch | None = None
 
 
 def cursors_of_internal_stats(
@@ -153,6 +156,7 @@ def subscriptions_of_stats(body: Fields) -> Iterator[SavedSubscription]:
             type=None if type_ == "None" else type_,
             consumers=subscription.count("consumers"),
             replicated=subscription.flag("isReplicated"),
+            dispatch=dispatch_of_stats(subscription),
         )
 
 

@@ -37,6 +37,17 @@ class PositionRow(TypedDict):
     entry_id: int
 
 
+class HoldupRow(TypedDict):
+    """Why a subscription does not drain, as in `subscriptions`."""
+
+    kind: str
+    code: str | None
+    sureness: str
+    evidence: str
+    remedy: str
+    advice: str
+
+
 class SubscriptionRow(TypedDict):
     """The columns of `subscriptions` that a report shows."""
 
@@ -75,6 +86,7 @@ class SubscriptionRow(TypedDict):
     rollback_entry_id: int | None
     rollback_entries: int | None
     rollback_bytes: int | None
+    holdups: list[HoldupRow] | None
 
 
 class StallRow(TypedDict):

@@ -110,6 +110,7 @@ def details(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         yield "State", f"unknown: {visible(row['reason'])}"
         return
     yield "Backlog", _amount(row["backlog_entries"], row["backlog_messages"], row["backlog_bytes"])
+    yield from _held_up(row)
     if row["unstored_entries"]:
         yield "Backlog not stored here", counted(row["unstored_entries"], "entry")
     yield "Mark-delete", place_words(row["mark_delete_ledger_id"], row["mark_delete_entry_id"])
@@ -120,6 +121,13 @@ def details(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
     yield "Holes", _holes(row)
     yield "State size", _state_size(row)
     yield from _predictions(row)
+
+
+def _held_up(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
+    for reason in row["holdups"] or ():
+        words = visible(reason["kind"], 40).replace("_", " ")
+        sure = "" if reason["sureness"] == "certain" else f" ({visible(reason['sureness'], 40).replace('_', ' ')})"
+        yield "Held up", f"{words}{sure}: {visible(reason['evidence'])}. {visible(reason['advice'], 600)}"
 
 
 def _amount(entries: int, messages: int | None, size_bytes: int | None) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +13,8 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
-from pulsar_backlog.subscriptions.findings import findings_of_state
+from pulsar_backlog.subscriptions.findings import HeldUp, findings_of_holdups, findings_of_state
+from pulsar_backlog.subscriptions.holdups import NO_EVIDENCE, LogEvidence, dead_letter_topics, holdups
 from pulsar_backlog.subscriptions.limits import limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
@@ -31,12 +33,16 @@ class SavedState:
         views: the cursors, and the ledgers of their topics.
         scanned: ledgers that were scanned.
         limits: broker settings that decide what of a cursor is persisted.
+        broker: major and minor version; None when it was not saved.
+        topics: all that saved state names.
     """
 
     subscriptions: list[Analysed]
     views: CursorViews
     scanned: frozenset[int]
     limits: Limits
+    broker: tuple[int, int] | None = None
+    topics: frozenset[str] = frozenset()
 
     @property
     def states(self) -> States:
@@ -57,18 +63,39 @@ class SavedState:
             if one.kind == "compaction" and one.newest is not None
         }
 
-    def rows(self, cluster: str) -> list[dict[str, Any]]:
+    def held_up(self, evidence: Mapping[tuple[str, str], LogEvidence]) -> HeldUp:
+        """Why subscriptions do not drain, by topic and name, of those whose statistics were saved.
+
+        Args:
+            evidence: what the log says, by topic and subscription.
+        """
+        return {
+            (one.topic, one.name): holdups(one.saved, self._with_topic(one, evidence), self.broker)
+            for one in self.subscriptions
+            if one.saved is not None and one.saved.dispatch is not None
+        }
+
+    def _with_topic(self, one: Analysed, evidence: Mapping[tuple[str, str], LogEvidence]) -> LogEvidence:
+        log = evidence.get((one.topic, one.name), NO_EVIDENCE)
+        topic = next((name for name in dead_letter_topics(one.topic, one.name) if name in self.topics), None)
+        return replace(log, dead_letter_topic=topic)
+
+    def rows(self, cluster: str, held_up: HeldUp) -> list[dict[str, Any]]:
         """What is said of each cursor without a look at entries."""
         lengths = self.views.lengths
         return [
-            said_row(one, cluster, lengths.get(one.topic, {}), self.scanned, self.limits) for one in self.subscriptions
+            said_row(
+                one, cluster, lengths.get(one.topic, {}), self.scanned, self.limits, held_up.get((one.topic, one.name))
+            )
+            for one in self.subscriptions
         ]
 
-    def findings(self) -> list[Finding]:
+    def findings(self, held_up: HeldUp) -> list[Finding]:
         """One finding per code and subject, the first: two files may hold the same fault."""
         views = self.views
         every = [*views.findings, *(every for view in views.cursors.values() for every in view.findings)]
         every += [one for of in self.subscriptions for one in findings_of_state(of, views.lengths.get(of.topic, {}))]
+        every += findings_of_holdups(held_up)
         return list({(one.code, one.subject): one for one in reversed(every)}.values())
 
     @cached_property
@@ -94,4 +121,7 @@ def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
     views = cursor_views(state, lengths)
     read = frozenset(row["ledger_id"] for row in of_ledgers["read"])
     limits = limits_of(state.settings, context.options.max_ack_ranges, context.options.max_batch_acks)
-    return SavedState(list(analysed(views, state, limits)), views, read & stored.keys(), limits)
+    return SavedState(
+        list(analysed(views, state, limits)), views, read & stored.keys(), limits, state.settings.version,
+        frozenset(state.topics) | lengths.keys(),
+    )  # fmt: skip

@@ -24,6 +24,7 @@ from pulsar_backlog.steps.chunk_rows import POSITION, name_chunk_entries, packed
 from pulsar_backlog.steps.finding_rows import case_of, counted, noticed_findings
 from pulsar_backlog.steps.subscription_acks import name_topics
 from pulsar_backlog.subscriptions.analysed import COMPACTION
+from pulsar_backlog.subscriptions.holdups import LogEvidence
 from pulsar_backlog.subscriptions.stall_kinds import CODES, COMPACTION_TRUNCATION, MARK_DELETE_INSIDE
 from pulsar_backlog.subscriptions.stall_words import compaction_advice
 from pulsar_backlog.subscriptions.states import States
@@ -92,6 +93,17 @@ def name_stalls(
 def stall_rows(engine: QueryEngine) -> Rows:
     """Rows of `stalls`, from `new_stalls`."""
     return engine.table("SELECT * FROM new_stalls", TABLES["stalls"], {})
+
+
+def log_evidence(engine: QueryEngine) -> dict[tuple[str, str], LogEvidence]:
+    """What `new_stalls` say of why subscriptions do not drain, by topic and name; the others have none."""
+    rows = engine.rows({"evidence": engine.sql("subscriptions", "evidence", {})})["evidence"]
+    return {
+        (row["topic"], row["subscription"]): LogEvidence(
+            None if row["ledger_id"] is None else (row["ledger_id"], row["entry_id"]), row["dropped"], row["last_only"]
+        )
+        for row in rows
+    }
 
 
 def findings_of_stalls(context: JobContext, engine: QueryEngine) -> Rows:

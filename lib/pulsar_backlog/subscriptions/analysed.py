@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from pulsar_backlog.cluster.saved_cursors import SavedSubscription
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.newest import Newest
 from pulsar_backlog.cursors.predict import Limits, Prediction, predict
+from pulsar_backlog.subscriptions.holdups import Holdup
 from pulsar_backlog.subscriptions.ledger_lengths import Lengths
 from pulsar_backlog.subscriptions.sightings import DEDUPLICATION, CursorViews
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
@@ -71,8 +72,11 @@ def join_state(one: Analysed) -> SubscriptionState | None:
     return state_of(view, acked, one.prediction.redelivered, one.newest.rollback)
 
 
-def said_row(one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[int], limits: Limits) -> dict[str, Any]:
-    """The columns of `subscriptions` that need no entries."""
+def said_row(
+    one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[int], limits: Limits,
+    held_up: Sequence[Holdup] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """The columns of `subscriptions` that need no entries, and why it does not drain; None when nothing says."""
     row: dict[str, Any] = {
         "cluster": cluster,
         "topic": one.topic,
@@ -83,6 +87,7 @@ def said_row(one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[in
         "replicated": one.saved.replicated if one.saved else None,
         "limits": asdict(limits),
         "over_limits": [],
+        "holdups": None if held_up is None else [asdict(reason) for reason in held_up],
     }
     if one.newest is None or one.prediction is None:
         return row | {

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.subscriptions.analysed import Analysed, span_entries
+from pulsar_backlog.subscriptions.holdups import Holdup
 from pulsar_backlog.subscriptions.ledger_lengths import Lengths
+
+HeldUp = Mapping[tuple[str, str], Sequence[Holdup]]
+"""Why subscriptions do not drain, by topic and name."""
 
 OLD_HOLE_ENTRIES = 10_000
 """A mark-delete that lags this far behind the highest acknowledgement has a cause worth finding."""
@@ -40,6 +44,17 @@ def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
     if stored is not None and stored.downgrade_safe is False:
         form = "as long lists" if stored.state and stored.state.encoding == "long_array" else "in parts or compressed"
         yield _finding(one, "K09", f"The state is stored {form}.")
+
+
+def findings_of_holdups(held_up: HeldUp) -> Iterator[Finding]:
+    """Reasons why subscriptions do not drain that are findings: the first of each code."""
+    for (topic, name), reasons in held_up.items():
+        for reason in {one.code: one for one in reversed(reasons) if one.code}.values():
+            message = f"{reason.evidence[:1].upper()}{reason.evidence[1:]}. {reason.advice}"
+            yield Finding(
+                reason.code or "", f"{topic} {name}", message, topic=topic, sureness=reason.sureness,
+                reason="counts of one moment, as its broker said",
+            )  # fmt: skip
 
 
 def _finding(one: Analysed, code: str, message: str, count: int = 1, evidence: tuple[str, ...] = ()) -> Finding:

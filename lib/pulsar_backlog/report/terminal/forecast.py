@@ -75,8 +75,8 @@ def _changes(before: Stage, after: Stage) -> bool:
 
 def _remedy_words(stage: Stage, remedy: Remedy | None, tried: Sequence[Remedy]) -> str:
     if remedy is not None:
-        left = _span(remedy.stage.certain.backlog, "entry stays", "entries stay")
-        return f" Best remedy: {_REMEDIES.get(remedy.name, visible(remedy.name))}; then {left}."
+        staying = _span(remedy.stage.certain.backlog, "entry stays", "entries stay")
+        return f" Best remedy: {_REMEDIES.get(remedy.name, visible(remedy.name))}; then {staying}."
     if not tried:
         return ""
     names = ", ".join(visible(one.name) for one in tried)
