@@ -124,6 +124,7 @@ def test_one_endpoint_is_enough(bucket: Bucket) -> None:
 
 
 def test_its_tables_are_kept_small(audited: Bucket, local_audit: Path) -> None:
+    before = differing(audited, PREFIX, local_audit)  # the exports and plans above have findings of their own
     dry = command(audited, "maintain", OUT, *NAMED)
     assert dry.returncode == 0, dry.stderr
     assert json.loads(dry.stdout)["dry_run"] is True
@@ -132,5 +133,5 @@ def test_its_tables_are_kept_small(audited: Bucket, local_audit: Path) -> None:
     said = json.loads(done.stdout)
     assert any(table["checkpoint"] for table in said["tables"])
     assert json.loads(audited.body(f"{PREFIX}/result.json"))["maintenance"]["tables"] == said["tables"]
-    assert differing(audited, PREFIX, local_audit) == {}
+    assert differing(audited, PREFIX, local_audit) == before
     assert command(audited, "maintain", OUT, *NAMED, "--yes").returncode == 99
