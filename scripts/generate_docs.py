@@ -19,7 +19,14 @@ from pulsar_backlog.findings import CATALOGUE, FindingKind
 from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
 from pulsar_backlog.sql.conf_queries import TWINS, twins
 from pulsar_backlog.tables import TABLES, Table
-from pulsar_backlog.wire.rejects import COMPACTED_CODES, ENTRY_CODES, HIDDEN_CODES, PAYLOAD_CODES, STRUCTURE_CODES
+from pulsar_backlog.wire.rejects import (
+    COMPACTED_CODES,
+    ENTRY_CODES,
+    HIDDEN_CODES,
+    INTERNAL_CODES,
+    PAYLOAD_CODES,
+    STRUCTURE_CODES,
+)
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -141,6 +148,7 @@ def findings_page() -> str:
         ("Scope `structure`", STRUCTURE_CODES),
         ("Where a payload is read", PAYLOAD_CODES),
         ("In a dump of a compacted ledger", COMPACTED_CODES),
+        ("In a ledger of the cluster's own state", INTERNAL_CODES),
     ):
         lines += [f"{where}:", ""]
         lines += [*grid(("code", "meaning"), [(f"`{code}`", text) for code, text in codes.items()]), ""]

@@ -1,5 +1,5 @@
--- Unfinished sends in segments whose message is stored whole in another segment of the same scalable topic: on a sealed
--- segment a producer of 5.0 sends the whole message again to a child, under another uuid. Its chunks are told by their bytes.
+-- Unfinished sends in segments whose message is stored whole in another segment of the same scalable topic.
+-- On a sealed segment a producer of 5.0 sends the whole message again to a child, under another uuid; bytes tell its chunks.
 WITH in_segments AS (
   SELECT
     topic, uuid, publish_time_ms, ledger_id, entry_id, chunk_id, num_chunks_from_msg, total_chunk_msg_size,

@@ -1,5 +1,6 @@
--- By subscription what its stalls say of why it does not drain: the first chunk without its first that blocks, messages whose last chunk
--- clients drop with a permit, and whole messages of which only the last chunk is acknowledged.
+-- By subscription what its stalls say of why it does not drain.
+-- The first chunk without its first that blocks, messages whose last chunk clients drop with a permit, and whole messages of
+-- which only the last chunk is acknowledged.
 SELECT
   topic,
   subscription,

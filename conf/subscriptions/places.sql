@@ -1,5 +1,6 @@
--- Places of what stalls and stored batches show: of a stall where its set begins, which is its first copy that is not
--- acknowledged, or its chunk 0 where none is named, as where compaction cut it.
+-- Places of what stalls and stored batches show.
+-- Of a stall where its set begins: its first copy that is not acknowledged, or its chunk 0 where none is named, as where
+-- compaction cut it.
 SELECT topic, ledger_id, entry_id, sureness, reason, code
 FROM (
   SELECT DISTINCT topic, subscription, chunk_uuid, publish_time_ms, ledger_id, entry_id, sureness, reason, $code AS code

@@ -24,6 +24,8 @@ TOPIC, LEDGER = "persistent://lab/s3/brk-many-pending", 10
 MAPFILES, OF_ONE_TOPIC = DATA / "mapfiles" / "source", (261, 266)
 
 RUN_ELSEWHERE = {
+    "commands/bundle.py": "tests/cli/test_bundle.py: explain is typed as bundle prints it",
+    "report/terminal/comparison.py": "tests/jobs/test_compare_clusters.py: the question is asked as compare prints it",
     "commands/repair.py": "tests/broker/test_printed_verify.py: what apply prints is typed against a broker",
     "commands/repair_plan.py": "tests/cli/test_refused_first.py: a plan in a bucket is copied out of it as printed",
     "report/terminal/repair.py": "tests/cli/test_printed_commands.py; apply and verify: tests/broker/",
@@ -67,9 +69,13 @@ def filled(command: str, out: Path, admin: AdminServer, folder: Path) -> str:
         source, ledgers = MAPFILES, iter(OF_ONE_TOPIC)
     elif "rebuild-index" in command:
         source = without_index(folder)
+    made = folder / "made"
+    if "explain THIS.zip" in command:
+        command = command.replace("THIS.zip", shlex.quote(str(bundle_of(out, folder))))
     values = {
         "LEDGER:ENTRY": f"{LEDGER}:0", "http://BROKER:8080": admin.url, "SOURCE": shlex.quote(str(source)),
-        "OUT": shlex.quote(str(out)), "DIR": shlex.quote(str(folder / "made")), "TOPIC": TOPIC,
+        "OUT": shlex.quote(str(made if "compare" in command else out)), "DIR": shlex.quote(str(made)), "TOPIC": TOPIC,
+        "AUDIT_A": shlex.quote(str(out)), "AUDIT_B": shlex.quote(str(out)),
         "FOLDER": str(DATA / "export" / "keys"), "SUBJECT": TOPIC, "TIME": "2026-01-01T00:00:00Z",
     }  # fmt: skip
     names = "|".join(map(re.escape, (*values, "LEDGER")))
@@ -80,6 +86,14 @@ def filled(command: str, out: Path, admin: AdminServer, folder: Path) -> str:
     text = re.sub(rf"(?<![\w-])(?:{names})(?![\w-])", value, command)
     assert not re.search(r"\b[A-Z]{3,}\b", text.partition('"')[0].replace(str(folder), "")), text
     return text
+
+
+def bundle_of(out: Path, folder: Path) -> Path:
+    """A bundle with the first entry of `LEDGER`."""
+    path = folder / "C06.zip"
+    done = typed(f"pulsar-backlog bundle {out} --finding C06 --topic {TOPIC} --entry {LEDGER}:0 --to {path}")
+    assert done.code == 0, done.stderr
+    return path
 
 
 def without_index(folder: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.commands.compare import run_compare
 from tests.auditing import rows_of, run_audit
+from tests.cli.typed import typed
 from tests.replicas.logs import Message, batch, chunks, damaged, replicated, sent, single, store
 
 TEN = sent(10)
@@ -97,6 +99,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> tup
 def out(audits: tuple[Path, Path]) -> tuple[int, Path]:
     code, words = compared(*audits, audits[0].parent / "compared")
     assert code == 1, words
+    (audits[0].parent / "words.txt").write_text(words)
     return code, audits[0].parent / "compared"
 
 
@@ -124,6 +127,14 @@ EXPECTED = {
     ("unnumbered", "missing", "b", 0, "certain"),
     *(("only-here", "missing", "b", i, "cannot_tell") for i in range(2)),
 }
+
+
+def test_the_question_that_it_prints_is_answered(out: tuple[int, Path]) -> None:
+    words = (out[1].parent / "words.txt").read_text()
+    (command,) = re.findall(r"^ *(pulsar-backlog sql .*)$", words, re.MULTILINE)
+    done = typed(command)
+    assert done.code == 0, done.stderr
+    assert "later" in done.stdout
 
 
 def test_every_planted_difference_and_no_other(out: tuple[int, Path]) -> None:

@@ -75,7 +75,9 @@ def test_the_unpacked_wheel_is_its_own_home(wheel: Path, tmp_path: Path) -> None
     said = run(sys.executable, "-m", "pulsar_backlog.cli", "--version", cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
     assert re.match(r"pulsar-backlog \S+ \(commit [0-9a-f]{12}", said.stdout), said
     home = str(tmp_path / "site" / "pulsar_backlog")
-    assert done.stdout.split() == [home, "audit", "export", "inventory", "repair_plan"], done.stderr
+    assert done.stdout.split() == [home, "audit", "compare", "export", "inventory", "maintain", "repair_plan"], (
+        done.stderr
+    )
 
 
 def test_executors_import_from_the_zip(wheel: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from pyspark import SparkConf, SparkContext
+from pyspark import SparkConf, SparkContext, accumulators
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.commands import audit
@@ -167,12 +167,12 @@ def test_a_connection_for_accumulators_that_breaks_prints_nothing(
     spark: SparkSession, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """As they do when the JVM is killed: a traceback would stand before the sentence that tells of it."""
-    server = spark.sparkContext._accumulatorServer  # type: ignore[attr-defined]
-    family = socket.AF_UNIX if isinstance(server.server_address, str) else socket.AF_INET
-    with socket.socket(family) as connection:
+    server = accumulators._start_update_server("token", False)  # the session's own serves its JVM alone
+    with socket.socket(socket.AF_INET) as connection:
         connection.settimeout(10)
         connection.connect(server.server_address)
-        connection.sendall(b"x" * len(server.auth_token or b"") if family == socket.AF_INET else b"x")
+        connection.sendall(b"wrong")
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(1) == b""  # the server has given it up
+    server.shutdown()
     assert capfd.readouterr().err == ""

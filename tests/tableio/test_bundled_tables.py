@@ -12,11 +12,16 @@ from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 from tests.delta_extension import delta_connection
 
-AUDIT_TABLES = tuple(
-    name for name in TABLES if name not in ("messages", "repair_plans", "repair_actions", "gone_ledgers")
-)
-"""Those that an audit writes; an export, a plan, and an audit that misses a ledger write the others."""
-EMPTY = ("rejects", "segments", "transactions")
+OTHERS = ("messages", "repair_plans", "repair_actions", "gone_ledgers", *(
+    "differences", "compared_topics", "message_digests", "digest_buckets", "digest_ledgers"
+))  # fmt: skip
+AUDIT_TABLES = tuple(name for name in TABLES if name not in OTHERS)
+"""Those that an audit writes; an export, a plan, a comparison, and an audit that misses a ledger write the others."""
+EMPTY = (
+    "rejects", "segments", "transactions", "internal_copies", "schema_versions", "topic_policies", "transaction_log",
+    "transaction_snapshots", "pending_acks", "deduplication_snapshots", "cursor_states", "delayed_indexes",
+    "system_messages",
+)  # fmt: skip
 """Those of which the bundled backlog has no row."""
 
 

@@ -207,7 +207,7 @@ def test_a_commit_that_fails_leaves_no_files(
 def test_an_interrupted_commit_leaves_the_files_which_may_be_part_of_the_table(
     spark: SparkSession, source: Source, units: list[ScanUnit], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupt(*_: object) -> None:
+    def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(LocalLog, "commit", interrupt)
@@ -226,9 +226,9 @@ def test_the_folders_are_on_the_disk_before_the_commit_and_the_commit_after_it(
         done.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
         fsync(descriptor)
 
-    def note_commit(*arguments: Any) -> int:
+    def note_commit(*arguments: Any, **named: Any) -> int:
         done.append("commit")
-        return commit(*arguments)
+        return commit(*arguments, **named)
 
     monkeypatch.setattr(os, "fsync", note_sync)
     monkeypatch.setattr(LocalLog, "commit", note_commit)

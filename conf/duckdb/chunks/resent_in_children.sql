@@ -1,4 +1,4 @@
--- Made of conf/chunks/resent_in_children.sql (37c7566d38a04d3d) by `make docs`; do not edit.
+-- Made of conf/chunks/resent_in_children.sql (fd4cabbdda543665) by `make docs`; do not edit.
 WITH in_segments AS (
   SELECT
     topic,

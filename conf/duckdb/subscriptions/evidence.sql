@@ -1,4 +1,4 @@
--- Made of conf/subscriptions/evidence.sql (b6206aa95b78aec1) by `make docs`; do not edit.
+-- Made of conf/subscriptions/evidence.sql (df93a09d118bab2f) by `make docs`; do not edit.
 SELECT
   topic,
   subscription,

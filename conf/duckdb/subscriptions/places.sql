@@ -1,4 +1,4 @@
--- Made of conf/subscriptions/places.sql (e2ad657a91b77a67) by `make docs`; do not edit.
+-- Made of conf/subscriptions/places.sql (15eecaebd151b450) by `make docs`; do not edit.
 SELECT
   topic,
   ledger_id,

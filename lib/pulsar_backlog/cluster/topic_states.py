@@ -25,18 +25,33 @@ class SavedTransactions:
     headers: tuple[tuple[TxnId, str], ...]
     of_segments: tuple[tuple[str, TxnId, str], ...]
     watermarks: tuple[tuple[str, Position], ...]
+    until_ms: tuple[tuple[TxnId, int], ...] = ()
+    writes: tuple[tuple[str, TxnId], ...] = ()
+    acknowledgements: tuple[tuple[str, str, TxnId, tuple[Position, ...]], ...] = ()
 
     @staticmethod
     def of(store: Transactions) -> SavedTransactions | None:
         """What the store says; None where it says nothing."""
         decisions = tuple((segment, txn, state) for (segment, txn), state in store.of_segments.items())
-        saved = SavedTransactions(tuple(store.headers.items()), decisions, tuple(store.watermarks.items()))
+        saved = SavedTransactions(
+            tuple(store.headers.items()), decisions, tuple(store.watermarks.items()), tuple(store.until_ms.items()),
+            tuple(sorted(store.writes)),
+            tuple((*key, tuple(sorted(positions))) for key, positions in store.acknowledgements.items()),
+        )  # fmt: skip
         return saved if store != Transactions() else None
 
     def read(self) -> Transactions:
         """The same as it was."""
         decisions = {(segment, txn): state for segment, txn, state in self.of_segments}
-        return Transactions(dict(self.headers), decisions, dict(self.watermarks))
+        acknowledgements = {(of, name, txn): set(positions) for of, name, txn, positions in self.acknowledgements}
+        return Transactions(
+            dict(self.headers),
+            decisions,
+            dict(self.watermarks),
+            dict(self.until_ms),
+            set(self.writes),
+            acknowledgements,
+        )
 
 
 @dataclass(frozen=True)

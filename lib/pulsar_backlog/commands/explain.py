@@ -22,13 +22,14 @@ def explain(
     show_values: Annotated[bool, typer.Option(help="show payload, keys and property values")] = False,
 ) -> None:
     """Show one entry: hex beside fields, metadata, checksum, its chunked message, and who acknowledged it."""
-    from pulsar_backlog.bundles import explain_bundled
     from pulsar_backlog.explain import explain_entry
     from pulsar_backlog.output.bundle_file import is_bundle
     from pulsar_backlog.report.terminal.explain import NamedValue, print_explain
 
     options = given_options({**given, "source": absolute("source", source)})
     if is_bundle(options.source or ""):
+        from pulsar_backlog.bundles import explain_bundled
+
         print_explain(explain_bundled(options.source or "", position, show_values), terminal())
         return
     model = explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))

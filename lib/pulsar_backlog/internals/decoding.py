@@ -5,7 +5,6 @@ Damage costs an entry: it is counted, and the next one is read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from pulsar_backlog.internals.events import EventSchemas, SystemMessage, aborts_
 from pulsar_backlog.internals.kinds import LedgerName
 from pulsar_backlog.internals.schemas import StoredSchema, decode_schema
 from pulsar_backlog.internals.transaction_logs import decode_pending_acks, decode_transaction_log
+from pulsar_backlog.json_text import to_json
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.compacted import decode_compacted
 from pulsar_backlog.wire.rows import as_time
@@ -211,7 +211,7 @@ def _message(number: int, message: SystemMessage) -> Row:
 
 
 def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(without_nulls(value), sort_keys=True, ensure_ascii=False)[:MAX_JSON]
+    return to_json(without_nulls(value), sort_keys=True)[:MAX_JSON]
 
 
 def _int64(value: int | None) -> int | None:

@@ -18,6 +18,7 @@ from pulsar_backlog.internals.references import Knowledge
 from pulsar_backlog.internals.summaries import note_compaction
 from pulsar_backlog.internals.verdicts import Reading, judge
 from pulsar_backlog.ledgers.copies import Examined
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext
@@ -124,7 +125,7 @@ def _system_topics(
     for row in chosen.to_pylist():
         copy = PlannedCopy.from_row(row)
         named = knowledge.name_of(copy.ledger_id) if copy.topic is None else (named_by_topic(copy.topic), "topic")
-        if named is None and copy.kind == "bookies" and copy.blocks:
+        if named is None and traits_of(copy.kind).is_spread and copy.blocks:
             named = _recognized(source, copy, schemas)
         if named is not None and named[0].kind is not None and copy.blocks:
             yield copy, *named
