@@ -96,7 +96,7 @@ def test_there_is_no_other_way_to_a_terminal() -> None:
     }
     others = re.compile(r"\bConsole\(|__std(out|err)__|std(out|err)\.buffer|rich\.print|rich\.markup|os\.write\(")
     # One writes rows to a pipe, one a constant sentence when all else is torn down, one numbers to a file.
-    allowed = ["ledgers/bookies/index_program.py", "interrupts.py", "cluster/patience.py"]
+    allowed = ["cluster/patience.py", "interrupts.py", "ledgers/bookies/index_program.py"]
     assert sorted(name for name, text in texts.items() if others.search(text)) == allowed
     assert [name for name, text in texts.items() if "ensure_ascii" in text] == [
         "json_text.py",
