@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
@@ -15,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.commands.compare import run_compare
+from pulsar_backlog.report.terminal.comparison import ComparisonSummary, _lines
 from tests.auditing import rows_of, run_audit
 from tests.cli.typed import typed
 from tests.replicas.logs import Message, batch, chunks, damaged, replicated, sent, single, store
@@ -130,8 +130,8 @@ EXPECTED = {
 
 
 def test_the_question_that_it_prints_is_answered(out: tuple[int, Path]) -> None:
-    words = (out[1].parent / "words.txt").read_text()
-    (command,) = re.findall(r"^ *(pulsar-backlog sql .*)$", words, re.MULTILINE)
+    summary = ComparisonSummary(**json.loads((out[1].parent / "words.txt").read_text().splitlines()[-1]))
+    (command,) = [line.strip() for line in _lines(summary) if "pulsar-backlog sql" in line]
     done = typed(command)
     assert done.code == 0, done.stderr
     assert "later" in done.stdout
