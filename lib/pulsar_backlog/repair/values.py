@@ -27,13 +27,16 @@ PLAN_NAME = "plan.jsonl"
 PAYLOADS_NAME = "payloads"
 _VERSION = 4
 
-Kind = Literal["acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "republish", "file", "settings"]
+Kind = Literal[
+    "acknowledge", "skip", "acknowledge_cumulative", "reset_cursor", "unload", "republish", "file", "settings"
+]
 """How it is done:
 
 * `acknowledge`: each entry of `runs` for itself, by a client that receives nothing. Touches no other entry.
 * `skip`: admin skip; moves mark-delete over the first entries that are not acknowledged, which must be those of `runs`.
 * `acknowledge_cumulative`: everything up to `target`; the entries it covers must be those of `runs`.
 * `reset_cursor`: mark-delete to just before `target`; forgets every acknowledgement after it, disconnects consumers.
+* `unload`: admin unload of the topic, which ends the pins of all its subscriptions; changes no acknowledgement.
 * `republish`: republishes `message`, to all subscriptions of its topic.
 * `file`: `message` is only kept, in the plan's own folder; nothing is applied.
 * `settings`: advice, never applied.
@@ -152,7 +155,7 @@ class Action:
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `given_up`, `restore`, `lost_by_clients`, `got_in_part`,
-            `named`, `reset` or `settings`.
+            `named`, `reset` or `settings`; of `unload` the kind of holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pulsar_backlog.cluster.saved_cursors import SavedSubscription
+from pulsar_backlog.cluster.saved_dispatch import SavedConsumer, SavedDispatch
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.applying.drift import Allowed, Baseline, check
 from pulsar_backlog.repair.applying.live import LiveSubscription, LiveTopic
@@ -18,6 +20,7 @@ ACK = Action(0, "acknowledge", TOPIC, "r", "s", (Run(5, 3, 4),), expected_mark_d
 SKIP = Action(0, "skip", TOPIC, "r", "s", (Run(5, 1, 1), Run(5, 3, 3)), expected_mark_delete=(5, 0))
 CUMULATIVE = replace(SKIP, kind="acknowledge_cumulative", target=(5, 3))
 RESET = Action(0, "reset_cursor", TOPIC, "r", "s", target=(5, 0), expected_mark_delete=(5, 0))
+UNLOAD = Action(0, "unload", TOPIC, "r", "s", expected_mark_delete=(5, 0), expected_type="Shared")
 REPUBLISH = Action(0, "republish", TOPIC, "r", message=Message((5, 3), "00", 1))
 
 
@@ -31,6 +34,28 @@ def live(of: LiveSubscription | None = None, **changes: Any) -> LiveTopic:
     """Ledgers 5 (ten entries) and 6 (open, two)."""
     one = subscription() if of is None else of
     return replace(LiveTopic(TOPIC, {5: 10, 6: 2}, (6, 1), False, True, {"s": one}), **changes)
+
+
+def dispatching(unacked: int) -> LiveSubscription:
+    """A Shared subscription with a backlog of four, of which its consumer has one and `unacked` count as sent."""
+    counts = SavedDispatch(backlog=4, unacked=unacked, consumers=(SavedConsumer("c2", permits=999, unacked=1),))
+    return subscription(type="Shared", consumers=1, saved=SavedSubscription("s", "Shared", 1, dispatch=counts))
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict"),
+    [
+        (live(dispatching(3)), "fits"),  # two of them are with nobody
+        (live(dispatching(3), is_terminated=True), "fits"),  # no acknowledgement changes
+        (live(dispatching(1)), "already"),
+        (live(subscription(type=None)), "already"),  # nobody is connected, so nothing is pinned
+        (live(dispatching(3), is_open=False), "refused"),
+        (live(subscriptions={}), "refused"),
+        (None, "refused"),
+    ],
+)
+def test_an_unload_fits_while_it_frees_something(now: LiveTopic | None, verdict: str) -> None:
+    assert check(UNLOAD, now, None, NO).verdict == verdict
 
 
 @pytest.mark.parametrize("action", [ACK, SKIP, CUMULATIVE, RESET, REPUBLISH])

@@ -10,8 +10,9 @@ import pytest
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.repair.planning import words
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
+from pulsar_backlog.repair.planning.rows import topic_facts
 from pulsar_backlog.repair.planning.topic import SETS_PER_ACTION
-from pulsar_backlog.repair.planning.values import Choices, Restored, Subscription, TopicFacts
+from pulsar_backlog.repair.planning.values import Choices, Restored, Subscription, TopicFacts, Unloadable
 from pulsar_backlog.repair.values import Run
 from pulsar_backlog.subscriptions.stall_values import Loss
 from tests.repair.plan_rows import TOPIC, exported, publication, stall, topic, whole
@@ -268,6 +269,44 @@ def test_lost_acknowledgements_are_made_again_where_the_earlier_state_is_certain
     assert len(found.plan.actions) == 1
     assert "2 batches were acknowledged in part" in reasons(found)[0]
     assert planned(topic(restored=(replace(restored, runs=(), batches=2),))).plan.actions == ()
+
+
+PINNED = Unloadable("pinned_to_dead", "C46", "2 entries of 3 unacknowledged are with no connected consumer", "Unload.")
+
+
+def test_a_topic_is_unloaded_after_what_blocks_it_is_acknowledged() -> None:
+    held_up = Subscription("sub", "Shared", (1, -1), (PINNED,))
+    first, second = planned(topic(publication(), stall((1, 0)), held_up)).plan.actions
+    assert (first.kind, second.kind, second.cause, second.codes) == (
+        "acknowledge", "unload", "pinned_to_dead", ("C46",),
+    )  # fmt: skip
+    assert second.evidence == (f"pinned to dead: {PINNED.evidence}. Unload.",)
+    assert "Python" in second.affects
+    assert "no acknowledgement changes" in second.undo
+
+
+def test_an_unload_is_planned_only_where_it_is_chosen_and_nothing_is_reset() -> None:
+    held_up = topic(Subscription("sub", "Shared", (1, 1), (PINNED,)))
+    kinds = [action.kind for action in planned(held_up).plan.actions]
+    assert kinds == ["unload"]
+    assert planned(held_up, codes=frozenset({"C24"})).plan.actions == ()
+    assert planned(held_up, subscriptions=("other",)).plan.actions == ()
+    inside = replace(stall((1, 2), role="used", action="reset_to_first_chunk", acked_entries=2), first_chunk=(1, 0))
+    both = topic(whole(), inside, Subscription("sub", "Shared", (1, 1), (PINNED,)))
+    assert [action.kind for action in planned(both).plan.actions] == ["reset_cursor"]
+
+
+def test_only_holdups_that_an_unload_frees_are_read_from_their_rows() -> None:
+    free = {"kind": "pinned_to_dead", "code": "C46", "sureness": "likely", "evidence": "e", "advice": "a"}
+    rows = [{**free, "remedy": "unload"}, {**free, "kind": "no_consumers", "code": None, "remedy": "connect"}]
+    row = {
+        "topic": TOPIC, "subscription": "sub", "subscription_type": "Shared", "mark_delete_ledger_id": 1,
+        "mark_delete_entry_id": 0, "holdups": rows,
+    }  # fmt: skip
+    (facts,) = topic_facts([], [], [], [row, {**row, "topic": "persistent://t/n/two", "holdups": None}], [])
+    assert facts.subscriptions == (
+        Subscription("sub", "Shared", (1, 0), (Unloadable("pinned_to_dead", "C46", "e", "a"),)),
+    )
 
 
 def test_settings_come_last_and_only_with_something_to_repair() -> None:

@@ -23,6 +23,7 @@ from pulsar_backlog.repair.applying.outgoing import (
     sound_payload,
 )
 from pulsar_backlog.repair.applying.republish import producer_name
+from pulsar_backlog.repair.applying.unload import unload
 from pulsar_backlog.repair.broker.cluster import Door, Ledgers
 from pulsar_backlog.repair.broker.producer import opened_producer
 from pulsar_backlog.repair.values import Action, Message, Plan, payload_path
@@ -178,6 +179,8 @@ class _Step:
                 acknowledge_cumulative(self.door.client_for(action.topic), action)
             elif action.kind == "skip":
                 skip(self.door.http, action)
+            elif action.kind == "unload":
+                unload(self.door.http, action)
             else:
                 reset_cursor(self.door.http, action)
             after = self._settled()

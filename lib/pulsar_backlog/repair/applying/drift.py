@@ -10,6 +10,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.applying.live import LiveSubscription, LiveTopic
+from pulsar_backlog.repair.applying.unload import unloadable
 from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Message
 from pulsar_backlog.terms import Position
 
@@ -81,7 +82,7 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
         return Check("refused", ("the topic no longer exists",))
     if not live.is_open:
         return Check("refused", ("the topic's log is not open: its broker is closing, fencing or recovering it",))
-    if live.is_terminated and action.kind != "republish" and not allowed.terminated:
+    if live.is_terminated and action.kind not in ("republish", "unload") and not allowed.terminated:
         return Check("refused", (_TERMINATED,))
     if action.kind == "republish":
         reasons = _republish(action.message, live, allowed)
@@ -91,6 +92,8 @@ def check(action: Action, live: LiveTopic | None, baseline: Baseline | None, all
             return Check("refused", ("the subscription no longer exists",))  # connecting would make it anew
         if _is_done(action, subscription):
             return Check("already")
+        if action.kind == "unload":
+            return Check("fits")
         reasons = [
             *_consumers(action, subscription, allowed),
             *_moved(action, live, subscription, baseline, allowed),
@@ -113,6 +116,8 @@ def _republish(message: Message | None, live: LiveTopic, allowed: Allowed) -> li
 
 
 def _is_done(action: Action, subscription: LiveSubscription) -> bool:
+    if action.kind == "unload":
+        return not unloadable(subscription)
     if action.kind == "reset_cursor":
         return subscription.mark_delete == _before(action.target) and not _beyond(subscription)
     wanted = entries_of_runs(action.runs)

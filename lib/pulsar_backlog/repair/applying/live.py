@@ -28,6 +28,7 @@ class LiveSubscription:
         acked: acknowledged entries of the ledgers that exist; batches of which a part is acknowledged do not count.
         type: None when no consumer is connected.
         consumers: how many are connected.
+        saved: all that `stats` says of it; None when it says nothing.
     """
 
     name: str
@@ -35,6 +36,7 @@ class LiveSubscription:
     acked: Entries
     type: str | None
     consumers: int
+    saved: SavedSubscription | None = None
 
     @property
     def open_acked(self) -> Entries:
@@ -126,4 +128,5 @@ def _subscription(
         acked=acknowledged(acked, lengths),
         type=saved.type if saved and saved.consumers else None,
         consumers=(saved.consumers or 0) if saved else 0,
+        saved=saved,
     )

@@ -9,8 +9,9 @@ from typing import Literal
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import Entries, entries_of_runs
 from pulsar_backlog.repair.applying.journal import Journal
-from pulsar_backlog.repair.applying.live import LiveTopic, read_live
+from pulsar_backlog.repair.applying.live import LiveSubscription, LiveTopic, read_live
 from pulsar_backlog.repair.applying.outgoing import found_again
+from pulsar_backlog.repair.applying.unload import unloadable
 from pulsar_backlog.repair.broker.cluster import Door
 from pulsar_backlog.repair.values import NEVER_APPLIED, Action, Plan
 
@@ -57,6 +58,8 @@ def _verified(door: Door, plan: Plan, journal: Journal, action: Action) -> Verdi
     subscription = live.subscriptions.get(action.subscription or "")
     if subscription is None:
         return Verdict(action, "failed", "the subscription no longer exists")
+    if action.kind == "unload":
+        return _unloaded(action, subscription)
     if action.kind == "reset_cursor":
         # Whoever reads on acknowledges: mark-delete at or after the place we reset to is all that can be asked.
         back = action.target is not None and subscription.mark_delete >= (action.target[0], action.target[1] - 1)
@@ -66,6 +69,16 @@ def _verified(door: Door, plan: Plan, journal: Journal, action: Action) -> Verdi
     if missing:
         return Verdict(action, "failed", f"{_named(missing)} not acknowledged: the cursor was reset or rolled back")
     return _nothing_else(plan, journal, action, live, subscription.acked, subscription.consumers)
+
+
+def _unloaded(action: Action, subscription: LiveSubscription) -> Verdict:
+    """Whether nothing waits any more that an unload frees."""
+    if evidence := unloadable(subscription):
+        return Verdict(action, "failed", f"it does not drain: {'; '.join(evidence)}")
+    backlog = subscription.saved.dispatch.backlog if subscription.saved and subscription.saved.dispatch else None
+    if backlog and not subscription.consumers:
+        return Verdict(action, "not yet", "nobody is connected, and the subscription has a backlog")
+    return Verdict(action, "verified")
 
 
 def _nothing_else(

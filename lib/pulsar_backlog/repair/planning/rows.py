@@ -15,6 +15,7 @@ from pulsar_backlog.repair.planning.values import (
     Stored,
     Subscription,
     TopicFacts,
+    Unloadable,
 )
 from pulsar_backlog.repair.values import AsStored, Run, StoredEntry
 from pulsar_backlog.subscriptions.stall_values import Loss
@@ -36,7 +37,7 @@ def topic_facts(
     stored: Iterable[tuple[Row, Stored]] = (),
     named: Iterable[Row] = (),
 ) -> Iterator[TopicFacts]:
-    """What is known of each topic that a stall, a publication, a restored acknowledgement or the user names."""
+    """What is known of each topic that a stall, publication, holdup, restored acknowledgement or the user names."""
     again = {(row["subscription"], *_key(row)): row["entries"] for row in redelivered}
     exported = {_key(row): exported_of(row) for row in exports}
     of_stalls = _by_topic((row["topic"], stall_of(row, again)) for row in stalls)
@@ -50,7 +51,8 @@ def topic_facts(
     of_subscriptions = _by_topic((row["topic"], subscription_of(row)) for row in subscriptions)
     of_restored = _by_topic(restored)
     advice = {row["topic"]: row["recommended"] for row in settings}
-    for topic in sorted({*of_stalls, *of_publications, *of_restored, *of_named}):
+    held_up = {topic for topic, rows in of_subscriptions.items() if any(one.unloadable for one in rows)}
+    for topic in sorted({*of_stalls, *of_publications, *of_restored, *of_named, *held_up}):
         yield TopicFacts(
             topic=topic,
             publications=tuple(of_publications.get(topic, ())),
@@ -179,7 +181,12 @@ def exported_of(row: Row) -> Exported:
 def subscription_of(row: Row) -> Subscription:
     """A row of `subscriptions`."""
     mark_delete = _position(row["mark_delete_ledger_id"], row["mark_delete_entry_id"])
-    return Subscription(row["subscription"], row["subscription_type"], mark_delete)
+    unloadable = (
+        Unloadable(one["kind"], one["code"], one["evidence"], one["advice"])
+        for one in row.get("holdups") or ()
+        if one["remedy"] == "unload"
+    )
+    return Subscription(row["subscription"], row["subscription_type"], mark_delete, tuple(unloadable))
 
 
 def restored_of(row: Row) -> Restored:

@@ -17,6 +17,7 @@ from pulsar_backlog.repair.planning.safety import (
     why_not_entry,
     why_not_family,
 )
+from pulsar_backlog.repair.planning.unloading import unload_action
 from pulsar_backlog.repair.planning.values import (
     Choices,
     HeldBack,
@@ -62,7 +63,7 @@ class TopicPlan:
         self._republishing.losses()
         self._republishing.named()
         self.held += self._republishing.held
-        drafts = [*self._republishing.drafts(), *resets, *acknowledged]
+        drafts = [*self._republishing.drafts(), *resets, *acknowledged, *self._unloads(reset)]
         if drafts or self.held:
             drafts += self._settings()
         return drafts
@@ -224,6 +225,13 @@ class TopicPlan:
             undo=words.acknowledge_undo(runs),
         )
         return Draft(("acknowledge", name, cause, rows[0].key), action, needs)
+
+    def _unloads(self, reset: set[str | None]) -> Iterator[Draft]:
+        """Last, so that what blocks is acknowledged by then; a reset frees what an unload frees."""
+        for one in sorted(self._facts.subscriptions, key=lambda subscription: subscription.name):
+            chosen = [why for why in one.unloadable if not self._choices.codes or why.code in self._choices.codes]
+            if chosen and self._is_wanted(one.name) and one.name not in reset:
+                yield Draft(("unload", one.name), unload_action(self._facts.topic, one, chosen))
 
     def _settings(self) -> list[Draft]:
         if not self._facts.settings:

@@ -168,12 +168,27 @@ class StallFacts(StallVerdict):
 
 
 @dataclass(frozen=True)
+class Unloadable:
+    """Why a subscription did not drain, where an unload of its topic frees it: an element of `holdups`."""
+
+    kind: str
+    code: str
+    evidence: str
+    advice: str
+
+
+@dataclass(frozen=True)
 class Subscription:
-    """A row of `subscriptions`; None where nothing says."""
+    """A row of `subscriptions`; None where nothing says.
+
+    Attributes:
+        unloadable: what an unload of its topic frees.
+    """
 
     name: str
     type: str | None = None
     mark_delete: Position | None = None
+    unloadable: tuple[Unloadable, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ _KINDS = {
     "skip": "skip",
     "acknowledge_cumulative": "acknowledge up to",
     "reset_cursor": "reset cursor",
+    "unload": "unload topic",
     "republish": "republish",
     "file": "keep as file",
     "settings": "settings",
@@ -140,6 +141,8 @@ def counted_kinds(actions: Sequence[Row]) -> str:
         parts.append(f"keep {counted(kinds['file'], 'message')} as files")
     if kinds["reset_cursor"]:
         parts.append(f"reset {counted(kinds['reset_cursor'], 'cursor')}")
+    if kinds["unload"]:
+        parts.append(f"unload {counted(len({row['topic'] for row in actions if row['kind'] == 'unload'}), 'topic')}")
     entries = sum(row["entries"] for row in actions)
     if entries:
         parts.append(f"acknowledge {counted(entries, 'entry')} on {counted(len(names), 'subscription')}")
@@ -234,7 +237,7 @@ def _print_actions(rows: Iterable[Row], console: Console) -> None:
     for row in rows:
         _print_head(row, console)
         words = row["reason"]
-        if row["kind"] in ("republish", "reset_cursor"):
+        if row["kind"] in ("republish", "reset_cursor", "unload"):
             words = f"{words} {row['affects']}"
         if words != before:
             _indented(console, Text(visible(words, 800)), 4)
