@@ -14,6 +14,7 @@ from pulsar import ConsumerType, InitialPosition
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.dispatch.forecast import StoredEntry, consumers_of, forecast
+from pulsar_backlog.terms import EXIT_UNCHANGED
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.broker.conftest import Admin
 from tests.broker.live_audit import LiveAudit
@@ -54,6 +55,12 @@ def stored_entries(entries: list[Entry]) -> list[StoredEntry]:
         else StoredEntry("", None, None, m.partition_key.decode())
         for m, _ in entries
     ]
+
+
+def incomplete(entries: list[Entry]) -> int:
+    """Chunks of messages whose last chunk is not stored."""
+    ends = {m.uuid for m, _ in entries if m.num_chunks_from_msg and m.chunk_id == m.num_chunks_from_msg - 1}
+    return sum(bool(m.num_chunks_from_msg) and m.uuid not in ends for m, _ in entries)
 
 
 class Group:
@@ -161,14 +168,15 @@ def test_a_broker_does_what_a_forecast_says(
     if event:
         members.event(event)
         seen.append(members.settled())
+    still_open = incomplete(entries)  # a forecast waits until clients give them up, a test does not
     for stage, (came, left) in zip(stages, seen, strict=True):
         assert stage.delivered[0] <= came <= stage.delivered[1], (stage.event, members.got)
-        assert stage.certain.backlog[0] <= left <= stage.certain.backlog[1], (stage.event, members.got)
+        assert stage.certain.backlog[0] <= left <= stage.certain.backlog[1] + still_open, (stage.event, members.got)
 
 
 def held_up(out: Path) -> list[dict[str, Any]]:
     """What the audit says of the subscription."""
-    code, rows = said_by(["sql", str(out), "SELECT kind, remedy, sureness, evidence FROM held_up_subscriptions"])
+    code, rows = said_by(["sql", str(out), "SELECT * FROM held_up_subscriptions", "--format", "jsonl"])
     assert code == 0, rows
     return rows
 
@@ -230,7 +238,7 @@ def test_an_unload_that_frees_nothing_any_more_is_not_done(
     members.join("c3")  # all had left, so all comes again
     assert members.settled() == (1, 0)
     code, told = repair(broker, "apply", plan, "--yes")
-    assert (code, results(told)) == (0, ["already"]), told
+    assert (code, results(told)) == (EXIT_UNCHANGED, ["already"]), told
 
 
 def test_a_headless_chunk_that_blocks_is_acknowledged_by_the_plan_and_the_rest_comes(

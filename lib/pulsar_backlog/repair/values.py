@@ -154,8 +154,8 @@ class Action:
             then it may stand anywhere.
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
-        cause: what it is for: `dead_chunks`, `exported`, `given_up`, `restore`, `lost_by_clients`, `got_in_part`,
-            `named`, `reset` or `settings`; of `unload` the kind of holdup.
+        cause: what it is for: `dead_chunks`, `exported`, `dead_lettered`, `given_up`, `restore`, `lost_by_clients`,
+            `got_in_part`, `named`, `reset` or `settings`; of `unload` the kind of holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.

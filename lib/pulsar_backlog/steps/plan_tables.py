@@ -16,6 +16,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
 from pulsar_backlog.frames.repair import stored_messages
+from pulsar_backlog.frames.repair.dead_letters import dead_letter_rows
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
@@ -74,6 +75,7 @@ class PlanTables:
             restored=self._restored(names),
             stored=self._stored(publications, named),
             named=self._stored_rows(named),
+            dead_letters=_rows(dead_letter_rows(self._whole_messages(), exports)),
         )
         planned = plan_repair(self.context.cluster, facts, choices)
         return replace(planned, plan=replace(planned.plan, basis=self._basis()))
@@ -146,6 +148,10 @@ class PlanTables:
         if source is None:
             raise UsageError(f"{self.context.out} does not say where its entries were read: audit again")
         return source
+
+    def _whole_messages(self) -> DataFrame:
+        """Of all topics: a dead letter lies in another one."""
+        return self._whole("messages", self._exported()).filter(f.col("cluster") == self.context.cluster)
 
     def _messages(self) -> DataFrame:
         return self._mine("messages", self._exported())

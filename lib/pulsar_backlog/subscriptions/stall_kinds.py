@@ -165,6 +165,11 @@ COMPACTION_TRUNCATION = StallKind(
 )
 """Made by `conf/subscriptions/compacted.sql`: a topic's compaction acknowledges nothing."""
 
+LAST_ONLY = StallKind(
+    "last_only", "C23", "Only the last chunk is acknowledged: the client knew no other chunk's id", is_last_only
+)
+"""Also what is left of a message that Java 4.2 rejected into a dead-letter topic."""
+
 _IN_ORDER = (
     StallKind(
         "shared_stall",
@@ -178,9 +183,7 @@ _IN_ORDER = (
         "The first chunk is acknowledged and later chunks are not: no client gets this message any more",
         is_head_acked,
     ),
-    StallKind(
-        "last_only", "C23", "Only the last chunk is acknowledged: the client knew no other chunk's id", is_last_only
-    ),
+    LAST_ONLY,
     StallKind(
         "copies_only",
         "C23",

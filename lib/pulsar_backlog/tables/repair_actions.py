@@ -17,7 +17,7 @@ TABLE = Table(
         PLAN_ID,
         required("action", "int", "Its number in the plan, from 0."),
         required("kind", "string", "`acknowledge`, `skip`, `acknowledge_cumulative`, `reset_cursor`, `unload` (of the topic), `republish`, `file` (the message is only kept beside the plan) or `settings` (advice)."),
-        required("cause", "string", "`dead_chunks`, `exported`, `given_up` (named by the user), `restore`, `lost_by_clients`, `got_in_part`, `named` (by the user), `reset`, `settings`, or of `unload` the kind of holdup."),
+        required("cause", "string", "`dead_chunks`, `exported`, `dead_lettered`, `given_up` (named by the user), `restore`, `lost_by_clients`, `got_in_part`, `named` (by the user), `reset`, `settings`, or of `unload` the kind of holdup."),
         required("topic", "string", "Full name of the topic partition that it is done to."),
         Column("subscription", "string", "Name of the subscription; null for what concerns the topic."),
         required("codes", "array<string>", "Codes of the findings behind it."),

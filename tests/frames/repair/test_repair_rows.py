@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
+from pulsar_backlog.frames.repair.dead_letters import dead_letter_rows
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import table_frame
 
@@ -213,6 +214,43 @@ def test_what_was_published_once_more_is_known(spark: SparkSession) -> None:
     ).collect()  # fmt: skip
     found = {row["ledger_id"]: row["republished"] for row in rows}
     assert found == {at: expected for at, (_, _, expected) in enumerate(PUBLISHED)}
+
+
+SENT = {"ORIGIN_MESSAGE_ID": "1:0:-1;1:4:-1", "REAL_SUBSCRIPTION": "sub", "REAL_TOPIC": TOPIC}
+DEAD: dict[str, Any] = {
+    "topic": f"{TOPIC}-sub-DLQ", "verified": True, "payload_sha256": "ab", "properties": SENT, "transaction": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changes", "count"),
+    [
+        ({}, 1),
+        ({"properties": {**SENT, "ORIGIN_MESSAGE_ID": "1:4:-1"}}, 1),  # of a client that knows one id only
+        ({"payload_sha256": "cd"}, 0),
+        ({"verified": False}, 0),
+        ({"transaction": "open"}, 0),
+        ({"transaction": "aborted"}, 0),
+        ({"topic": TOPIC}, 0),  # the original itself is no copy
+        ({"properties": {**SENT, "ORIGIN_MESSAGE_ID": "1:5:-1"}}, 0),
+        ({"properties": {**SENT, "ORIGIN_MESSAGE_ID": "1:4"}}, 0),
+        ({"properties": {"REAL_SUBSCRIPTION": "sub"}}, 0),
+        ({"properties": None}, 0),
+    ],
+)
+def test_a_dead_letter_counts_when_it_is_verified_and_has_the_same_payload(
+    spark: SparkSession, changes: dict[str, Any], count: int
+) -> None:
+    ddl = (
+        "topic string, chunk_uuid string, publish_time_ms bigint, ledger_id bigint, entry_id bigint, "
+        "payload_sha256 string, verified boolean"
+    )
+    originals = spark.createDataFrame([(TOPIC, "p-0", 1000, 1, 4, "ab", True)], ddl)
+    copy = {"cluster": "c", "ledger_id": 9, "entry_id": 0, "batch_index": -1, **DEAD, **changes}
+    rows = dictionaries(dead_letter_rows(frame(spark, "messages", copy), originals))
+    assert [(row["subscription"], row["chunk_uuid"], row["copy"]) for row in rows] == [
+        ("sub", "p-0", f"{TOPIC}-sub-DLQ 9:0")
+    ] * count
 
 
 def test_a_reset_counts_the_other_messages_it_brings_again(spark: SparkSession) -> None:

@@ -309,6 +309,22 @@ def test_only_holdups_that_an_unload_frees_are_read_from_their_rows() -> None:
     )
 
 
+def test_what_a_dead_letter_left_behind_is_acknowledged_only_when_its_copy_is_whole() -> None:
+    row = stall((1, 0), (1, 1), kind="last_only", role="used", acked_entries=1, action="export_then_acknowledge")
+    facts = topic(whole(exported=exported()), row, Subscription("sub", "Shared", (1, -1), leaves_dead_letters=True))
+    found = planned(facts)
+    assert found.plan.actions == ()  # republished, all other subscriptions would get it again
+    assert reasons(found) == [words.NO_COPY]
+    assert [action.kind for action in planned(facts, republish_to="file").plan.actions] == ["file", "acknowledge"]
+
+    copied = replace(row, copy="persistent://t/n/one-sub-DLQ 9:0")
+    (action,) = planned(replace(facts, stalls=(copied,))).plan.actions
+    assert (action.kind, action.cause, action.runs) == ("acknowledge", "dead_lettered", (Run(1, 0, 1),))
+    assert "dead letter at persistent://t/n/one-sub-DLQ 9:0" in action.evidence[0]
+    unexported = topic(whole(), copied)
+    assert planned(unexported).plan.actions == ()  # nobody compared the copy with it
+
+
 def test_settings_come_last_and_only_with_something_to_repair() -> None:
     settings = (("maxPendingChunkedMessage", "20", "12 were open at once"),)
     found = planned(topic(publication(), stall((1, 0)), settings=settings))

@@ -36,11 +36,13 @@ def topic_facts(
     restored: Iterable[tuple[str, Restored]] = (),
     stored: Iterable[tuple[Row, Stored]] = (),
     named: Iterable[Row] = (),
+    dead_letters: Iterable[Row] = (),
 ) -> Iterator[TopicFacts]:
     """What is known of each topic that a stall, publication, holdup, restored acknowledgement or the user names."""
     again = {(row["subscription"], *_key(row)): row["entries"] for row in redelivered}
+    copies = {(row["subscription"], *_key(row)): row["copy"] for row in dead_letters}
     exported = {_key(row): exported_of(row) for row in exports}
-    of_stalls = _by_topic((row["topic"], stall_of(row, again)) for row in stalls)
+    of_stalls = _by_topic((row["topic"], stall_of(row, again, copies)) for row in stalls)
     as_they_lie = list(stored)
     sets = {_key(row): one for row, one in as_they_lie if row["chunk_uuid"] is not None}
     singles = {one.position: one for row, one in as_they_lie if row["chunk_uuid"] is None}
@@ -64,7 +66,9 @@ def topic_facts(
         )
 
 
-def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> StallFacts:
+def stall_of(
+    row: Row, redelivered: Mapping[tuple[str, str, str, int], int], copies: Mapping[tuple[str, str, str, int], str]
+) -> StallFacts:
     """A row of `stalls` whose positions were looked up again."""
     return StallFacts(
         subscription=row["subscription"],
@@ -84,6 +88,7 @@ def stall_of(row: Row, redelivered: Mapping[tuple[str, str, str, int], int]) -> 
         advice=row["advice"],
         can_complete=row["can_complete"],
         redelivered_entries=redelivered.get((row["subscription"], *_key(row)), 0),
+        copy=copies.get((row["subscription"], *_key(row))),
     )
 
 
@@ -181,12 +186,18 @@ def exported_of(row: Row) -> Exported:
 def subscription_of(row: Row) -> Subscription:
     """A row of `subscriptions`."""
     mark_delete = _position(row["mark_delete_ledger_id"], row["mark_delete_entry_id"])
-    unloadable = (
-        Unloadable(one["kind"], one["code"], one["evidence"], one["advice"])
-        for one in row.get("holdups") or ()
-        if one["remedy"] == "unload"
+    reasons = row.get("holdups") or ()
+    return Subscription(
+        row["subscription"],
+        row["subscription_type"],
+        mark_delete,
+        tuple(
+            Unloadable(one["kind"], one["code"], one["evidence"], one["advice"])
+            for one in reasons
+            if one["remedy"] == "unload"
+        ),
+        leaves_dead_letters=any(one["kind"] == "dead_letters_left" for one in reasons),
     )
-    return Subscription(row["subscription"], row["subscription_type"], mark_delete, tuple(unloadable))
 
 
 def restored_of(row: Row) -> Restored:

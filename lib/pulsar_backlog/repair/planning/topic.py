@@ -29,6 +29,7 @@ from pulsar_backlog.repair.planning.values import (
 )
 from pulsar_backlog.repair.runs import runs_of
 from pulsar_backlog.repair.values import Action
+from pulsar_backlog.subscriptions.stall_kinds import LAST_ONLY
 from pulsar_backlog.terms import UNUSED, least_sure, position_text
 from pulsar_backlog.wire.names import is_segment
 
@@ -179,6 +180,8 @@ class TopicPlan:
         own = self._publications[stall.key]
         if not (own.rebuildable or is_kept(own.exported)):
             return "dead_chunks"
+        if stall.copy is not None:
+            return "dead_lettered"
         return "exported" if self._delivered_anyway(stall, own) else None
 
     def _meanwhile(self, stall: StallFacts, why: str) -> tuple[str, str]:
@@ -196,6 +199,10 @@ class TopicPlan:
         """Whether the subscription has the message, or gets it again: then its entries are only in the way."""
         if _has_it(stall):
             return True
+        left_behind = stall.kind == LAST_ONLY.name and self._subscription(stall.subscription).leaves_dead_letters
+        if left_behind and self._choices.republish_to == "same":
+            self._hold(stall, words.NO_COPY, words.EXPORT_DEAD_LETTERS)
+            return False
         why = self._republishing.publish(own, _cause_of(stall), stall)
         if why is not None:
             self._hold(stall, why, words.TO_FILE)

@@ -153,6 +153,7 @@ class StallFacts(StallVerdict):
         unacked_entries: how many there are; more than `entries` when there are very many.
         redelivered_entries: entries of other messages from its first chunk to mark-delete; 0 unless its action is a
             reset.
+        copy: topic and position of a dead letter that holds the same message, verified; None when there is none.
     """
 
     subscription: str
@@ -160,6 +161,7 @@ class StallFacts(StallVerdict):
     unacked_entries: int
     unacked_bytes: int
     redelivered_entries: int = 0
+    copy: str | None = None
 
     @property
     def key(self) -> PublicationKey:
@@ -183,12 +185,14 @@ class Subscription:
 
     Attributes:
         unloadable: what an unload of its topic frees.
+        leaves_dead_letters: whether chunks of messages seem to be left behind that went to its dead-letter topic.
     """
 
     name: str
     type: str | None = None
     mark_delete: Position | None = None
     unloadable: tuple[Unloadable, ...] = ()
+    leaves_dead_letters: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,14 @@ NOT_ENCRYPTED = "it is one entry that is not encrypted: --message republishes on
 NOT_STORED = "it is one encrypted entry: it can be republished only as stored"
 AS_STORED = "plan with --as-stored"
 REPUBLISHED = "it was republished already"
+NO_COPY = (
+    "it may be a dead letter whose chunks stayed behind: no export verifies a copy in the dead-letter topic with the "
+    "same SHA-256, and a republished message would reach all subscriptions"
+)
+EXPORT_DEAD_LETTERS = (
+    "audit and export the dead-letter topic too (pulsar-backlog export OUT), then plan again; or plan with "
+    "--republish-to file"
+)
 FAMILY_TOO_LARGE = "too many messages share its uuid"
 AUDIT_AGAIN = "audit again when the log has grown; or take the risk: plan with --accept-unsure {}"
 GIVE_UP = (
@@ -101,6 +109,11 @@ def acknowledge_reason(cause: str, to: str) -> str:
         )
     if cause == "dead_chunks":
         return "No client can ever receive these chunks: the rest of their messages is not stored."
+    if cause == "dead_lettered":
+        return (
+            "Their messages went to the dead-letter topic, and these chunks stayed behind: the copy there is whole and "
+            "verified, and its payload has the SHA-256 of the original's."
+        )
     gets = {
         "same": "this subscription has them or will get them again",
         "file": "the plan keeps those that this subscription lacks in files",
@@ -118,6 +131,8 @@ def stall_evidence(stall: StallFacts, own: PublicationFacts | None) -> str:
         log = f"; {own.state}, {own.present_chunks} of {own.num_chunks} chunks stored; {own.sureness}: {own.reason}"
         if own.exported is not None and own.exported.verified:
             log += "; exported and verified"
+    if stall.copy is not None:
+        log += f"; dead letter at {stall.copy}"
     kinds = ", ".join([stall.kind, *stall.also]) + f" ({stall.sureness})"
     count = f"{len(stall.entries):,}{more} {'entry' if len(stall.entries) == 1 else 'entries'}"
     return f"uuid {stall.chunk_uuid!r}: {count} at {places}{log}. Here: {kinds}. {_what(stall)}"
