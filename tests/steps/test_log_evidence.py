@@ -27,6 +27,9 @@ def test_what_blocks_what_leaks_and_what_is_left(engine: str, spark: SparkSessio
         row("b", "last_only", "whole", 5),
         row("b", "shared_stall", "whole", 6, also=["last_only"]),
         row("b", "last_only", "orphan_prefix", 7),  # was never whole, so no dead letter
+        row("d", "mark_delete_inside", "whole", 8),
+        row("d", "orphan_hole", "gap", 3, also=["mark_delete_inside"]),
+        row("d", "pending", "in_flight", 11),
         row("c", "compaction_truncation", "whole", 1, unacked_positions=[]),
     ]
     with asked_of(engine, job_context(spark), {"new_stalls": table_rows("stalls", rows)}) as asked:
@@ -35,4 +38,5 @@ def test_what_blocks_what_leaks_and_what_is_left(engine: str, spark: SparkSessio
         ("t", "a"): LogEvidence((7, 4), dropped_last_chunks=3),
         ("t", "b"): LogEvidence(last_only=2),
         ("t", "c"): LogEvidence(),
+        ("t", "d"): LogEvidence(dropped_last_chunks=1, inside=2, arriving=1),
     }

@@ -150,3 +150,21 @@ def test_counts_outlive_the_folder() -> None:
 def test_dead_letter_topics_of_a_partition() -> None:
     topic = "persistent://t/n/orders-partition-3"
     assert dead_letter_topics(topic, "s") == (f"{topic}-s-DLQ", "persistent://t/n/orders-s-DLQ")
+
+
+def test_a_cursor_inside_a_message_is_a_reason_on_every_type() -> None:
+    for type_ in ("Shared", "Exclusive", "Failover"):
+        assert "cursor_inside" in kinds(shared(type_), LogEvidence(inside=1))
+    assert "cursor_inside" not in kinds(shared(), LogEvidence(inside=0))
+    (reason,) = (one for one in holdups(shared(), LogEvidence(inside=2)) if one.kind == "cursor_inside")
+    assert (reason.code, reason.evidence) == ("C50", "mark-delete lies inside 2 messages")
+
+
+def test_whether_a_join_would_block_is_an_answer() -> None:
+    holding = shared("Key_Shared", unacked=2, unackedMessages=2)
+    assert "join_would_block" in kinds(holding, LogEvidence(arriving=1))
+    assert "join_would_block" not in kinds(holding)  # nothing is under way
+    assert "join_would_block" not in kinds(shared("Key_Shared"), LogEvidence(arriving=1))  # and nobody holds anything
+    assert "join_would_block" not in kinds(shared("Shared", unacked=2, unackedMessages=2), LogEvidence(arriving=1))
+    draining = shared("Key_Shared", unacked=2, drainingHashesCount=1)
+    assert kinds(draining, LogEvidence(arriving=1))[0] == "draining_hashes"

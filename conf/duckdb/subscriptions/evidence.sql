@@ -1,4 +1,4 @@
--- Made of conf/subscriptions/evidence.sql (df93a09d118bab2f) by `make docs`; do not edit.
+-- Made of conf/subscriptions/evidence.sql (047242de89c03a23) by `make docs`; do not edit.
 SELECT
   topic,
   subscription,
@@ -12,7 +12,14 @@ SELECT
       )
       THEN 1
     END
-  ) AS last_only
+  ) AS last_only,
+  COUNT(
+    CASE
+      WHEN kind = 'mark_delete_inside' OR ARRAY_CONTAINS(also, 'mark_delete_inside')
+      THEN 1
+    END
+  ) AS inside,
+  COUNT(CASE WHEN state = 'in_flight' THEN 1 END) AS arriving
 FROM (
   SELECT
     topic,

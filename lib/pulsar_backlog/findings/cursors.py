@@ -28,7 +28,7 @@ KINDS = (
     FindingKind("C26", "key_shared_risk", "warning",
         "A Key_Shared subscription reads chunked messages, and the broker does not keep their chunks together there.",
         "Pulsar does not support chunking together with Key_Shared.",
-        "Read the topic with another subscription type, or turn chunking off.",
+        "Read the topic with another subscription type, or turn chunking off. Whether it is held up now, or a join would do it, `held_up_subscriptions` says.",
         _STALLS, f"{PULSAR}/pull/23265", counted="Chunked messages that wait on a Key_Shared subscription"),
     FindingKind("C28", "compaction_truncation", "error",
         "Compaction keeps only the last chunk of chunked messages with a key: readers of the compacted view lose these messages.",

@@ -1,4 +1,4 @@
-"""`C46` to `C49`: why subscriptions do not drain, as their statistics and the log say; kinds: subscriptions/holdup_words.py."""
+"""`C46` to `C50`: why subscriptions do not drain, as their statistics and the log say; kinds: subscriptions/holdup_words.py."""
 
 from pulsar_backlog.findings.kinds import PULSAR, FindingKind
 
@@ -44,5 +44,15 @@ KINDS = (
         "Acknowledge the rest only when the copy in the dead-letter topic is found whole; use an ack timeout instead of negative acknowledgements.",
         SQL_HOLDUPS,
         f"{PULSAR}/blob/master/pulsar-client/src/main/java/org/apache/pulsar/client/impl/ConsumerImpl.java",
+    ),
+    FindingKind(
+        "C50",
+        "cursor_inside_message",
+        "warning",
+        "The cursor of a subscription that does not drain stands inside a chunked message: no client gets it, and on Shared its rest blocks what is stored after it.",
+        "A skip, an expiry (TTL), a backlog quota that evicts, or a subscription that was made in mid-message: all count entries, not messages.",
+        "Reset the cursor to the message's first chunk by a repair plan where the message is whole; else acknowledge its rest by a plan.",
+        SQL_HOLDUPS,
+        f"{PULSAR}/issues/26395",
     ),
 )

@@ -100,7 +100,8 @@ def log_evidence(engine: QueryEngine) -> dict[tuple[str, str], LogEvidence]:
     rows = engine.rows({"evidence": engine.sql("subscriptions", "evidence", {})})["evidence"]
     return {
         (row["topic"], row["subscription"]): LogEvidence(
-            None if row["ledger_id"] is None else (row["ledger_id"], row["entry_id"]), row["dropped"], row["last_only"]
+            None if row["ledger_id"] is None else (row["ledger_id"], row["entry_id"]),
+            *(row[name] for name in ("dropped", "last_only", "inside", "arriving")),
         )
         for row in rows
     }

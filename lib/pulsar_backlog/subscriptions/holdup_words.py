@@ -45,10 +45,17 @@ _IN_ORDER = (
         "A last chunk waits that belongs to nobody: Java 4.0 and Python ask for the last chunk only after a negative "
         "acknowledgement (Python also after an ack timeout). It comes again when its consumer leaves, or after an "
         "unload; use Java 4.2 or Go, or with Java an ack timeout instead."),
+    HoldupKind("cursor_inside", "C50", "reset",
+        "A skip, an expiry (TTL), a backlog quota that evicts, or a subscription that begins there put the cursor "
+        "inside a message: no client gets it, and on a Shared subscription its rest blocks what is stored after it. A "
+        "repair plan resets the cursor to its first chunk where it is whole and nothing after it is acknowledged."),
     HoldupKind("draining_hashes", "C47", "let_leave",
         "A consumer joined while {who} held unfinished messages: their hashes drain until it acknowledges them, and "
         "with chunks still to come that is never. Let it leave: the others then get all whole. Its own expiry of "
         "incomplete messages would acknowledge the halves, which loses them."),
+    HoldupKind("join_would_block", None, "add_nobody",
+        "Nothing drains yet, but do not add a consumer now: keys whose messages are under way would go to it, and "
+        "neither consumer would get on until the one that holds their beginnings leaves or gets their ends."),
     HoldupKind("leaked_permits", "C48", "larger_queue",
         "Java and Go keep the permit of a last chunk that they drop: so many of them, and nothing is sent any more. "
         "Restart the consumers with a larger receiver queue, and acknowledge the incomplete messages by a plan."),

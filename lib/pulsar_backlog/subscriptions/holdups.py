@@ -8,7 +8,9 @@
     headless_chunk       Shared: a chunk without its first waits in replay, and what is stored after it waits too
     small_queue_stall    Shared, 4.0: chunks wait in replay, consumers with small queues hold the rest and have permits
     last_chunk_only      Shared: the same with larger queues: an old client asked for the last chunk alone
+    cursor_inside        the cursor stands inside a message, of which no client gets the rest
     draining_hashes      Key_Shared: an old owner holds entries of hashes that others took over
+    join_would_block     Key_Shared: a consumer holds chunks of messages whose end is still to come
     leaked_permits       nobody has permits, and the log holds last chunks that clients drop with their permits
     no_permits           nobody has permits: applications do not receive
     with_consumers       consumers have what is left, and have not acknowledged it
@@ -47,12 +49,16 @@ class LogEvidence:
         headless_at: a chunk that waits without its first before it; None when there is none.
         dropped_last_chunks: chunk sets that no client completes, whose last chunk is not acknowledged.
         last_only: whole messages of which only the last chunk is acknowledged.
+        inside: messages that mark-delete is inside of.
+        arriving: chunked messages whose end may still come.
         dead_letter_topic: that of the subscription; None when there is none.
     """
 
     headless_at: Position | None = None
     dropped_last_chunks: int = 0
     last_only: int = 0
+    inside: int = 0
+    arriving: int = 0
     dead_letter_topic: str | None = None
 
 
@@ -140,6 +146,9 @@ class _Moment:
 
 def _all(moment: _Moment) -> Iterator[Holdup]:
     yield from _connection(moment)
+    if moment.log.inside:
+        evidence = f"mark-delete lies inside {counted(moment.log.inside, 'message')}"
+        yield _made("cursor_inside", "likely", evidence)
     if moment.consumers:
         yield from _shared(moment) if moment.saved.type == "Shared" else ()
         yield from _draining(moment)
@@ -199,6 +208,10 @@ def _without_pin(moment: _Moment) -> Holdup:
 def _draining(moment: _Moment) -> Iterator[Holdup]:
     hashes = moment.counts.draining_hashes or 0
     if hashes <= 0:
+        if moment.saved.type == "Key_Shared" and moment.log.arriving and moment.with_consumers:
+            arriving = counted(moment.log.arriving, "chunked message")
+            evidence = f"{arriving} may still be arriving, {moment.with_consumers:,} unacknowledged with consumers"
+            yield _made("join_would_block", "likely", evidence)
         return
     owners = [visible(one.name, _NAME_LENGTH) for one in moment.consumers if one.draining_hashes]
     who = ", ".join(owners[:MOST_NAMED]) or "a consumer"

@@ -46,6 +46,9 @@ CLIENTS: Mapping[str, Client] = {
 }
 """Releases that the recorded runs cover; `client_named` finds the nearest."""
 
+KNOWS_NO_CHUNKS = ("rust",)
+"""Clients that give every chunk to the application as a message of its own."""
+
 
 def client_named(name: str) -> Client:
     """The client of a name such as `java-4.2.4`, `java 4.0`, `python-3.13.0` or `go`.
@@ -54,14 +57,20 @@ def client_named(name: str) -> Client:
         ValueError: nothing is known of such a client.
     """
     family, _, version = name.strip().lower().replace(" ", "-").partition("-")
-    if family == "java":
+    if family in KNOWS_NO_CHUNKS:
+        raise ValueError(
+            f"{name!r} knows no chunks: its application gets each chunk as a message of its own and acknowledges it, "
+            "so that no message is whole and nothing of it is left for others; do not let it read this subscription"
+        )
+    if family in ("java", "websocket"):  # the WebSocket proxy has a Java client of its broker's release
         new = tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) >= (4, 2)
         return CLIENTS["java-4.2" if new else "java-4.0"]
     if family in ("python", "cpp", "c++", "node"):
         return CLIENTS["python"]
     if family == "go":
         return CLIENTS["go"]
-    raise ValueError(f"no model of the client {name!r}; there are java, python, cpp, node and go, with a version")
+    known = "java, websocket, python, cpp, node and go, with a version"
+    raise ValueError(f"no model of the client {name!r}; there are {known}")
 
 
 @dataclass(frozen=True)
