@@ -292,7 +292,7 @@ def audited(broker: Broker, out: Path, topics: str) -> None:
     live = ["--admin-url", broker.admin_url, "--topic", topics, "--out", str(out), "--fail-on", "never"]
     code, said = said_by(["audit", broker.service_url, *live, *token])
     assert code == 0, said
-    code, said = said_by(["export", str(out), *token])
+    code, said = said_by(["export", str(out), "--admin-url", broker.admin_url, *token])
     assert code == 0, said
 
 
