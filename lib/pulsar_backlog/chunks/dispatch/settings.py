@@ -69,8 +69,8 @@ def client_named(name: str) -> Client:
         return CLIENTS["python"]
     if family == "go":
         return CLIENTS["go"]
-    known = "java, websocket, python, cpp, node and go, with a version"
-    raise ValueError(f"no model of the client {name!r}; there are {known}")
+    families = "java, websocket, python, cpp, node and go, with a version"
+    raise ValueError(f"no model of the client {name!r}; there are {families}")
 
 
 @dataclass(frozen=True)
