@@ -24,8 +24,8 @@ SOURCES = (*COMPARED, "gone_ledgers", "ledgers", "subscriptions")
 CHANGES = ("new", "back", "worse", "healed", "gone")
 """What is news about a problem."""
 
-_PASSING = ("S43", "S44")
-"""Codes of what is said of one audit: ledgers that left the source since the one before."""
+_PASSING = ("S17", "S43", "S44")
+"""Codes of what is said of one audit: ledgers that changed in or left the source since the one before."""
 _DAMAGED = "C34"
 """Code of a message of which every chunk is stored and no good copy of some."""
 _ACKNOWLEDGEMENTS = pa.schema([(name, pa.string()) for name in ("code", "pattern", "owner", "last_day")])
