@@ -69,8 +69,9 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
         return 0
     run_id, table = compared[1], context.small_rows("problems")
     if table is None:
+        problems = context.table("problems")  # first: a column needs the session that it begins
         is_news = f.col("change").isin(*_NEWS) & f.col("severity").isin(*bad) & f.col("acknowledged_by").isNull()
-        return context.table("problems").filter(is_news & (f.col("run_id") == run_id)).count()
+        return problems.filter(is_news & (f.col("run_id") == run_id)).count()
     rows = table.select(["change", "severity", "acknowledged_by", "run_id"]).to_pylist()
     return sum(
         row["change"] in _NEWS and row["severity"] in bad and row["acknowledged_by"] is None and row["run_id"] == run_id

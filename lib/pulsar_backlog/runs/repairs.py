@@ -35,11 +35,12 @@ def history(store: TableStore, cluster: str) -> tuple[list[Row], list[Row]]:
     """The newest plans, newest first, and their actions in order, as many as fit."""
     if not store.exists(TABLES["repair_plans"]):
         return [], []
-    mine = f.col("cluster") == cluster
+    all_plans, all_actions = (store.frame(TABLES[name]) for name in ("repair_plans", "repair_actions"))
+    mine = f.col("cluster") == cluster  # a column needs the session that the frames began
     newest = (f.col("made").desc(), "plan_id")
-    plans = store.frame(TABLES["repair_plans"]).filter(mine).orderBy(*newest).limit(MAX_PLANS)
+    plans = all_plans.filter(mine).orderBy(*newest).limit(MAX_PLANS)
     ids = f.broadcast(plans.select("plan_id", "made"))
-    all_actions = store.frame(TABLES["repair_actions"]).filter(mine)
+    all_actions = all_actions.filter(mine)
     actions = all_actions.join(ids, on="plan_id", how="inner").orderBy(*newest, "action").drop("made")
     return [row.asDict(recursive=True) for row in plans.collect()], [
         row.asDict(recursive=True) for row in actions.limit(MAX_ACTIONS).collect()
