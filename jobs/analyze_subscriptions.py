@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def analyze(context: JobContext) -> JobResult:
     """Join the log with the saved state of its subscriptions."""
-    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
+    inputs: dict[str, object] = {name: context.version(name) for name in (*INPUTS, "internal_copies")}
     models = _models(context)
     digest = fingerprint(context.options, inputs | state_inputs(context) | {"models": models})
     if is_unchanged(context, digest):

@@ -37,6 +37,27 @@ def test_headers_and_watermarks() -> None:
     assert found == Transactions({(1, 0): "committed", (2, 0): "open"}, {}, {SEGMENT: (7, -1)})
 
 
+def test_names_of_segments_are_encoded_as_java_does_it() -> None:
+    name = "segment://t/ns/eu+board one%/0000-ffff-0"
+    encoded = "segment%3A%2F%2Ft%2Fns%2Feu%2Bboard+one%25%2F0000-ffff-0"
+    found = read(**{
+        f"segment-state/watermark/{encoded}": {"ledgerId": 7, "entryId": 1},
+        f"segment-state/aborted/{encoded}:1_0": {"maxLedgerId": 4, "maxEntryId": 1},
+        f"segment-events/{encoded}-{1:020}": {"txnId": "2_0", "decision": "COMMITTED"},
+    })  # fmt: skip
+    assert found.watermarks == {name: (7, 1)}
+    assert found.of_segments == {(name, (1, 0)): "aborted", (name, (2, 0)): "committed"}
+
+
+def test_positions_name_ledgers_of_a_segment() -> None:
+    ack = {"kind": "ACK", "segment": SEGMENT, "subscription": "s", "ledgerId": 3, "entryId": 1}
+    watermark = {"ledgerId": 7, "entryId": -1}
+    found = read(**{f"op/1_0-{1:020}": ack, f"segment-state/watermark/{ENCODED}": watermark})
+    assert found.ledgers() == {3: SEGMENT, 7: SEGMENT}
+    empty = read(**{f"segment-state/watermark/{ENCODED}": {"ledgerId": -1, "entryId": -1}})
+    assert empty.ledgers() == {}
+
+
 def test_a_write_without_a_header_is_aborted() -> None:
     found = read(**{f"op/1_0-{1:020}": write(), f"op/2_0-{1:020}": write(), "id/2_0": {"state": "COMMITTED"}})
     assert found.of_segments == {(SEGMENT, (1, 0)): "aborted"}

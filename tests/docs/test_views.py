@@ -347,3 +347,82 @@ def test_ledgers_that_are_gone_are_in_no_view(ask: Ask, view: str) -> None:
     ]
     got = ask(view, ["topic"], gone_ledgers=[{"cluster": "c", "topic": "gone", "ledger_id": 1}], **{table: rows})
     assert sorted(got) == [("here",), ("its own",)]
+
+
+_SEGMENTS = [
+    {"cluster": "c", "topic": "topic://t/n/a", "segment": "persistent://t/n/a", "segment_id": 0, "status": "sealed",
+     "is_legacy": True, "ledgers": 1, "entries": 5, "bytes": 50, "subscriptions": ["queue", "stream"],
+     "registered": ["stream"]},
+    {"cluster": "c", "topic": "topic://t/n/a", "segment": "segment://t/n/a/0000-7fff-1", "segment_id": 1,
+     "status": "sealed", "ledgers": 2, "entries": 7, "bytes": 70, "subscriptions": ["stream"],
+     "registered": ["stream"]},
+    {"cluster": "c", "topic": "topic://t/n/a", "segment": "segment://t/n/a/8000-ffff-2", "segment_id": 2,
+     "status": "active", "ledgers": 1, "entries": 2, "bytes": 20, "subscriptions": ["stream"],
+     "registered": ["stream"]},
+    {"cluster": "c", "topic": "topic://t/n/a", "segment": "segment://t/n/a/0000-3fff-3", "segment_id": 3,
+     "status": "pruned", "ledgers": 1, "entries": 9, "bytes": 90, "subscriptions": [], "registered": []},
+    {"cluster": "c", "topic": "topic://t/n/b", "segment": "segment://t/n/b/0000-ffff-0", "segment_id": 0,
+     "status": "unknown", "subscriptions": ["stream"], "registered": []},
+]  # fmt: skip
+
+
+_LIMITS = dict.fromkeys(("ranges", "batch_entries", "metadata_store_ranges", "frame_bytes"), 1) | {"long_array": True}
+
+
+def test_a_scalable_topic_is_one_topic(ask: Ask) -> None:
+    messages = [
+        {"cluster": "c", "topic": "persistent://t/n/a", "state": "whole"},
+        {"cluster": "c", "topic": "segment://t/n/a/0000-7fff-1", "chunk_uuid": "u", "state": "gap"},
+        {"cluster": "c", "topic": "persistent://t/n/other", "chunk_uuid": "v", "state": "gap"},
+        {"cluster": "other", "topic": "persistent://t/n/a", "chunk_uuid": "w", "state": "gap"},
+    ]
+    stalls: list[dict[str, object]] = [
+        {"cluster": "c", "topic": "segment://t/n/a/8000-ffff-2", "subscription": "s", "stalls": 3, "limits": _LIMITS}
+    ]
+    findings = [
+        {"cluster": "c", "topic": "topic://t/n/a", "code": "S53", "severity": "warning"},
+        {"cluster": "c", "topic": "persistent://t/n/a", "code": "C01", "severity": "error"},
+        {"cluster": "c", "topic": "topic://t/n/b", "code": "S50", "severity": "warning", "incomplete": True},
+    ]
+    tables = {"chunked_messages": messages, "subscriptions": stalls, "findings": findings}
+    counts = ["topic", "segments", "active", "sealed", "pruned", "unknown", "migrated", "entries", "bytes"]
+    health = ["chunked_messages", "not_whole", "stalls", "errors", "warnings", "incomplete"]
+    assert ask("scalable_topics", [*counts, *health], segments=_SEGMENTS, **tables) == [
+        ("topic://t/n/a", 4, 1, 2, 1, 0, 1, 23, 230, 2, 1, 3, 1, 1, False),
+        ("topic://t/n/b", 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, True),
+    ]
+
+
+def test_cursors_of_all_segments_are_added_up(ask: Ask) -> None:
+    """A queue has none on children; of a stream one is not known, so neither is the sum."""
+    cursors = [
+        {"topic": "persistent://t/n/a", "subscription": "queue", "backlog_entries": 3, "backlog_messages": 4},
+        {"topic": "persistent://t/n/a", "subscription": "stream", "backlog_entries": 1, "backlog_messages": 1},
+        {"topic": "segment://t/n/a/0000-7fff-1", "subscription": "stream", "backlog_entries": 2, "backlog_messages": 2},
+        {"topic": "segment://t/n/a/8000-ffff-2", "subscription": "stream", "backlog_entries": 4},
+        {"topic": "persistent://t/n/other", "subscription": "stream", "backlog_entries": 40, "backlog_messages": 40},
+    ]
+    rows = [{"cluster": "c", "limits": _LIMITS, **one} for one in cursors]
+    columns = [
+        "topic", "subscription", "registered", "cursors", "backlog_entries", "backlog_messages",
+        "segments_without_cursor", "entries_without_cursor", "bytes_without_cursor",
+    ]  # fmt: skip
+    assert ask("scalable_subscriptions", columns, segments=_SEGMENTS, subscriptions=rows) == [
+        ("topic://t/n/a", "queue", False, 1, 3, 4, 2, 9, 90),  # the pruned one holds nothing for anybody
+        ("topic://t/n/a", "stream", True, 3, 7, None, 0, 0, 0),
+        ("topic://t/n/b", "stream", False, 1, None, None, 0, 0, 0),
+    ]
+
+
+def test_messages_of_a_migrated_topic_are_one_history(ask: Ask) -> None:
+    child = "segment://t/n/a/0000-7fff-1"
+    places = [("persistent://t/n/a", 9, 0), (child, 7, 1), (child, 7, 0),
+              ("persistent://t/n/other", 1, 0), ("segment://t/n/a/8000-ffff-2", 3, 0)]  # fmt: skip
+    rows = [{"cluster": "c", "topic": topic, "ledger_id": ledger, "entry_id": at} for topic, ledger, at in places]
+    gone = [{"cluster": "c", "topic": "segment://t/n/a/8000-ffff-2", "ledger_id": 3}]
+    columns = ["topic", "segment_id", "ledger_id", "entry_id"]
+    assert ask("scalable_messages", columns, segments=_SEGMENTS, messages=rows, gone_ledgers=gone) == [
+        ("topic://t/n/a", 0, 9, 0),
+        ("topic://t/n/a", 1, 7, 0),
+        ("topic://t/n/a", 1, 7, 1),
+    ]

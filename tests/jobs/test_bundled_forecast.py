@@ -46,7 +46,10 @@ def test_without_an_event_remedies_are_tried(bundled: Audited) -> None:
     [
         (("--subscription", "nobody"), "hold no subscription 'nobody'"),
         (("--subscription", "j-shared-e5-old"), "--type: the type of 'j-shared-e5-old' was not saved"),
-        (("--subscription", "j-shared-e5-old", "--type", "Shared", "--broker", "3"), "--broker: '3' is neither"),
+        (
+            ("--subscription", "j-shared-e5-old", "--type", "Shared", "--broker", "3"),
+            "--broker: '3' is none of 4.0, 4.2, 5.0",
+        ),
         (("--subscription", "j-shared-e5-old", "--type", "Shared", "--event", "dance"), "no event 'dance'"),
     ],
 )

@@ -8,13 +8,13 @@
 /txn/segment-state/watermark/<segment>               {"ledgerId", "entryId"}: up to here all is decided
 /txn/segment-events/<segment>-<number>               {"txnId", "decision"}
 ```
-The name of a segment is percent-encoded. Headers are deleted some time after the end; what then has no aborted record
-is committed. So an entry of a transaction is, in this order: aborted where a record or the header says so; open where
-the header says so; aborted where a write is left without a header; committed where header or event say so, or where it
-lies in a ledger that the broker lists, up to the watermark. Of others nobody can tell: their records were trimmed, or
-the store was saved before they began.
+The name of a segment is encoded by Java's `URLEncoder`: a space is `+`. Headers are deleted some time after the end;
+what then has no aborted record is committed. So an entry of a transaction is, in this order: aborted where a record
+or the header says so; open where the header says so; aborted where a write is left without a header; committed where
+header or event say so, or where it lies in a ledger that the broker lists, up to the watermark. Of others nobody can
+tell: their records were trimmed, or the store was saved before they began.
 
-Source: MetadataTransactionBuffer.java and TxnMetadataStore.java at revision 8dae0236 (5.0.0-M1).
+Source: MetadataTransactionBuffer.java, TxnMetadataStore.java and TxnPaths.java at revision 8dae0236 (5.0.0-M1).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from urllib.parse import unquote
+from urllib.parse import unquote_plus
 
 from pulsar_backlog.cluster.fields import Fields
 from pulsar_backlog.terms import Position
@@ -57,6 +57,13 @@ class Transactions:
     until_ms: dict[TxnId, int] = field(default_factory=dict)
     writes: set[tuple[str, TxnId]] = field(default_factory=set)
     acknowledgements: dict[tuple[str, str, TxnId], set[Position]] = field(default_factory=dict)
+
+    def ledgers(self) -> dict[int, str]:
+        """Segments by ledgers that positions name; of a pruned segment, whose list of ledgers is gone, all there is."""
+        named = {position[0]: segment for segment, position in self.watermarks.items()}
+        for (segment, _, _), positions in self.acknowledgements.items():
+            named |= dict.fromkeys((ledger_id for ledger_id, _ in positions), segment)
+        return {ledger_id: segment for ledger_id, segment in named.items() if ledger_id >= 0}
 
     def open_in(self, segment: str) -> list[TxnId]:
         """Open transactions that wrote to a segment, or are about to."""
@@ -117,7 +124,7 @@ def _take(transactions: Transactions, kind: str, rest: str, body: Fields) -> boo
         event, txn = _EVENT.fullmatch(rest), _id(body.text("txnId") or "")
         decision = _STATES.get(body.text("decision") or "")
         if event and txn is not None and decision in ("committed", "aborted"):
-            _decide(transactions, unquote(event[1]), txn, decision)
+            _decide(transactions, unquote_plus(event[1]), txn, decision)
             return True
     return False
 
@@ -143,12 +150,12 @@ def _take_segment_state(transactions: Transactions, rest: str, body: Fields) -> 
         segment, _, id_ = name.rpartition(":")
         txn = _id(id_)
         if segment and txn is not None:
-            _decide(transactions, unquote(segment), txn, "aborted")
+            _decide(transactions, unquote_plus(segment), txn, "aborted")
             return True
     elif kind == "watermark":
         ledger_id, entry_id = body.signed("ledgerId"), body.signed("entryId")
         if ledger_id is not None and entry_id is not None:
-            transactions.watermarks[unquote(name)] = (ledger_id, entry_id)
+            transactions.watermarks[unquote_plus(name)] = (ledger_id, entry_id)
             return True
     return False
 

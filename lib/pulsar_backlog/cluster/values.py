@@ -124,3 +124,9 @@ def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:
         for ledger in topic.ledgers
         if ledger.ledger_id not in state.disputed
     }
+
+
+def topics_besides(state: ClusterState) -> dict[int, str]:
+    """Topics by ledger, of ledgers that no saved list names but transactions of segments do."""
+    listed = {ledger.ledger_id for topic in state.topics.values() for ledger in topic.ledgers}
+    return {ledger_id: of for ledger_id, of in state.transactions.ledgers().items() if ledger_id not in listed}

@@ -20,7 +20,7 @@ _EVENTS = (
     "'rolling restart'; may be given several times"
 )
 _TYPES: tuple[DispatchType, ...] = ("Exclusive", "Failover", "Shared", "Key_Shared")
-_BROKERS = ("4.0", "4.2")
+_BROKERS: tuple[BrokerLine, ...] = ("4.0", "4.2", "5.0")
 
 
 def forecast(
@@ -29,7 +29,7 @@ def forecast(
     subscription: Annotated[str, typer.Option(help="its subscription")],
     consumers: Annotated[str, typer.Option(help=_CONSUMERS)],
     event: Annotated[list[str] | None, typer.Option(help=_EVENTS)] = None,
-    broker: Annotated[str, typer.Option(metavar="4.0|4.2", help="release line of the broker")] = "4.0",
+    broker: Annotated[str, typer.Option(metavar="|".join(_BROKERS), help="release line of the broker")] = "4.0",
     type_: Annotated[
         str | None, typer.Option("--type", metavar="|".join(_TYPES), help="subscription type; default: as it was saved")
     ] = None,
@@ -48,8 +48,9 @@ def forecast(
     from pulsar_backlog.sql.unacknowledged import unacknowledged
     from pulsar_backlog.terminal import terminal
 
-    if broker not in _BROKERS:
-        raise UsageError(f"--broker: {broker!r} is neither 4.0 nor 4.2")
+    line = next((one for one in _BROKERS if one == broker), None)
+    if line is None:
+        raise UsageError(f"--broker: {broker!r} is none of {', '.join(_BROKERS)}")
     backlog = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
     dispatch = next((one for one in _TYPES if one == (type_ or backlog.subscription_type)), None)
     if dispatch is None:
@@ -58,7 +59,6 @@ def forecast(
         StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
         for row in backlog.entries
     ]
-    line: BrokerLine = "4.0" if broker == "4.0" else "4.2"
     try:
         clients = consumers_of(consumers, queue)
         stages = foresee(entries, clients, event or (), broker=line, dispatch=dispatch)

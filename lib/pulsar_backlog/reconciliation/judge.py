@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pulsar_backlog.cluster.absent import may_hold_entries
-from pulsar_backlog.cluster.values import ClusterState, LedgerRecord
+from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, topics_besides
 from pulsar_backlog.counting import counted
 from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.values import LedgerCopy
@@ -43,12 +43,14 @@ class Knowledge:
         in_part: topics whose lists of ledgers could be read in part only.
         disputed: ledgers that two topics claim.
         compacted: topics by the ledger that holds their compacted view.
+        besides: topics by ledgers that no list names, and transactions of segments do.
     """
 
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     in_part: frozenset[str] = frozenset()
     disputed: frozenset[int] = frozenset()
     compacted: Mapping[int, str] = field(default_factory=dict)
+    besides: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, state: ClusterState) -> Knowledge:
@@ -57,7 +59,7 @@ class Knowledge:
         spans = {topic: (min(listed), max(listed)) for topic, listed in ids.items()}
         compacted = {one.compacted_ledger_id: one.topic for one in state.topics.values() if one.compacted_ledger_id}
         in_part = frozenset(one.topic for one in state.topics.values() if not one.names_all_ledgers)
-        return cls(spans, in_part, state.disputed, compacted)
+        return cls(spans, in_part, state.disputed, compacted, topics_besides(state))
 
 
 def claims_of(state: ClusterState) -> Iterator[Claim]:

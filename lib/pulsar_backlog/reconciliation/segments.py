@@ -14,9 +14,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import pairwise
 
-from pulsar_backlog.cluster.layouts import MAX_HASH, Layout, Segment
+from pulsar_backlog.cluster.layout_faults import faults_of_layout
+from pulsar_backlog.cluster.layout_guess import GuessedKin, guessed_kin
+from pulsar_backlog.cluster.layouts import Layout, Segment
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
@@ -44,6 +45,8 @@ class SegmentState:
 
     Attributes:
         layout: what the layout says of it; None where there is none, or that does not name it.
+        kin: what the names of the topic's segments tell, where no layout was saved.
+        registered: those of `subscriptions` that the topic registers.
     """
 
     topic: str
@@ -56,6 +59,8 @@ class SegmentState:
     subscriptions: tuple[str, ...]
     first_ledger_id: int | None = None
     watermark: Position | None = None
+    kin: GuessedKin | None = None
+    registered: tuple[str, ...] = ()
 
     def row(self, cluster: str) -> dict[str, object]:
         """As a row of `segments`."""
@@ -68,8 +73,9 @@ class SegmentState:
             "first_hash": self.parts.first_hash,
             "last_hash": self.parts.last_hash,
             "status": self.status,
-            "parents": list(layout.parents) if layout else None,
-            "children": list(layout.children) if layout else None,
+            "parents": list(of.parents) if (of := layout or self.kin) else None,
+            "children": list(of.children) if of else None,
+            "kin_sureness": "certain" if layout else self.kin.sureness if self.kin else None,
             "created_epoch": layout.created_epoch if layout else None,
             "sealed_epoch": layout.sealed_epoch if layout else None,
             "created_time": _time(layout.created_ms) if layout else None,
@@ -83,6 +89,7 @@ class SegmentState:
             "entries": self.stored.entries,
             "bytes": self.stored.size_bytes,
             "subscriptions": list(self.subscriptions),
+            "registered": list(self.registered),
         }
 
 
@@ -108,10 +115,28 @@ def segment_states(state: ClusterState | None, stored: Mapping[str, Stored]) -> 
             states.append(SegmentState(topic, name, parts, status, None, terminated, *of_name))
     watermarks = state.transactions.watermarks if state else {}
     firsts = {name: min((one.ledger_id for one in of.ledgers), default=None) for name, of in topics.items()}
+    kin = _guessed(states)
+    registered = state.registered if state else frozenset()
     states = [
-        replace(one, first_ledger_id=firsts.get(one.segment), watermark=watermarks.get(one.segment)) for one in states
+        replace(
+            one,
+            first_ledger_id=firsts.get(one.segment),
+            watermark=watermarks.get(one.segment),
+            kin=kin.get((one.topic, one.parts.segment_id)) if one.status == "unknown" else None,
+            registered=tuple(name for name in one.subscriptions if (one.topic, name) in registered),
+        )
+        for one in states
     ]
     return sorted(states, key=lambda one: (one.topic, one.parts.segment_id, one.segment))
+
+
+def _guessed(states: Iterable[SegmentState]) -> dict[tuple[str, int], GuessedKin]:
+    """What names tell of the segments of topics without a layout, by topic and number."""
+    by_topic: dict[str, list[SegmentParts]] = defaultdict(list)
+    for one in states:
+        if one.status == "unknown" and one.layout is None:
+            by_topic[one.topic].append(one.parts)
+    return {(topic, id_): kin for topic, of in by_topic.items() for id_, kin in guessed_kin(of).items()}
 
 
 def _laid_out(
@@ -212,22 +237,12 @@ def _contradictions(layout: Layout, segments: list[SegmentState]) -> Iterator[Fi
           if one.status == "sealed" and one.is_terminated is False),
         *(f"segment {one.parts.segment_id} exists, but the layout never gave its number out" for one in segments
           if one.status == "unlisted"),
-        *_range_faults(layout),
+        *faults_of_layout(layout),
     ]  # fmt: skip
     if faults:
         words = f"The layout of {layout.topic} contradicts itself or its segments: {faults[0]}."
         more = tuple(faults)
         yield Finding("S51", layout.topic, words, topic=layout.topic, count=len(faults), evidence=more, reason=_LAYOUT)
-
-
-def _range_faults(layout: Layout) -> Iterator[str]:
-    """Where the ranges of active segments leave key hashes out or meet: they tile 0 to 65535."""
-    ranges = sorted((one.first_hash, one.last_hash) for one in layout.segments if one.state == "ACTIVE")
-    for (_, end), (begin, _) in pairwise([(-1, -1), *ranges, (MAX_HASH + 1, MAX_HASH + 1)]):
-        if begin > end + 1:
-            yield f"no active segment has key hashes {end + 1} to {begin - 1}"
-        elif begin <= end:
-            yield f"several active segments have key hash {begin}"
 
 
 def _pruned(topic: str, segments: list[SegmentState]) -> Iterator[Finding]:

@@ -67,7 +67,7 @@ def read_internals(context: JobContext, source: Source, knowledge: Knowledge) ->
     """Decode every internal ledger of the tables, and judge it and those that only metadata tell of."""
     internals = Internals()
     readers: list[tuple[DecodedLedger, str, CopyReader]] = []
-    for copy in _copies(context):
+    for copy in internal_copies(context):
         readers.append(_read(source, copy, knowledge))
     schemas = EventSchemas(one.schema.definition for one, _, _ in readers if one.schema is not None)
     for copy, name, named_by in _system_topics(context, source, knowledge, schemas):
@@ -85,7 +85,8 @@ def read_internals(context: JobContext, source: Source, knowledge: Knowledge) ->
     return internals
 
 
-def _copies(context: JobContext) -> Iterator[PlannedCopy]:
+def internal_copies(context: JobContext) -> Iterator[PlannedCopy]:
+    """Ledgers in the files of bookies that hold no messages, as the inventory planned them."""
     for row in _rows(context, "internal_copies", None).to_pylist():
         blanks = dict.fromkeys(("topic", "checksum_uri", "expected_entries", "expected_bytes"))
         yield PlannedCopy.from_row(blanks | row)

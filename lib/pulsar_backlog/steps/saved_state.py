@@ -12,6 +12,7 @@ from pulsar_backlog.findings import Finding
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.known_state import state_of
+from pulsar_backlog.steps.stored_cursors import with_stored_cursors
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import HeldUp, findings_of_holdups, findings_of_state
 from pulsar_backlog.subscriptions.holdups import NO_EVIDENCE, LogEvidence, dead_letter_topics, holdups
@@ -115,6 +116,7 @@ def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
     state = state_of(context, {id_: topic for id_, (topic, _) in stored.items() if topic})
     if state is None:
         return None
+    state = with_stored_cursors(context, state)
     lengths: dict[str, dict[int, int | None]] = {}
     for ledger_id, (topic, count) in stored.items():
         lengths.setdefault(topic or "", {})[ledger_id] = count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.values import ClusterState, broker_copies
+from pulsar_backlog.cluster.values import ClusterState, broker_copies, topics_besides
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
@@ -38,7 +38,7 @@ def take_inventory(
         inventory = settle(surveyed, ClusterRecords({}, {}))
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
     records = broker_copies(state)
-    topics = {ledger_id: record.topic for ledger_id, record in records.items()}
+    topics = topics_besides(state) | {ledger_id: record.topic for ledger_id, record in records.items()}
     records_of_cluster = ClusterRecords(topics, records)
     inventory = settle(surveyed, records_of_cluster)
     stored = {copy.ledger_id for copy in inventory.copies}

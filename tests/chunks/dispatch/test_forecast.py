@@ -15,12 +15,14 @@ def stored(tokens: str) -> list[StoredEntry]:
     ]
 
 
-def stages(tokens: str, consumers: str, *events: str, dispatch: str = "Shared", queue: int = 1000) -> list[Stage]:
+def stages(
+    tokens: str, consumers: str, *events: str, dispatch: str = "Shared", queue: int = 1000, broker: str = "4.2"
+) -> list[Stage]:
     return forecast(
         stored(tokens),
         consumers_of(consumers, queue),
         events,
-        broker="4.2",
+        broker=broker,  # type: ignore[arg-type]
         dispatch=dispatch,  # type: ignore[arg-type]
     )
 
@@ -50,6 +52,18 @@ def test_whole_messages_are_delivered_and_nothing_stays() -> None:
 def test_a_chunk_without_its_first_stays_and_blocks_what_is_read_later_only() -> None:
     (stage,) = stages("A1/2 B0/2 B1/2", "java 4.2 x 2")
     assert (stage.delivered, stage.certain.backlog, stage.undelivered) == ((1, 1), (1, 1), ("A",))
+
+
+@pytest.mark.parametrize(("broker", "delivered"), [("4.0", 99), ("4.2", 99), ("5.0", 200)])
+def test_what_a_headless_chunk_blocks_depends_on_the_read_batch(broker: str, delivered: int) -> None:
+    (stage,) = stages("A1/2 " + ". " * 200, "java 4.2", broker=broker)
+    assert stage.delivered == (delivered, delivered)
+
+
+@pytest.mark.parametrize("dispatch", ["Shared", "Key_Shared", "Exclusive"])
+def test_all_of_a_healthy_log_is_delivered_however_large_batches_are(dispatch: str) -> None:
+    (stage,) = stages(". " * 700, "java 4.2", dispatch=dispatch, broker="5.0")
+    assert (stage.delivered, stage.certain.backlog) == ((700, 700), (0, 0))
 
 
 def test_an_exclusive_java_client_acknowledges_an_old_open_message_without_delivering_it() -> None:

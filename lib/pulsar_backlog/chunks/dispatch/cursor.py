@@ -14,9 +14,11 @@ class Topic:
         hashes: their sticky key hashes.
         mark_delete: last entry before which, itself included, all is acknowledged; -1 when nothing is.
         read_position: next entry of a normal read.
+        read_batch: what one read takes at most.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read_batch: int = 100) -> None:
+        self.read_batch = read_batch
         self.entries: list[LogEntry] = []
         self.labels: list[str] = []
         self.hashes: list[int] = []

@@ -17,9 +17,6 @@ from pulsar_backlog.chunks.dispatch.broker_consumer import BrokerConsumer
 from pulsar_backlog.chunks.dispatch.clock import Clock
 from pulsar_backlog.chunks.dispatch.cursor import Topic
 
-MAX_READ_BATCH = 100
-"""Default of `dispatcherMaxReadBatchSize`."""
-
 
 class Dispatcher(Protocol):
     """What a subscription does with its consumers."""
@@ -181,7 +178,7 @@ class MultipleConsumers:
         first = self._first_permits()
         if self._closed or first <= 0 or self._replaying:
             return
-        most = min(max(self._total_permits, first), MAX_READ_BATCH)
+        most = min(max(self._total_permits, first), self.topic.read_batch)
         batch = self.replayable(most)
         if batch:
             if self._fruitless < 2 * len(self.consumers) + 1:

@@ -18,7 +18,7 @@ from pulsar_backlog.chunks.dispatch.hashing import sticky_hash
 from pulsar_backlog.chunks.dispatch.key_shared import KeySharedDispatcher
 from pulsar_backlog.chunks.dispatch.outcomes import Outcome
 from pulsar_backlog.chunks.dispatch.seat import Seat
-from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings, Setting, Slice
+from pulsar_backlog.chunks.dispatch.settings import READ_BATCHES, ConsumerSettings, Setting, Slice
 from pulsar_backlog.chunks.dispatch.shared import SharedDispatcher
 from pulsar_backlog.chunks.dispatch.single_active import SingleActiveDispatcher
 
@@ -45,7 +45,7 @@ class Play:
     def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
         self.clock = Clock(seed)
-        self.topic = Topic()
+        self.topic = Topic(READ_BATCHES[setting.broker])
         self.auditor = Auditor()
         self.delivered: Counter[str] = Counter()
         self.other_topics: dict[str, list[tuple[str, int | None, int | None]]] = {}

@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, DEFAULT_QUEUE, ClientSettings, Profile
 
-BrokerLine = Literal["4.0", "4.2"]
+BrokerLine = Literal["4.0", "4.2", "5.0"]
+READ_BATCHES: Mapping[BrokerLine, int] = {"4.0": 100, "4.2": 100, "5.0": 500}
+"""Default of `dispatcherMaxReadBatchSize`. That of 5.0 is documented; its milestone 5.0.0-M1 has 100. What else differs
+from 4.2 is known from sources alone, and not played."""
 DispatchType = Literal["Exclusive", "Failover", "Shared", "Key_Shared"]
 
 MAX_RECONSUME_TIMES = 16

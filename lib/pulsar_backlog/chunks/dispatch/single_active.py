@@ -14,7 +14,6 @@ from pulsar_backlog.chunks.dispatch.auditor import Auditor
 from pulsar_backlog.chunks.dispatch.broker_consumer import BrokerConsumer
 from pulsar_backlog.chunks.dispatch.clock import Clock
 from pulsar_backlog.chunks.dispatch.cursor import Topic
-from pulsar_backlog.chunks.dispatch.dispatcher import MAX_READ_BATCH
 from pulsar_backlog.chunks.dispatch.hashing import active_of
 
 FAILOVER_DELAY_MS = 1000
@@ -133,7 +132,8 @@ class SingleActiveDispatcher:
             if epoch != self._epoch or self.active is None:
                 return
             self._busy = False
-            batch = self.topic.read(min(self.active.permits, MAX_READ_BATCH)) if self.active.permits > 0 else []
+            most = min(self.active.permits, self.topic.read_batch)
+            batch = self.topic.read(most) if most > 0 else []
             if batch:
                 self.active.send(batch, {})
                 self.auditor.permits(self.active.name, self.active.permits)

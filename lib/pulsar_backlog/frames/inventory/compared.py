@@ -123,8 +123,9 @@ class _Rows:
         claim = _claim(row)
         attempts += copies
         if attempts:
-            knowledge = ClusterRecords({ledger_id: claim.record.topic}, {ledger_id: claim.record}) if claim else None
-            settled, findings = (knowledge or ClusterRecords({}, {})).settle(attempts)
+            records = {ledger_id: claim.record} if claim else {}
+            topic = claim.record.topic if claim else by.facts.besides.get(ledger_id) if by.facts else None
+            settled, findings = ClusterRecords({ledger_id: topic} if topic else {}, records).settle(attempts)
             stored += stored_copies(settled)
             inside = [copy for copy in settled if by.scope.holds(copy)]
             self._rows["ledgers"] += [copy.row(by.cluster) for copy in inside]
