@@ -1,7 +1,8 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
 Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, and which models
-`client_forecasts` is of; the folder of saved admin JSON and raw cursor state, and `saved_states` of topics it lacks.
+`client_forecasts` is of; the folder of saved admin JSON and raw cursor state, `saved_states` of topics it lacks, and
+cursor ledgers in files of bookies (`internal_copies`).
 Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state.
 Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported;
 nobody is told to wait for a message that a model of a client, opened again, does not deliver.

@@ -46,11 +46,11 @@ def guessed_kin(segments: Iterable[SegmentParts]) -> dict[int, GuessedKin]:
     whole = [one.segment_id for one in ordered] == list(range(len(ordered)))
     steps = whole and _tile(roots) and all(_is_a_step(one, parents[one.segment_id], ordered) for one in ordered)
     sureness = "likely" if steps else "cannot_tell"
-    children: dict[int, list[int]] = {one: [] for one in parents}
+    children: dict[int, list[int]] = {id_: [] for id_ in parents}
     for child, made_of in parents.items():
-        for one in made_of:
-            children[one].append(child)
-    return {one: GuessedKin(of, tuple(children[one]), sureness) for one, of in parents.items()}
+        for parent in made_of:
+            children[parent].append(child)
+    return {id_: GuessedKin(of, tuple(children[id_]), sureness) for id_, of in parents.items()}
 
 
 def _rest(part: SegmentParts, one: SegmentParts) -> Iterable[SegmentParts]:

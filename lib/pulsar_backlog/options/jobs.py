@@ -21,7 +21,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "scan_entries": (*_WITH_SOURCE, "budget_bytes", "sample", "limit"),
     "assemble_chunks": (*_WITH_SOURCE, "grace_seconds"),
     "model_consumers": ("model", *_TABLES_ONLY),
-    "analyze_subscriptions": ("admin", "max_ack_ranges", "max_batch_acks", *_TABLES_ONLY),
+    "analyze_subscriptions": (*_SOURCE, "admin", "max_ack_ranges", "max_batch_acks", *_EVERY_JOB),
     "decode_internals": (*_SOURCE, "admin", *_EVERY_JOB),
     "export_messages": (
         *_SOURCE,
