@@ -30,12 +30,12 @@ def with_stored_cursors(context: JobContext, state: ClusterState) -> ClusterStat
         return state
     copies = [copy for copy in internal_copies(context) if copy.ledger_id in owners]
     source = source_of(context.options, context.live()) if copies else None
-    found = [
+    ledgers = [
         SavedCursorLedger(copy.ledger_id, copy.data_uri or "", entries, *owners[copy.ledger_id])
         for copy in copies
         if source is not None and (entries := newest_entries(CopyReader(source, copy).entries()))
     ]
-    return replace(state, cursor_ledgers=(*state.cursor_ledgers, *found)) if found else state
+    return replace(state, cursor_ledgers=(*state.cursor_ledgers, *ledgers)) if ledgers else state
 
 
 def newest_entries(entries: Iterable[tuple[int, bytes]], max_bytes: int = MAX_BYTES) -> dict[int, bytes]:
