@@ -22,7 +22,7 @@ REAL = DATA / "cursors" / "broker-4.2.4"
 def test_with_and_without_state(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out, admin = str(tmp_path / "out"), tmp_path / "admin"
     job = load_job("analyze_subscriptions")
-    plain = ["--out", out, "--cluster", "c"]
+    plain = ["--source", str(REAL), "--out", out, "--cluster", "c"]
     # Never any state: nothing to do, and no tables.
     assert job.main(plain) == 99
     assert "No saved state of subscriptions is given (--admin)" in capsys.readouterr().err
