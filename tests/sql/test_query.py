@@ -51,6 +51,12 @@ def test_tables_by_name(bundled: Audited, engine: Engine) -> None:
     assert answer == "state\tn\n" + "".join(f"{state}\t{counted[state]}\n" for state in sorted(counted))
 
 
+WITHOUT_ROWS = {
+    "rejected_entries", "stored_without_need", "scalable_messages", "scalable_subscriptions", "scalable_topics",
+}  # fmt: skip
+"""Views that have none of this backlog."""
+
+
 @pytest.mark.parametrize("view", sorted(views()))
 def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     bundled: Audited, view: str, tmp_path: Path
@@ -63,7 +69,7 @@ def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     assert files["duckdb"].read_text() == files["spark"].read_text()
     assert len(files["spark"].read_text().splitlines()) == counts.pop()
     assert not counts
-    assert texts["spark"].count("\n") > 1 or view in ("rejected_entries", "stored_without_need")  # none in this backlog
+    assert texts["spark"].count("\n") > 1 or view in WITHOUT_ROWS
 
 
 @pytest.mark.parametrize("view", sorted(views()))
