@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
@@ -51,6 +52,16 @@ def test_messages_are_those_of_the_api(session: SparkSession) -> None:
     topic = "persistent://lab/s3/chunk-lz4"
     payloads = {row["payload_sha256"]: row["payload"] for row in rows(read(session, topic=topic), *COLUMNS, "payload")}
     assert set(payloads) == {row["payload_sha256"] for row in of_api(topic=topic)}
+
+
+@pytest.mark.parametrize("kind", ["messages", "entries"])
+def test_columns_promise_no_more_than_the_schema(kind: str) -> None:
+    """Spark 4.2 refuses a column that is not nullable where its schema's is."""
+    source = PulsarBacklogSource({"path": str(OBJECTS), "rows": kind})
+    reader = source.reader(source.schema())
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    assert batches
+    assert all(isinstance(batch, pa.RecordBatch) and all(field.nullable for field in batch.schema) for batch in batches)
 
 
 def test_decoded_messages_are_those_of_the_api(session: SparkSession) -> None:

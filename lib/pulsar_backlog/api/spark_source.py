@@ -19,6 +19,7 @@ from pulsar_backlog.api import entry_reader
 from pulsar_backlog.api.backlog import Backlog
 from pulsar_backlog.api.spark_filters import narrowed
 from pulsar_backlog.api.spark_options import SparkOptions
+from pulsar_backlog.api.spark_rows import spark_batch
 from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
@@ -129,7 +130,7 @@ class BacklogReader(DataSourceReader):
         """Rows of a partition."""
         for batch in self._rows(partition):
             if batch.num_rows:
-                yield batch.select(self._names)
+                yield spark_batch(batch, self._names)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         options = self._options
