@@ -25,6 +25,11 @@ from tests.small_tables import NOON, write_tables
 
 ROOT = Path(__file__).parents[2]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
+NONE_HERE = {
+    "rejected_entries", "schema_use", "stored_without_need", "delayed_messages", "pending_acknowledgements",
+    "transaction_contradictions", "confirmed_cut_off", "replication",
+}  # fmt: skip
+"""Views without a row in this backlog."""
 both = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -63,7 +68,7 @@ def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     assert files["duckdb"].read_text() == files["spark"].read_text()
     assert len(files["spark"].read_text().splitlines()) == counts.pop()
     assert not counts
-    assert texts["spark"].count("\n") > 1 or view in ("rejected_entries", "stored_without_need")  # none in this backlog
+    assert texts["spark"].count("\n") > 1 or view in NONE_HERE
 
 
 @pytest.mark.parametrize("view", sorted(views()))
