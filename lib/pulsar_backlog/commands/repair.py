@@ -26,6 +26,7 @@ from pulsar_backlog.commands.connection import (
     connected,
 )
 from pulsar_backlog.commands.groups import Group
+from pulsar_backlog.commands.repair_missing import missing as missing_command
 from pulsar_backlog.commands.repair_plan import PlanArgument, audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
@@ -50,6 +51,7 @@ repair = typer.Typer(
     rich_markup_mode=None,
 )
 repair.command("plan")(plan_command)
+repair.command("missing")(missing_command)
 repair.command("show")(show_command)
 
 _LIMITS = Limits()

@@ -103,6 +103,10 @@ class Half:
         """A column of whole numbers."""
         return np.asarray(self.rows[name].to_numpy(), dtype=np.int64)
 
+    def of_repairs(self) -> Bools:
+        """Which rows a repair published."""
+        return np.asarray(self.rows["is_repair"].fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
     def copies(self) -> Copies:
         """The rows as they are matched."""
         origin, content, ordinal = (self.column(name) for name in ("origin", "content", "ordinal"))

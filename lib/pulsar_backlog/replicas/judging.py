@@ -64,7 +64,10 @@ def judge(a: Half, b: Half) -> list[Difference]:
 
 @dataclass(frozen=True)
 class _Common:
-    """What both sides have, as seen from `here`: numbers of pairs in both logs, ascending here, and their streams."""
+    """What both sides have, as seen from `here`: numbers of pairs in both logs, ascending here, and their streams.
+
+    What a repair appended stands where it does not belong, and says nothing of what lies beside it.
+    """
 
     here: Int64s
     there: Int64s
@@ -73,6 +76,9 @@ class _Common:
     @classmethod
     def of(cls, here: Half, there: Half, matches: Matches, at: int) -> _Common:
         pairs = [np.concatenate((matches.same[side], matches.content[side])) for side in (at, 1 - at)]
+        halves = (here, there)
+        in_turn = ~np.logical_or(*(half.of_repairs()[rows] for half, rows in zip(halves, pairs, strict=True)))
+        pairs = [rows[in_turn] for rows in pairs]
         stream, _ = here.stream_numbers()
         order = np.argsort(pairs[0], kind="stable")
         return cls(
@@ -100,9 +106,12 @@ def _content(a: Half, b: Half, matches: Matches) -> Difference:
 
 
 def _order(a: Half, b: Half, matches: Matches) -> Difference:
-    streams = [half.stream_numbers()[0][rows] for half, rows in zip((a, b), matches.same, strict=True)]
+    sides = zip((a, b), matches.same, strict=True)
+    in_turn = np.flatnonzero(~np.logical_or(*(half.of_repairs()[rows] for half, rows in sides)))
+    same = matches.same[0][in_turn], matches.same[1][in_turn]
+    streams = [half.stream_numbers()[0][rows] for half, rows in zip((a, b), same, strict=True)]
     stream = streams[0] * (int(streams[1].max(initial=0)) + 1) + streams[1]
-    rows = np.flatnonzero(moved(stream, *matches.same))
+    rows = in_turn[np.flatnonzero(moved(stream, *same))]
     reason = "stands in another place among the messages that came from the same cluster"
     sureness, reasons = _all(len(rows), "certain", reason)
     return Difference("order", "both", matches.same[0][rows], matches.same[1][rows], sureness, reasons)

@@ -224,7 +224,7 @@ class _Step:
                 sequence_id = max(last, journal.last_sequence_id(action.topic)) + 1
                 entries = sending.prepared(producer, sequence_id)
                 self._note("begun", live, sequence_id=sequence_id, sealed_sha256=sealed)
-                producer.send(entries)
+                producer.send(entries, sequence_id)
                 self.pace.step()
         sent = sending.stored_after(after)
         if sent is None:
