@@ -109,8 +109,10 @@ def skip(eu: Region, us: Region, client: pulsar.Client) -> None:
     wait_until(lambda: entries_of(us, topic("skipped")) >= before + 5, "what came after is replicated")
 
 
-def export(audit: Path) -> None:
-    code, said = said_by(["export", str(audit), "--fail-on", "never"])
+def export(region: Region, audit: Path) -> None:
+    broker = region.broker
+    reach = ["--admin-url", broker.admin_url, "--token-file", str(broker.token_file)]
+    code, said = said_by(["export", str(audit), *reach, "--fail-on", "never"])
     assert code == 0, said
 
 
@@ -126,7 +128,7 @@ def test_broken_replication(regions: Regions, tmp_path: Path, spark: SparkSessio
     # Deduplication there took the second and third chunk for the first one again (Pulsar 4.0.8).
     assert rows["chunked"]["broken_b"] == 1
 
-    export(first / "eu")
+    export(eu, first / "eu")
     code, (planned, *actions) = said_by(["repair", "missing", str(first / "compared"), "--side", "b"])
     assert code == 0, planned
     plan = Path(planned["folder"])

@@ -50,15 +50,15 @@ def missing(
     lacks = missing_messages(place, side, max_count, endpoint)
     home = _home(lacks, from_cluster)
     planned, messages = plan_replicating(lacks.cluster, lacks.rows, side, home, lacks.streams)
-    held = [HeldBackRow(one.why, one.next_step, 1) for one in planned.held_back]
+    untouched = [HeldBackRow(one.why, one.next_step, 1) for one in planned.held_back]
     if not planned.plan.actions:
-        print_plan(PlanView(planned.plan.plan_id, None, "planned", (), held, lacks.more))
+        print_plan(PlanView(planned.plan.plan_id, None, "planned", (), untouched, lacks.more))
         raise typer.Exit(EXIT_CLEAN)
     files, name = beside(place), f"plans/{planned.plan.plan_id}"
     with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as scratch, files.folder(name, last=PLAN_NAME) as at:
         store_plan(at, planned, _payloads(lacks, messages, Path(scratch)))
         rows = action_rows(planned.plan, open_journal(at, planned.plan), read_verdicts(at))
-    print_plan(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), held, lacks.more))
+    print_plan(PlanView(planned.plan.plan_id, files.uri(name), plan_state(rows), tuple(rows), untouched, lacks.more))
     raise typer.Exit(EXIT_CLEAN)
 
 

@@ -45,18 +45,18 @@ def plan_replicating(
         streams: what it calls all clusters that it gets messages from.
     """
     actions: list[Action] = []
-    held: list[HeldBack] = []
+    untouched: list[HeldBack] = []
     messages: list[Row] = []
     for row in rows:
         message = row["message"]
         why, to_do = why_not(row)
         if why is not None or message is None:
             uuid, time_ms = (message["chunk_uuid"] or "", message["publish_time_ms"]) if message else ("", 0)
-            held.append(HeldBack(topic_of(row, side), None, uuid, time_ms or 0, why or "", to_do))
+            untouched.append(HeldBack(topic_of(row, side), None, uuid, time_ms or 0, why or "", to_do))
             continue
         messages.append(message)
         actions.append(_action(len(actions), row, side, home, streams))
-    return Planned(Plan(cluster, tuple(actions)), {}, tuple(held), 0), messages
+    return Planned(Plan(cluster, tuple(actions)), {}, tuple(untouched), 0), messages
 
 
 def topic_of(row: Row, side: str) -> str:
