@@ -173,14 +173,21 @@ def test_exit_code_findings_and_result(out: tuple[int, Path]) -> None:
     assert code == result["exit_code"] == 1
     assert (result["kind"], result["verdict"]) == ("comparison", "differs")
     codes = {row["code"] for row in rows_of(folder, "findings")}
-    assert codes == {"D01", "D02", "D03", "D04", "D05", "D06", "D07", "D08"}
+    assert codes == {"D01", "D02", "D03", "D04", "D05", "D06", "D07", "D08", "D10"}
 
 
 def test_the_same_once_more_reads_nothing(audits: tuple[Path, Path], out: tuple[int, Path]) -> None:
     assert compared(*audits, out[1])[0] == 99
 
 
+def test_what_could_not_be_read_is_named(out: tuple[int, Path]) -> None:
+    (gap,) = [row for row in rows_of(out[1], "findings") if row["code"] == "D10"]
+    assert (gap["topic"], gap["count"], gap["evidence"]) == (topic("corrupt"), 1, ["b 109:4"])
+
+
 def test_a_log_equals_itself(audits: tuple[Path, Path], tmp_path: Path) -> None:
+    """Also where it is damaged: the same damage of the same object is no difference."""
     code, _ = compared(audits[1], audits[1], tmp_path / "out")
     assert code == 0
     assert rows_of(tmp_path / "out", "differences") == []
+    assert {row["verdict"] for row in rows_of(tmp_path / "out", "compared_topics")} == {"equal"}

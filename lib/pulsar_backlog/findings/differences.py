@@ -105,4 +105,15 @@ KINDS = (
         "pulsar-backlog compare AUDIT_A AUDIT_B --out OUT",
         _REPLICATOR,
     ),
+    FindingKind(
+        "D10",
+        "topic_not_all_read",
+        "warning",
+        "Entries or ledgers of a topic could not be read on a side: messages in them may be missing or other on the other side.",
+        "Damaged entries, ledgers that were not offloaded or not scanned whole, or that the source does not hold.",
+        "Look at the rejects and the inventory of that audit; audit a copy that holds what it lacks, and compare again.",
+        "pulsar-backlog sql AUDIT \"SELECT * FROM inventory WHERE topic = 'SUBJECT' AND verdict <> 'current'\"",
+        _REPLICATOR,
+        counted="Entries and ledgers that could not be read",
+    ),
 )

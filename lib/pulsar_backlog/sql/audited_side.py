@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -47,6 +48,7 @@ class AuditedSide:
         replicators: cursors of replicators.
         chunked_topics: topics with chunked messages.
         choices: options by which the audit looked at a part only.
+        stored: copy, bytes and tag of the object of each ledger that the source holds.
     """
 
     out: str
@@ -60,6 +62,7 @@ class AuditedSide:
     replicators: list[Row]
     chunked_topics: frozenset[str] = frozenset()
     choices: tuple[str, ...] = field(default=())
+    stored: Mapping[int, tuple[object, ...]] = field(default_factory=dict)
 
     @property
     def topics(self) -> dict[int, str | None]:
@@ -95,7 +98,7 @@ def audited_side(out: str, named: str | None, endpoint: str | None = None) -> Au
             tables.rows(_CHUNK_COLUMNS, "chunked_messages", "NOT rebuildable"),
             tables.rows(_REPLICATOR, "subscriptions", "kind = 'replicator'"),
             frozenset(row["topic"] for row in tables.rows("DISTINCT topic", "chunked_messages")),
-            tuple(name for name in _CHOICES if options.get(name)),
+            tuple(name for name in _CHOICES if options.get(name)), tables.stored(),
         )  # fmt: skip
 
 
@@ -128,6 +131,14 @@ class _Tables:
         unscanned = [row for row in listed if not _is_whole(row, scans)]
         unscanned += self.rows("topic, ledger_id", "inventory", absent)
         return copies, [(row["topic"], row["ledger_id"]) for row in unscanned]
+
+    def stored(self) -> dict[int, tuple[object, ...]]:
+        """Copy, bytes and tag of each object, by ledger id."""
+        columns = ("copy", "data_bytes", "data_etag")
+        return {
+            row["ledger_id"]: tuple(row[name] for name in columns)
+            for row in self.rows(f"ledger_id, {', '.join(columns)}", "ledgers", "selected AND data_uri IS NOT NULL")
+        }
 
     def damage(self) -> list[tuple[str | None, int, int]]:
         """Topic and position of what could not be decoded."""

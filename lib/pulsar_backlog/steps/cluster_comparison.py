@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from pulsar_backlog.replicas.judging import WRONG, judge
 from pulsar_backlog.replicas.rows import difference_rows
 from pulsar_backlog.sql.audited_side import AuditedSide
 from pulsar_backlog.sql.digests import Digests
+from pulsar_backlog.terms import Position
 
 SYSTEM_TOPIC = "__"
 """How names of topics begin that Pulsar keeps for itself, in every cluster its own."""
@@ -37,10 +38,42 @@ class TopicPair:
 
 @dataclass(frozen=True)
 class Compared:
-    """What became of a topic: its row of `compared_topics`, and rows of `differences`."""
+    """What became of a topic: its row of `compared_topics`, rows of `differences`, unread places by side."""
 
     row: Row
     differences: pa.Table
+    gaps: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """What could not be read of a topic on one side.
+
+    Attributes:
+        unscanned: ledgers that were not scanned, or not whole.
+        damage: entries; entry -1 for a stretch around entries.
+        unread: rows of `message_digests` without content.
+    """
+
+    unscanned: frozenset[int]
+    damage: frozenset[Position]
+    unread: pa.Table
+
+    def ledgers(self) -> set[int]:
+        """Their ledgers."""
+        return {*self.unscanned, *(ledger for ledger, _ in self.damage)}
+
+    def places(self) -> list[str]:
+        """As a finding names them."""
+        ledgers = [f"ledger:{ledger}" for ledger in sorted(self.unscanned)]
+        return ledgers + [
+            f"{ledger}:{entry}" if entry >= 0 else f"ledger:{ledger}" for ledger, entry in sorted(self.damage)
+        ]
+
+    def without(self, other: _Gaps, ledgers: set[int]) -> _Gaps:
+        """Without those of some ledgers that the other side has too."""
+        damage = frozenset(one for one in self.damage if one not in other.damage or one[0] not in ledgers)
+        return replace(self, unscanned=self.unscanned - (other.unscanned & ledgers), damage=damage)
 
 
 def topic_pairs(a: AuditedSide, b: AuditedSide, mapped: Mapping[str, str], wanted: Any) -> list[TopicPair]:
@@ -100,26 +133,44 @@ class Comparison:
             ranges = ranges_of(buckets, level)
             if not ranges:
                 break
-        a, b = (self._half(side, name, ranges, streams[at]) for at, (side, name) in enumerate(names.items()))
+        gaps = self._gaps(names)
+        a, b = (
+            self._half(side, name, ranges, streams[at], gaps[side]) for at, (side, name) in enumerate(names.items())
+        )
         rows = difference_rows(judge(a, b), a, b, self._cluster, (pair.a, pair.b))
         read = sum((end - start) >> LEVELS[-1] for start, end in ranges)
-        return Compared(self._row(pair, [a, b], rows, (count, read)), rows)
+        unread = {side: of_side.places() for side, of_side in gaps.items()}
+        return Compared(self._row(pair, [a, b], rows, (count, read)), rows, unread)
 
-    def _half(self, side: str, topic: str, ranges: list[tuple[int, int]], streams: Streams) -> Half:
+    def _gaps(self, names: Mapping[str, str]) -> dict[str, _Gaps]:
+        """What could not be read of a topic, by side; what lies alike on both sides of one log cannot differ."""
+        a, b = (self._gaps_of(side, topic) for side, topic in names.items())
+        one, other = self._sides["a"], self._sides["b"]
+        if names["a"] == names["b"] and (one.cluster, one.source) == (other.cluster, other.source):
+            alike = {
+                ledger for ledger in a.ledgers() & b.ledgers() if one.stored.get(ledger) == other.stored.get(ledger)
+            }
+            a, b = a.without(b, alike), b.without(a, alike)
+        return {"a": a, "b": b}
+
+    def _gaps_of(self, side: str, topic: str) -> _Gaps:
+        audit, unread = self._sides[side], self._digests.unread(side, topic)
+        damage = {(ledger, entry) for name, ledger, entry in audit.damage if name in (topic, None)}
+        lost = unread.filter(pc.or_(pc.is_null(unread["origin"]), pc.equal(unread["outcome"], "corrupt")))
+        damage |= set(zip(lost["ledger_id"].to_pylist(), lost["entry_id"].to_pylist(), strict=True))
+        unscanned = frozenset(ledger for name, ledger in audit.unscanned if name in (topic, None))
+        return _Gaps(unscanned, frozenset(damage), unread)
+
+    def _half(self, side: str, topic: str, ranges: list[tuple[int, int]], streams: Streams, gaps: _Gaps) -> Half:
         audit = self._sides[side]
         rows = self._digests.messages(side, topic, ranges)
-        unread = self._digests.unread(side, topic)
         ledgers = [copy.ledger_id for copy in audit.copies if copy.topic == topic]
-        unscanned = [ledger for name, ledger in audit.unscanned if name in (topic, None)]
-        damage = [(ledger, entry) for name, ledger, entry in audit.damage if name in (topic, None)]
-        lost = unread.filter(pc.or_(pc.is_null(unread["origin"]), pc.equal(unread["outcome"], "corrupt")))
-        damage += list(zip(lost["ledger_id"].to_pylist(), lost["entry_id"].to_pylist(), strict=True))
-        places = Places.of([*ledgers, *unscanned, *(ledger for ledger, _ in damage), *rows["ledger_id"].to_pylist()])
-        doubts = [places.whole(ledger) for ledger in unscanned]
-        doubts += [places.whole(one) if entry < 0 else (places.number((one, entry)),) * 2 for one, entry in damage]
+        places = Places.of([*ledgers, *gaps.ledgers(), *rows["ledger_id"].to_pylist()])
+        doubts = [places.whole(ledger) for ledger in gaps.unscanned]
+        doubts += [places.whole(one) if entry < 0 else (places.number((one, entry)),) * 2 for one, entry in gaps.damage]
         top = self._highest[side].get(topic)
         return Half(
-            side, audit.cluster, rows, places, streams, sorted(doubts), _broken(audit, topic, unread),
+            side, audit.cluster, rows, places, streams, sorted(doubts), _broken(audit, topic, gaps.unread),
             _cursor(audit, self._sides["b" if side == "a" else "a"], topic, places),
             0 if top is None else int(pc.sum(top["messages"]).as_py()), *self._digests.times(side, topic),
             bool(audit.choices),

@@ -33,6 +33,7 @@ _CODES = {
 }  # fmt: skip
 _PERHAPS = "D08"
 _UNREAD = "D09"
+_GAPS = "D10"
 _VERDICTS = ("differs", "cannot_tell", "explained", "equal")
 """The verdict on all topics is the first that any has."""
 
@@ -98,6 +99,19 @@ def _findings(compared: Iterable[Compared]) -> Iterator[Finding]:
     for one in compared:
         for (code, side), rows in sorted(_by_code(one.differences).items()):
             yield _finding(code, side, str(one.row["topic"]), rows)
+        yield from _gaps(one)
+
+
+def _gaps(one: Compared) -> Iterator[Finding]:
+    """What could not be read of a topic, so that nobody can tell of all its messages."""
+    topic, words = str(one.row["topic"]), CATALOGUE[_GAPS].counted
+    for side, places in one.gaps.items():
+        if places:
+            yield Finding(
+                _GAPS, f"{topic} {side}", f"{words}, on {_NAMES[side]}: {len(places)}, in {topic}.", topic=topic,
+                count=len(places), sureness="certain", reason="read from the tables of that audit",
+                evidence=tuple(f"{side} {place}" for place in places[:20]),
+            )  # fmt: skip
 
 
 def _by_code(differences: pa.Table) -> dict[tuple[str, str], list[dict[str, Any]]]:

@@ -68,7 +68,7 @@ def _lines(summary: ComparisonSummary) -> Iterator[str]:
     yield f"{counted(len(summary.topics), 'topic')}; {messages[0]} in A, {messages[1]} in B."
     others = [topic for topic in summary.topics if topic["verdict"] != "equal"]
     for topic in others[:MOST_TOPICS]:
-        yield f"  {visible(str(topic['topic']))}: {', '.join(_parts(topic)) or 'not all could be compared'}"
+        yield f"  {visible(str(topic['topic']))}: {', '.join(_parts(topic))}"
     if len(others) > MOST_TOPICS:
         yield f"  and {counted(len(others) - MOST_TOPICS, 'more topic')}; compared_topics has them all."
     unsure = sum(int(topic["unsure"]) for topic in summary.topics)
@@ -83,3 +83,6 @@ def _parts(topic: Mapping[str, Any]) -> Iterator[str]:
     for name, words in _COUNTED:
         if topic[name]:
             yield f"{topic[name]:,} {words}"
+    unread = [f"{topic[name]:,} in {side}" for name, side in (("unread_a", "A"), ("unread_b", "B")) if topic[name]]
+    if unread:
+        yield f"entries and ledgers that could not be read: {', '.join(unread)}"
