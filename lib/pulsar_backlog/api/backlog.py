@@ -19,7 +19,6 @@ from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.cluster.required_state import required_state
-from pulsar_backlog.cluster.values import broker_copies, topics_besides
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
@@ -197,10 +196,7 @@ class Backlog:
     def _records(self, topics: dict[int, str]) -> ClusterRecords:
         if self._options.admin is None:
             return ClusterRecords({}, {})
-        state = required_state(Path(self._options.admin), topics)
-        records = broker_copies(state)
-        named = {ledger_id: record.topic for ledger_id, record in records.items()}
-        return ClusterRecords(topics_besides(state) | named, records)
+        return ClusterRecords.of(required_state(Path(self._options.admin), topics))
 
     def copies_for(self, wanted: Wanted) -> list[LedgerCopy]:
         """The ledgers that may hold what is wanted, in the order of topic and ledger.

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
-from pulsar_backlog.cluster.values import LedgerRecord
+from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, broker_copies, topics_besides
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.copies import CLUSTER_KEY, Examined, Problem
 from pulsar_backlog.ledgers.jcloud import BLOCK_HEADER_BYTES
@@ -74,6 +74,12 @@ class ClusterRecords:
 
     topics: Mapping[int, str]
     broker: Mapping[int, LedgerRecord]
+
+    @classmethod
+    def of(cls, state: ClusterState) -> ClusterRecords:
+        """What saved state says: topics by its lists of ledgers, else by transactions of segments."""
+        records = broker_copies(state)
+        return cls(topics_besides(state) | {ledger_id: one.topic for ledger_id, one in records.items()}, records)
 
     def settle(self, attempts: list[Examined]) -> tuple[list[LedgerCopy], list[Finding]]:
         """Decide among the copies of one ledger, and say what is wrong."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from pulsar_backlog.cluster.absent import findings_of_absent
-from pulsar_backlog.cluster.values import ClusterState, broker_copies, topics_besides
+from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
@@ -37,9 +37,7 @@ def take_inventory(
     if state is None:
         inventory = settle(surveyed, ClusterRecords({}, {}))
         return inventory, inventory.findings, reconciled(inventory.copies, uploads, None, surveyed.streamed), None
-    records = broker_copies(state)
-    topics = topics_besides(state) | {ledger_id: record.topic for ledger_id, record in records.items()}
-    records_of_cluster = ClusterRecords(topics, records)
+    records_of_cluster = ClusterRecords.of(state)
     inventory = settle(surveyed, records_of_cluster)
     stored = {copy.ledger_id for copy in inventory.copies}
     rows = reconciled(inventory.copies, uploads, state, surveyed.streamed)

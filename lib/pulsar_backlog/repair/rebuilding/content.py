@@ -20,7 +20,6 @@ from google_crc32c import value as crc32c
 
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.transactions import Transactions
-from pulsar_backlog.cluster.values import broker_copies
 from pulsar_backlog.errors import DecodeError, UsageError
 from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
@@ -183,9 +182,7 @@ def take_content(source: Source, admin: Path | None, scope: Scope) -> Content:
     knowledge, state = ClusterRecords({}, {}), None
     if admin is not None:
         state = required_state(admin, surveyed.topics())
-        records = broker_copies(state)
-        topics = {ledger_id: record.topic for ledger_id, record in records.items()}
-        knowledge = ClusterRecords(topics, records)
+        knowledge = ClusterRecords.of(state)
     inside = [copy for copy in settle(surveyed, knowledge).copies if scope.holds(copy)]
     copies = sorted((copy for copy in inside if copy.selected and copy.blocks), key=lambda copy: copy.ledger_id)
     names = sorted({copy.topic or "a topic that nothing names" for copy in inside})
