@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Column, Table
+from tests.frames.rows import table_rows
 from tests.small_tables import NOON
 
 OLD = TABLES["gone_ledgers"]
@@ -111,3 +113,41 @@ def test_the_contract_counts_its_versions() -> None:
     for table in TABLES.values():
         added = [column for column in table.columns if column.since > 1]
         assert all(column.nullable for column in added), "older rows have null there"
+
+
+LATER = [(table, column) for table in TABLES.values() for column in table.columns if column.since > 1]
+SAMPLES = {
+    "string": "x", "bigint": 1, "timestamp": NOON, "array<string>": ["x"],
+}  # fmt: skip
+"""A value of each type of a later column; of structs one whose fields are all `x`."""
+
+
+def sample(ddl: str) -> Any:
+    """A value of a type."""
+    return SAMPLES.get(ddl) or [dict.fromkeys(re.findall(r"(\w+):", ddl), "x")]
+
+
+def test_columns_that_came_later_say_so() -> None:
+    """An earlier release wrote `segments` without them."""
+    assert {column.name for table, column in LATER if table.name == "segments"} == {"registered", "kin_sureness"}
+
+
+@pytest.mark.parametrize(("table", "later"), LATER, ids=lambda one: one.name)
+def test_a_filter_on_a_later_column_finds_what_was_written_before_it(
+    table: Table, later: Column, spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "tables").mkdir()
+    first = replace(table, columns=tuple(column for column in table.columns if column.since == 1))
+    (blank,) = table_rows(table.name, [{"cluster": "old"}]).to_pylist()
+    store(spark, tmp_path).replace(
+        first, [{name: blank[name] for name in first.column_names()}], Slice.of(cluster="old")
+    )
+    table_cache.clear()  # another release wrote it
+    new = {**blank, "cluster": "new", later.name: sample(later.type)}
+    store(spark, tmp_path).replace(table, [new], Slice.of(cluster="new"))
+    for condition, wanted in (("IS NULL", "old"), ("IS NOT NULL", "new")):
+        query = f"SELECT cluster FROM {table.name} WHERE {later.name} {condition}"
+        with opened(str(tmp_path), query) as connection:
+            assert rows_of(connection, query) == [{"cluster": wanted}]
+        frame = store(spark, tmp_path).frame(table).filter(f"{later.name} {condition}")
+        assert [row["cluster"] for row in frame.collect()] == [wanted]
