@@ -14,7 +14,7 @@ from pulsar import ConsumerType, InitialPosition
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.dispatch.forecast import StoredEntry, consumers_of, forecast
-from pulsar_backlog.terms import EXIT_UNCHANGED
+from pulsar_backlog.terms import EXIT_UNCHANGED, Position
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.broker.conftest import Admin
 from tests.broker.live_audit import LiveAudit
@@ -189,18 +189,23 @@ def applied(broker: Broker, plan: Path, *flags: str) -> None:
     assert (code, set(results(told))) == (0, {"done"}), told
 
 
+def sent_while_c1_leaves(broker: Broker, topic: str, members: Group, entries: list[Entry]) -> list[Position]:
+    """c1 leaves in mid-message, and c2 stays: what c1 began is pinned to the dead."""
+    members.join("c1")
+    positions = publish(broker, topic, entries[:1])
+    members.settled()
+    members.join("c2")
+    members.leave("c1")
+    return positions + publish(broker, topic, entries[1:], "by-hand-2")
+
+
 def test_chunks_pinned_to_the_dead_are_named_and_an_unload_frees_them(
     broker: Broker, admin: Admin, topic: str, group: Callable[[str], Group], tmp_path: Path, spark: SparkSession,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     entries = entries_of("A0/3 A1/3 A2/3 B0/2 B1/2")
     members = group("Shared")
-    members.join("c1")
-    positions = publish(broker, topic, entries[:1])
-    members.settled()
-    members.join("c2")
-    members.leave("c1")
-    positions += publish(broker, topic, entries[1:], "by-hand-2")
+    positions = sent_while_c1_leaves(broker, topic, members, entries)
     assert members.settled() == (1, 3)  # B; A is with nobody
     live = LiveAudit(tmp_path, broker, topic, entries, positions)
     out = live.audit("before")
@@ -226,12 +231,7 @@ def test_an_unload_that_frees_nothing_any_more_is_not_done(
 ) -> None:  # fmt: skip
     entries = entries_of("A0/2 A1/2")
     members = group("Shared")
-    members.join("c1")
-    positions = publish(broker, topic, entries[:1])
-    members.settled()
-    members.join("c2")
-    members.leave("c1")
-    positions += publish(broker, topic, entries[1:], "by-hand-2")
+    positions = sent_while_c1_leaves(broker, topic, members, entries)
     assert members.settled() == (0, 2)
     plan, _said = planned(capsys, LiveAudit(tmp_path, broker, topic, entries, positions).audit("out"))
     members.leave("c2")

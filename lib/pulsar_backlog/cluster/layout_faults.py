@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 
 from pulsar_backlog.cluster.layouts import MAX_HASH, Layout, Segment
 
@@ -35,13 +34,19 @@ def faults_of_layout(layout: Layout) -> Iterator[str]:
 
 def _untiled(ranges: Sequence[tuple[int, int]]) -> Iterator[str]:
     """Where the ranges of active segments leave key hashes out, or meet."""
-    covered = -1
-    for first, last in [*sorted(ranges), (MAX_HASH + 1, MAX_HASH + 1)]:
-        if first > covered + 1:
-            yield f"no active segment has key hashes {covered + 1} to {first - 1}"
-        elif first <= covered:
+    for first, expected in _seams(ranges, 0, MAX_HASH):
+        if first > expected:
+            yield f"no active segment has key hashes {expected} to {first - 1}"
+        elif first < expected:
             yield f"several active segments have key hash {first}"
-        covered = max(covered, last)
+
+
+def _seams(ranges: Sequence[tuple[int, int]], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Where each range begins, and where the ones before it end; at the end the hash after `last`."""
+    expected = first
+    for begin, end in [*sorted(ranges), (last + 1, last + 1)]:
+        yield begin, expected
+        expected = max(expected, end + 1)
 
 
 def _misnumbered(layout: Layout) -> Iterator[str]:
@@ -80,11 +85,5 @@ def _overlap(one: Segment, other: Segment) -> bool:
 
 
 def _cover(children: Sequence[Segment], one: Segment) -> bool:
-    ranges = sorted((child.first_hash, child.last_hash) for child in children)
-    ends = [*ranges, (one.last_hash + 1, one.last_hash + 1)]
-    covered = one.first_hash - 1
-    for (_, before), (first, _) in pairwise([(0, covered), *ends]):
-        covered = max(covered, before)
-        if first > covered + 1:
-            return False
-    return True
+    ranges = [(child.first_hash, child.last_hash) for child in children]
+    return all(begin <= expected for begin, expected in _seams(ranges, one.first_hash, one.last_hash))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.findings import CATALOGUE, Finding
+from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE, Finding
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.terminal.comparison import ComparisonSummary, print_comparison
 from pulsar_backlog.runs.context import JobContext
@@ -110,7 +110,7 @@ def _gaps(one: Compared) -> Iterator[Finding]:
             yield Finding(
                 _GAPS, f"{topic} {side}", f"{words}, on {_NAMES[side]}: {len(places)}, in {topic}.", topic=topic,
                 count=len(places), sureness="certain", reason="read from the tables of that audit",
-                evidence=tuple(f"{side} {place}" for place in places[:20]),
+                evidence=tuple(f"{side} {place}" for place in places[:MAX_EVIDENCE]),
             )  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def _finding(code: str, side: str, topic: str, rows: Sequence[dict[str, Any]]) -
     return Finding(
         code, f"{topic} {side}", f"{words}, on {_NAMES[side]}: {len(rows)}, in {topic}.", topic=topic, count=len(rows),
         sureness=sureness, reason=Counter(row["reason"] for row in rows).most_common(1)[0][0],
-        evidence=tuple(_evidence(row) for row in rows[:20]),
+        evidence=tuple(_evidence(row) for row in rows[:MAX_EVIDENCE]),
     )  # fmt: skip
 
 

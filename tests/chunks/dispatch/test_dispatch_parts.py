@@ -12,7 +12,7 @@ from pulsar_backlog.chunks.dispatch.clock import Clock, Link
 from pulsar_backlog.chunks.dispatch.cursor import Topic
 from pulsar_backlog.chunks.dispatch.hashing import active_of, murmur3_32, owner_of, sticky_hash
 from pulsar_backlog.chunks.dispatch.policy import action_for
-from pulsar_backlog.chunks.dispatch.settings import client_named
+from pulsar_backlog.chunks.dispatch.settings import READ_BATCHES, client_named
 
 
 def chunk(at: int, uuid: str, chunk_id: int, chunks: int) -> LogEntry:
@@ -62,7 +62,7 @@ def test_a_chunk_without_pin_is_put_aside_and_the_rest_of_the_batch_goes_on() ->
 
 
 def test_ranges_begin_before_their_first_entry_and_the_mark_moves_on() -> None:
-    topic = Topic()
+    topic = Topic(READ_BATCHES["4.2"])
     topic.entries = [chunk(at, "A", at, 6) for at in range(6)]
     for at in (2, 3, 5):
         topic.acknowledge(at)
@@ -73,7 +73,7 @@ def test_ranges_begin_before_their_first_entry_and_the_mark_moves_on() -> None:
 
 
 def test_skipping_counts_unacknowledged_entries() -> None:
-    topic = Topic()
+    topic = Topic(READ_BATCHES["4.2"])
     topic.entries = [chunk(at, "A", at, 5) for at in range(5)]
     topic.acknowledge(1)
     topic.skip(2)

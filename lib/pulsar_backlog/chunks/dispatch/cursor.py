@@ -17,7 +17,7 @@ class Topic:
         read_batch: what one read takes at most.
     """
 
-    def __init__(self, read_batch: int = 100) -> None:
+    def __init__(self, read_batch: int) -> None:
         self.read_batch = read_batch
         self.entries: list[LogEntry] = []
         self.labels: list[str] = []
