@@ -28,7 +28,6 @@ from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_j
 from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
-from pulsar_backlog.steps.scan_group import scan_group, scan_groups
 from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
 
 JOB = "scan_entries"
@@ -59,6 +58,8 @@ def scan(context: JobContext) -> JobResult:
     unread_copies = [copy for copy in unread if copy.ledger_id not in taken]
     if not unread and not told_of_left(context) and not context.has("gone_ledgers"):
         return JobResult(digest, changed=False)
+    from pulsar_backlog.steps.scan_group import scan_group, scan_groups  # noqa: PLC0415 - numba, of no use without news
+
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
     shown = progress("scan", sum(copy.scan_bytes for copy in pending))

@@ -6,12 +6,13 @@ How long it takes is measured in bench/.
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from pulsar_backlog.repair.values import write_plan
-from tests.auditing import ADMIN, OBJECTS
+from tests.auditing import ADMIN, OBJECTS, Audited
 from tests.processes import fresh_python
 from tests.repair.applying.test_trail import PLAN
 from tests.small_tables import NOON, write_tables
@@ -152,3 +153,11 @@ def test_a_plan_is_shown_without_a_jvm(tmp_path: Path, options: tuple[str, ...])
     assert code == 0
     assert PLAN.actions[0].topic in said
     assert not loaded & {"pyspark", "delta", "great_expectations", "pandas", "duckdb"}
+
+
+def test_an_audit_without_news_starts_no_jvm(tmp_path: Path, bundled: Audited) -> None:
+    shutil.copytree(bundled.out, tmp_path / "out")
+    options = ("--admin", ADMIN, "--cluster", "demo", "--exit-zero-when-unchanged", "--fail-on", "never")
+    code, said, loaded = run(tmp_path, "audit", OBJECTS, "--out", tmp_path / "out", *options)
+    assert (code, '"unchanged": true' in said) == (0, True)
+    assert not loaded & {"numba", "great_expectations", "scipy"}

@@ -11,11 +11,12 @@ from typing import Any
 import cramjam
 import numpy as np
 
-from pulsar_backlog.cursors.kernel import nested_length, range_lengths, varint_length, words_length
+from pulsar_backlog.cursors.lengths import nested_length, range_lengths, varint_length, words_length
 from pulsar_backlog.cursors.sizes import Splitting
 from pulsar_backlog.cursors.values import AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.jit import compiled
+from pulsar_backlog.wire.loops import Loop
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
 from pulsar_backlog.wire.state_envelope import CODECS, MAGIC
 
@@ -114,7 +115,7 @@ def put_varint(out: Any, at: int, value: int) -> int:
     return at + 1
 
 
-@compiled
+@Loop
 def put_ranges(ranges: Any, out: Any, at: int) -> int:
     """Write the rows of `ranges` as fields 3; the position after them. `out` has the room `range_lengths` says."""
     for row in range(len(ranges)):

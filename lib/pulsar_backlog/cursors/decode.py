@@ -14,7 +14,6 @@ from google.protobuf.message import DecodeError as ProtobufError
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 
-from pulsar_backlog.cursors import kernel
 from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, CursorInfo, LongList
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.arrays import Int64s
@@ -30,6 +29,8 @@ def decode_position_info(data: bytes) -> AckState:
     Raises:
         DecodeError: `cursor_state_undecodable`.
     """
+    from pulsar_backlog.cursors import kernel  # noqa: PLC0415 - numba, of no use to who decodes no cursor
+
     buffer = np.frombuffer(data, dtype=np.uint8)
     head = np.zeros(9, dtype=np.int64)
     none, pairs, triples = (np.empty(0, np.int64), np.empty((0, 2), np.int64), np.empty((0, 3), np.int64))

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from pulsar_backlog.wire.jit import compiled
 from pulsar_backlog.wire.primitives import tag_of, varint, window
 
@@ -166,42 +164,3 @@ def scan_position_info(
             return False
     head[2] = 1 if seen == 3 else 0
     return True
-
-
-@compiled
-def varint_length(value: int) -> int:
-    """Bytes of a varint; a negative number takes 10."""
-    bits = np.uint64(value)
-    length = 1
-    while bits >= np.uint64(0x80):
-        bits >>= np.uint64(7)
-        length += 1
-    return length
-
-
-@compiled
-def nested_length(ledger_id: int, entry_id: int) -> int:
-    """Bytes of a NestedPosition."""
-    return int(2 + varint_length(ledger_id) + varint_length(entry_id))
-
-
-@compiled
-def range_lengths(ranges: Any, out: Any) -> int:
-    """Bytes that each row of `ranges` takes as field 3, with tag and length, into `out`; their sum."""
-    total = 0
-    for row in range(len(ranges)):
-        lower = nested_length(ranges[row, 0], ranges[row, 1])
-        upper = nested_length(ranges[row, 2], ranges[row, 3])
-        body = 2 + varint_length(lower) + varint_length(upper) + lower + upper
-        out[row] = 1 + varint_length(body) + body
-        total += out[row]
-    return total
-
-
-@compiled
-def words_length(words: Any) -> int:
-    """Bytes of the words as unpacked fields 2."""
-    total = 0
-    for k in range(len(words)):
-        total += 1 + varint_length(words[k])
-    return total

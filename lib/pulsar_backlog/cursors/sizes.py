@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from pyroaring import BitMap
 
-from pulsar_backlog.cursors import kernel
 from pulsar_backlog.cursors.acked import AckedSet, long_list_of, runs, word_windows
+from pulsar_backlog.cursors.lengths import range_lengths, varint_length, words_length
 from pulsar_backlog.cursors.values import NO_RANGES, AckState, BatchState, LongList
 from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.proto import managed_ledger_pb2 as pb
@@ -81,12 +81,7 @@ def position_info_bytes(state: AckState) -> int:
     """Bytes of one `PositionInfo`, without making it."""
     lengths = np.empty(len(state.ranges), dtype=np.int64)
     lists = sum(_long_list_bytes(one) for one in state.long_lists)
-    return (
-        len(_head(state))
-        + int(kernel.range_lengths(state.ranges, lengths))
-        + lists
-        + len(_properties_and_batches(state))
-    )
+    return len(_head(state)) + int(range_lengths(state.ranges, lengths)) + lists + len(_properties_and_batches(state))
 
 
 def long_array_bytes(acked: AckedSet) -> int:
@@ -96,11 +91,11 @@ def long_array_bytes(acked: AckedSet) -> int:
 
 
 def _bitmap_bytes(ledger_id: int, bitmap: BitMap) -> int:
-    empty = int(kernel.words_length(np.zeros(1, dtype=np.int64)))
+    empty = int(words_length(np.zeros(1, dtype=np.int64)))
     words = (int(bitmap.max()) >> 6) + 1 if bitmap else 0
-    more = sum(int(kernel.words_length(part)) - empty * len(part) for part in word_windows(bitmap))
-    body = 1 + int(kernel.varint_length(ledger_id)) + empty * words + more
-    return 1 + int(kernel.varint_length(body)) + body
+    more = sum(int(words_length(part)) - empty * len(part) for part in word_windows(bitmap))
+    body = 1 + int(varint_length(ledger_id)) + empty * words + more
+    return 1 + int(varint_length(body)) + body
 
 
 def limited_lists(acked: AckedSet, max_ranges: int, max_batches: int) -> AckedSet:
@@ -116,8 +111,8 @@ def limited_lists(acked: AckedSet, max_ranges: int, max_batches: int) -> AckedSe
 
 
 def _long_list_bytes(one: LongList) -> int:
-    body = 1 + int(kernel.varint_length(one.ledger_id)) + int(kernel.words_length(one.words))
-    return 1 + int(kernel.varint_length(body)) + body
+    body = 1 + int(varint_length(one.ledger_id)) + int(words_length(one.words))
+    return 1 + int(varint_length(body)) + body
 
 
 def _head(state: AckState) -> bytes:

@@ -54,7 +54,7 @@ class BucketLog(DeltaLog):
 
     def read(self, path: str) -> pa.Table:
         """The rows of one of its small files."""
-        return pq.read_table(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data), partitioning=None)
+        return pq.ParquetFile(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data)).read()
 
     def settle(self) -> None:
         """An object stays from the moment that it is there."""

@@ -15,7 +15,6 @@ from typing import Literal, TypeAlias
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.codecs import CODE_UNDECODABLE, BytesLike, decompressed_pieces, stated_bytes
-from pulsar_backlog.wire.raw_blocks import lz4_pieces, snappy_pieces
 
 WHOLE_BYTES = 8 * 1024 * 1024
 """Raw blocks up to this size, stored and opened, are decompressed whole: several times as fast as piece by piece."""
@@ -56,8 +55,12 @@ def opened_slices(
     """
     large = max(uncompressed_size, stored_bytes) > WHOLE_BYTES
     if large and codec == "LZ4":
+        from pulsar_backlog.wire.raw_blocks import lz4_pieces  # noqa: PLC0415 - loads numba
+
         yield from lz4_pieces(slices)
     elif large and codec == "SNAPPY":
+        from pulsar_backlog.wire.raw_blocks import snappy_pieces  # noqa: PLC0415 - loads numba
+
         yield from snappy_pieces(slices)
     else:
         yield from decompressed_pieces(codec, slices, uncompressed_size, limit_bytes)
