@@ -1,6 +1,7 @@
 """Reading by ranges, local and S3 alike, and one kind of error for all that can go wrong."""
 
 import itertools
+import os
 import pickle
 import socket
 import threading
@@ -264,3 +265,16 @@ def test_a_listing_that_fails_part_way_keeps_what_it_had(aws: pytest.MonkeyPatch
         server.close()
     assert [stored.path for stored in listed] == ["first", "second"]
     assert [error.reason for error in errors] == ["permission_denied"]
+
+
+def test_the_next_part_of_a_stretch_is_asked_for_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "object").write_bytes(bytes(100))
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, start, size, __: asked.append((start, size)))
+    source = open_source(str(tmp_path))
+    with source.ahead("object", 10, 90) as stretch:
+        for start, end in ((10, 40), (40, 70), (70, 90)):
+            assert len(stretch.read(start, end)) == end - start
+    assert asked == [(40, 30), (70, 20)], "nothing behind the stretch"
+    source.read("object", 0, 10)
+    assert len(asked) == 2, "a part alone has no next one"

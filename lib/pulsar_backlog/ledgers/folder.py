@@ -70,8 +70,8 @@ class Folder:
         """None: what was written to a folder is a file."""
         return iter(())
 
-    def read(self, path: str, start: int, end: int) -> Bytes:
-        """Bytes of a file, fewer where it ends before."""
+    def read(self, path: str, start: int, end: int, ahead_to: int = 0) -> Bytes:
+        """Bytes of a file, fewer where it ends before; as many behind them, up to `ahead_to`, will be asked for next."""
         try:
             with self._file(path).open("rb", buffering=0) as file:
                 size = max(0, min(end, os.fstat(file.fileno()).st_size) - start)
@@ -81,14 +81,15 @@ class Folder:
                     if not (got := os.preadv(file.fileno(), [buffer.data[filled:]], start + filled)):
                         break
                     filled += got
+                _read_soon(file.fileno(), end, min(end - start, ahead_to - end))
                 return buffer[:filled]
         except OSError as error:
             raise self._failure(path, error) from error
 
     def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[_File]:
-        """A stretch of a file; the system reads ahead by itself."""
-        del start, end
-        return nullcontext(_File(self, path))
+        """A stretch of a file; the system reads the next part while one is decoded."""
+        del start
+        return nullcontext(_File(self, path, end))
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole file; a folder keeps no user metadata."""
@@ -140,14 +141,21 @@ def _names(folder: Path) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _File:
-    """One file of a folder."""
+    """One file of a folder, and the end of the stretch that is read of it."""
 
     folder: Folder
     path: str
+    end: int
 
     def read(self, start: int, end: int) -> Bytes:
         """Bytes of the file, fewer where it ends before."""
-        return self.folder.read(self.path, start, end)
+        return self.folder.read(self.path, start, end, self.end)
+
+
+def _read_soon(descriptor: int, start: int, size: int) -> None:
+    """Let the system read what is asked for next, where it takes such advice (macOS takes none)."""
+    if size > 0 and hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(descriptor, start, size, os.POSIX_FADV_WILLNEED)
 
 
 def _text(path: str) -> str:
