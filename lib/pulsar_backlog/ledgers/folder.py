@@ -71,7 +71,7 @@ class Folder:
         return iter(())
 
     def read(self, path: str, start: int, end: int, ahead_to: int = 0) -> Bytes:
-        """Bytes of a file, fewer where it ends before; as many behind them, up to `ahead_to`, will be asked for next."""
+        """Bytes of a file, fewer where it ends before; as many behind them, up to `ahead_to`, are wanted next."""
         try:
             with self._file(path).open("rb", buffering=0) as file:
                 size = max(0, min(end, os.fstat(file.fileno()).st_size) - start)
