@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -112,6 +114,63 @@ def test_a_schema_that_is_gone(spark: SparkSession, tmp_path: Path) -> None:
     assert answer.exit_code == 0
     (line,) = [json.loads(one) for one in answer.stdout.splitlines()]
     assert (line["ledger_id"], line["kind"], line["name"]) == (4, "schema", "lab/sub/__change_events")
+
+
+def test_messages_whose_schema_is_gone(spark: SparkSession, tmp_path: Path) -> None:
+    """What the internal ledgers say is held against the log: no finding on a sound cluster."""
+    store = json.loads((STORE / "metadata-store.json").read_text())
+    admin = tmp_path / "admin"
+    admin.mkdir()
+    (admin / "metadata-store.json").write_text(json.dumps(store))
+    out = tmp_path / "out"
+    assert run_one("inventory_ledgers", BOOKIE, out, admin=admin).exit_code in (0, 1)
+    assert run_one("scan_entries", BOOKIE, out, admin=admin).exit_code in (0, 1, 4)
+    run_one("decode_internals", BOOKIE, out, admin=admin)
+    assert _codes(out) == set()
+    for ledger in ("L0001", "L0004", "L0007", "L0022", "L0026"):
+        del store[f"/ledgers/00/0000/{ledger}"]
+    (admin / "metadata-store.json").write_text(json.dumps(store))
+    assert run_one("inventory_ledgers", BOOKIE, out, admin=admin).exit_code in (0, 1)
+    run_one("decode_internals", BOOKIE, out, admin=admin)
+    assert _codes(out) == {"S60", "S63"}
+    (finding,) = [row for row in rows_of(out, "findings") if row["code"] == "S63"]
+    assert (finding["topic"], finding["sureness"]) == ("persistent://lab/s3/__transaction_buffer_snapshot", "certain")
+
+
+def test_confirmed_and_cut_off(spark: SparkSession, tmp_path: Path) -> None:
+    """Ledger 9 of a real bookie, whose end the topic's list gives as if recovery had cut ten entries off."""
+    store = json.loads((STORE / "metadata-store.json").read_text())
+    topic = store["/managed-ledgers/lab/sub/persistent/subs-unbatched"]
+    sixty, fifty = b"\x08\x09\x10\x3c", b"\x08\x09\x10\x32"
+    value = base64.b64decode(topic["b64"])
+    assert value.count(sixty) == 1
+    topic["b64"] = base64.b64encode(value.replace(sixty, fifty)).decode()
+    admin = tmp_path / "admin"
+    admin.mkdir()
+    (admin / "metadata-store.json").write_text(json.dumps(store))
+    out = tmp_path / "out"
+    for job in ("inventory_ledgers", "scan_entries", "decode_internals"):
+        assert run_one(job, BOOKIE, out, admin=admin).exit_code in (0, 1, 4)
+    rows = rows_of(out, "cut_off_entries")
+    assert [row["entry_id"] for row in rows] == list(range(50, 60))
+    assert {row["ledger_id"] for row in rows} == {9}
+    log = {row["entry_id"]: row for row in rows_of(out, "entries", "ledger_id", "entry_id") if row["ledger_id"] == 9}
+    assert max(log) == 49
+    grades = [row["grade"] for row in rows]
+    assert grades == ["certain"] * grades.count("certain") + ["likely"] * grades.count("likely")
+    assert grades.count("certain") and grades[-1] == "likely"  # of the last nothing later tells; one bookie is a quorum
+    data = (BOOKIE / rows[0]["uri"]).read_bytes()
+    entry = data[rows[0]["offset"] : rows[0]["offset"] + rows[0]["length"]]
+    expected = json.loads((DATA / "bookies" / "expected" / "ledger-9.json").read_text())["entries"][50]
+    assert (len(entry), hashlib.sha256(entry).hexdigest()) == (expected[1], expected[2])
+    assert [row["sequence_id"] for row in rows] == sorted(row["sequence_id"] for row in rows)
+    assert "S69" in _codes(out)
+    (finding,) = [row for row in rows_of(out, "findings") if row["code"] == "S69"]
+    assert (finding["count"], finding["ledger_id"], finding["entry_id"]) == (10, 9, 50)
+
+
+def _codes(out: Path) -> set[str]:
+    return {row["code"] for row in rows_of(out, "findings") if row["job"] == "decode_internals"}
 
 
 @pytest.mark.parametrize("option", ["--kind", "--verdict"])

@@ -166,3 +166,27 @@ def test_lists_do_not_lie_among_ledgers(
     assert ended.value.code == 2
     assert "among its ledgers: choose another --delete-list" in capsys.readouterr().err
     assert list(source.iterdir()) == []
+
+
+def test_who_holds_the_largest_ledgers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    ours = {"cluster": "default", "topic": "t"}
+    limits = dict.fromkeys(("ranges", "batch_entries", "metadata_store_ranges", "frame_bytes"), 1)
+    cursor = {**ours, "kind": "subscription", "state": "whole", "limits": limits | {"long_array": True}}
+    write_tables(
+        tmp_path,
+        runs=[RUN],
+        inventory=[{**ours, "ledger_id": 1, **CURRENT}],
+        ledgers=[{**ours, "ledger_id": number, **LEDGER, "data_bytes": number * GIB} for number in (1, 2)],
+        subscriptions=[
+            {**cursor, "subscription": "slow", "mark_delete_ledger_id": 1, "mark_delete_entry_id": 0},
+            {**cursor, "subscription": "fast", "mark_delete_ledger_id": 2, "mark_delete_entry_id": 1},
+        ],
+    )
+    said, _ = asked(monkeypatch, capsys, tmp_path, "--price-per-gib-month", "0.5")
+    assert [(one["ledger_id"], one["per_month"], one["holders"], one["more"]) for one in said["largest"]] == [
+        (2, 1.0, ["cursor fast", "cursor slow"], 0), (1, 0.5, ["cursor slow"], 0),
+    ]  # fmt: skip
+    (sole,) = said["sole_holders"]
+    assert (sole["topic"], sole["holder"], sole["ledgers"], sole["per_month"]) == ("t", "cursor slow", 1, 0.5)

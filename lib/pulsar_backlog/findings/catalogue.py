@@ -1,11 +1,22 @@
 """Every kind of finding, by code."""
 
-from pulsar_backlog.findings import broker, chunks, clients, cursors, differences, entries, export, holdups, storage
+from pulsar_backlog.findings import (
+    broker,
+    chunks,
+    clients,
+    cursors,
+    differences,
+    entries,
+    export,
+    holdups,
+    internals,
+    storage,
+)
 from pulsar_backlog.findings.kinds import FindingKind
 
 CATALOGUE: dict[str, FindingKind] = {
     kind.code: kind
-    for family in (storage, entries, chunks, clients, holdups, broker, export, cursors, differences)
+    for family in (storage, internals, entries, chunks, clients, holdups, broker, export, cursors, differences)
     for kind in family.KINDS
 }
 """Every finding this program can make, by code."""

@@ -52,6 +52,13 @@ INTERNALS = "pulsar-backlog internals OUT"
 SQL_INVENTORY = 'pulsar-backlog sql OUT "SELECT * FROM inventory WHERE ledger_id = SUBJECT"'
 SQL_GONE = 'pulsar-backlog sql OUT "SELECT * FROM gone_ledgers"'
 SQL_SEGMENTS = 'pulsar-backlog sql OUT "SELECT * FROM segments"'
+SQL_SCHEMAS = 'pulsar-backlog sql OUT "SELECT * FROM schema_use"'
+SQL_HORIZONS = 'pulsar-backlog sql OUT "SELECT * FROM compaction_horizons"'
+SQL_TWICE = 'pulsar-backlog sql OUT "SELECT * FROM messages_stored_twice"'
+SQL_PENDING = 'pulsar-backlog sql OUT "SELECT * FROM pending_acknowledgements"'
+SQL_CONTRADICTIONS = 'pulsar-backlog sql OUT "SELECT * FROM transaction_contradictions"'
+SQL_DELAYED = 'pulsar-backlog sql OUT "SELECT * FROM delayed_messages"'
+SQL_CUT_OFF = 'pulsar-backlog sql OUT "SELECT * FROM confirmed_cut_off"'
 EXPLAIN = "pulsar-backlog explain SOURCE LEDGER:ENTRY"
 AUDIT = "pulsar-backlog audit SOURCE --out OUT"
 SNAPSHOT = "pulsar-backlog snapshot --admin-url http://BROKER:8080 --out DIR"

@@ -43,6 +43,15 @@ class Pointer:
     holder: str
 
 
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket of delayed messages as its cursor names it: `span` is the first and last ledger of its messages."""
+
+    topic: str
+    subscription: str
+    span: tuple[int, int]
+
+
 @dataclass
 class Knowledge:
     """What is known of internal ledgers beside their bytes.
@@ -57,6 +66,7 @@ class Knowledge:
         cursor_ledgers: open ledger of each cursor, by topic and name: what its state points to lies there.
         read_cursors: those of them whose newest state was read.
         cursors: topic and name of every cursor that is known, by the name that its log of pending acknowledgements has.
+        buckets: of delayed messages, by ledger.
         deduplication: whole state of the cursor `pulsar.dedup` in the store, by topic; none where it has a ledger.
     """
 
@@ -69,6 +79,7 @@ class Knowledge:
     cursor_ledgers: dict[tuple[str, str], int] = field(default_factory=dict)
     read_cursors: set[int] = field(default_factory=set)
     cursors: dict[str, tuple[str, str]] = field(default_factory=dict)
+    buckets: dict[int, Bucket] = field(default_factory=dict)
     deduplication: dict[str, AckState] = field(default_factory=dict)
 
     def add(self, ledger_id: int, name: LedgerName, holder: str) -> None:
@@ -175,16 +186,18 @@ def _add_cursor_info(knowledge: Knowledge, topic: str, cursor: str, info: Cursor
     compacted = info.state.properties.get(COMPACTED_PROPERTY) if info.state else None
     if cursor == COMPACTION_CURSOR and compacted is not None and info.cursors_ledger_id < 0:
         add_compacted(knowledge, topic, compacted)
-    for ledger_id in bucket_ledgers(info.cursor_properties):
+    for ledger_id, span in bucket_ledgers(info.cursor_properties):
+        knowledge.buckets[ledger_id] = Bucket(topic, cursor, span)
         name = LedgerName("delayed_bucket", topic, cursor)
         knowledge.add(ledger_id, name, f"bucket of delayed messages of {cursor} on {topic}")
 
 
-def bucket_ledgers(properties: Mapping[str, str]) -> Iterator[int]:
-    """Ledgers of buckets that properties of a cursor name."""
+def bucket_ledgers(properties: Mapping[str, str]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Ledgers of buckets that properties of a cursor name, each with the span of ledgers whose messages it is about."""
     for key, value in properties.items():
-        if bucket_span(key) is not None and value.isascii() and value.isdigit() and len(value) <= 18:
-            yield int(value)
+        span = bucket_span(key)
+        if span is not None and value.isascii() and value.isdigit() and len(value) <= 18:
+            yield int(value), span
 
 
 def _add_cursor(knowledge: Knowledge, topic: str, cursor: str, ledger_id: int) -> None:

@@ -54,6 +54,7 @@ def schema_rows(knowledge: Knowledge, decoded: Sequence[DecodedLedger]) -> Itera
             verdict, reason = judge_schema_version(knowledge, schema_id, number, row["ledger_id"], "type" in row)
             yield row | {
                 "topic": topic_of_schema(schema_id), "number": place, "verdict": verdict, "reason": reason,
+                "is_listed": _is_pointed(knowledge, schema_id, row) if knowledge.locators else None,
                 "is_current": None if newest is None else number == newest and _is_pointed(knowledge, schema_id, row),
             }  # fmt: skip
 
@@ -93,6 +94,30 @@ def _horizon(knowledge: Knowledge, ledger_id: int) -> Position | tuple[None, Non
     except ValueError:
         message_id = None
     return (message_id.ledger_id, message_id.entry_id) if message_id else (None, None)
+
+
+def bucket_rows(knowledge: Knowledge, rows: Iterable[Row], decoded: Sequence[DecodedLedger]) -> Iterator[Row]:
+    """Rows of `delayed_buckets`.
+
+    Args:
+        knowledge: of the buckets that cursors name.
+        rows: of `internal_ledgers`.
+        decoded: ledgers that were read.
+    """
+    read = {one.ledger_id: one for one in decoded if one.name.kind == "delayed_bucket"}
+    for row in rows:
+        if row["kind"] != "delayed_bucket":
+            continue
+        one, bucket = read.get(row["ledger_id"]), knowledge.buckets.get(row["ledger_id"])
+        times = [at["deliver_time"] for at in one.rows if at["deliver_time"] is not None] if one else []
+        first, last = bucket.span if bucket else (None, None)
+        yield {
+            "topic": bucket.topic if bucket else row["topic"], "ledger_id": row["ledger_id"],
+            "subscription": bucket.subscription if bucket else row["subscription"],
+            "first_ledger_id": first, "last_ledger_id": last, "messages": len(one.rows) if one else None,
+            "first_deliver_time": min(times, default=None), "last_deliver_time": max(times, default=None),
+            "is_named": bucket is not None, "verdict": row["verdict"],
+        }  # fmt: skip
 
 
 def deduplication_rows(knowledge: Knowledge, decoded: Sequence[DecodedLedger]) -> Iterator[Row]:

@@ -14,8 +14,11 @@ from pulsar_backlog.sql.duck import opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.recorded import cluster_of
 
-_QUERY = "SELECT 1 FROM stored_without_need, inventory, runs"
+_QUERY = "SELECT 1 FROM stored_without_need, inventory, runs, ledger_holders"
 _ROWS_AT_ONCE = 1000
+_HOLDER = "concat_ws(' ', replace(holder_kind, '_', ' '), holder)"
+MAX_HOLDERS = 5
+"""Holders of one ledger that are named."""
 _SCOPE = ("topic", "ledger", "since", "until")
 """Options by which an inventory replaces what is known of some ledgers only."""
 
@@ -28,6 +31,27 @@ class Sum:
     copies: int
     bytes: int
     stays: str | None
+
+
+@dataclass(frozen=True)
+class HeldLedger:
+    """A stored ledger, and who holds it: kind and name, in words; `more` are holders that are not in the list."""
+
+    topic: str | None
+    ledger_id: int
+    bytes: int
+    holders: list[str]
+    more: int
+
+
+@dataclass(frozen=True)
+class SoleHolder:
+    """Bytes of the ledgers that only one holder keeps."""
+
+    topic: str | None
+    holder: str
+    ledgers: int
+    bytes: int
 
 
 @contextmanager
@@ -93,6 +117,27 @@ class Inventoried:
         )
         query = f"SELECT * FROM ({needless} UNION ALL {others}) ORDER BY bytes DESC, verdict, stays"  # noqa: S608
         return [Sum(**row) for row in rows_of(self.connection, query)]
+
+    def largest(self, most: int) -> list[HeldLedger]:
+        """The largest ledgers of which an audit knows who holds them."""
+        query = (
+            "SELECT topic, ledger_id, CAST(bytes AS BIGINT) AS bytes, "  # noqa: S608 - quoted
+            f"list({_HOLDER} ORDER BY holder_kind, holder)[:{MAX_HOLDERS}] AS holders, "
+            f"greatest(count(*) - {MAX_HOLDERS}, 0) AS more FROM ledger_holders "
+            f"WHERE bytes > 0 AND cluster = {literal(self.cluster)} GROUP BY topic, ledger_id, bytes "
+            f"ORDER BY bytes DESC, ledger_id LIMIT {most:d}"
+        )
+        return [HeldLedger(**row) for row in rows_of(self.connection, query)]
+
+    def sole_holders(self, most: int) -> list[SoleHolder]:
+        """Who alone keeps the most bytes."""
+        query = (
+            f"SELECT topic, {_HOLDER} AS holder, count(*) AS ledgers, CAST(sum(bytes) AS BIGINT) AS bytes "  # noqa: S608
+            f"FROM ledger_holders WHERE holders = 1 AND bytes > 0 AND cluster = {literal(self.cluster)} "
+            f"AND holder_kind NOT IN ('open_ledger', 'not_known') GROUP BY ALL "
+            f"ORDER BY bytes DESC, topic, holder LIMIT {most:d}"
+        )
+        return [SoleHolder(**row) for row in rows_of(self.connection, query)]
 
     def deletable(self, sole_owner: bool) -> Iterator[dict[str, Any]]:
         """Rows with `objects` and `upload_id` of what may be deleted, as they are read."""

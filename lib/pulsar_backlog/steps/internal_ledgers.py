@@ -115,11 +115,16 @@ def _chained(head: list[tuple[int, bytes]], rest: Iterator[tuple[int, bytes]]) -
     yield from rest
 
 
+def planned_rows(context: JobContext) -> pa.Table:
+    """Rows of `ledgers` that are scanned, with the columns of a plan."""
+    return _rows(context, "ledgers", _PLAN)
+
+
 def _system_topics(
     context: JobContext, source: Source, knowledge: Knowledge, schemas: EventSchemas
 ) -> Iterator[tuple[PlannedCopy, LedgerName, str]]:
     """Copies of ledgers of messages that are a system topic's."""
-    rows = _rows(context, "ledgers", _PLAN)
+    rows = planned_rows(context)
     topics = pc.unique(rows["topic"]).to_pylist()
     wanted = pa.array([one for one in topics if one is None or kind_of_topic(one)], pa.string())
     chosen = rows.filter(pc.is_in(rows["topic"], value_set=wanted))

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pulsar_backlog.internals.decoding import DecodedLedger
 from pulsar_backlog.internals.references import Knowledge
 from pulsar_backlog.internals.summaries import (
+    bucket_rows,
     compacted_rows,
     deduplication_rows,
     mark_current,
@@ -30,18 +31,23 @@ TABLES_OF_KINDS = {
 }
 """Tables whose rows are entries, each with the kinds of ledgers that they are from."""
 INTERNAL_TABLES = (
-    "internal_ledgers", "schema_versions", "compacted_ledgers", "deduplication_snapshots", *TABLES_OF_KINDS,
+    "internal_ledgers", "schema_versions", "compacted_ledgers", "deduplication_snapshots", "delayed_buckets",
+    "cut_off_entries", *TABLES_OF_KINDS,
 )  # fmt: skip
 
 Row = dict[str, Any]
 
 
-def rows_of_kinds(cluster: str, knowledge: Knowledge, decoded: list[DecodedLedger]) -> dict[str, pa.Table]:
-    """Rows by table; every table of a kind is there."""
+def tables_of(
+    cluster: str, knowledge: Knowledge, decoded: list[DecodedLedger], ledgers: list[Row]
+) -> dict[str, pa.Table]:
+    """Rows by table; every table of a kind is there, and `internal_ledgers` with the rows `ledgers`."""
     tables: dict[str, Iterable[Row]] = {
         "schema_versions": schema_rows(knowledge, decoded),
         "compacted_ledgers": compacted_rows(knowledge, decoded),
         "deduplication_snapshots": deduplication_rows(knowledge, decoded),
+        "delayed_buckets": bucket_rows(knowledge, ledgers, decoded),
+        "internal_ledgers": ledgers,
     }
     for table, kinds in TABLES_OF_KINDS.items():
         rows = [row for one in decoded if one.name.kind in kinds for row in one.rows]

@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from pulsar_backlog.report.terminal.inventory import InventorySummary, Line, print_inventory
+from pulsar_backlog.report.terminal.inventory import Holder, InventorySummary, LargeLedger, Line, print_inventory
 
 
 def shown(summary: InventorySummary) -> str:
@@ -33,3 +33,14 @@ def test_verdict_first() -> None:
 
 def test_nothing_needless() -> None:
     assert shown(InventorySummary("/x", "t", 1, [])).startswith("Nothing in /x is known to be unneeded.")
+
+
+def test_who_holds_the_largest() -> None:
+    said = shown(
+        InventorySummary(
+            "/x", "t", 1, [], largest=[LargeLedger("t\x1b", 7, 1024**3, 0.5, ["cursor a", "replicator b"], 3)],
+            sole_holders=[Holder(None, "cursor a", 2, 5, 0.0)],
+        )
+    )  # fmt: skip
+    assert "0.50  ledger 7 of t\\x1b: cursor a, replicator b and 3 more" in said
+    assert "cursor a on no known topic: 2 ledgers" in said

@@ -36,6 +36,42 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[Ent
     yield from _Walk(source, unit).batches()
 
 
+_LAC_AT = 20
+"""Bytes of a record before the last-confirmed entry that it names."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """One stored copy of one entry.
+
+    Attributes:
+        entry_id: which.
+        path: file that it lies in, relative to the source.
+        offset: first byte of the entry in that file, behind the head of its record.
+        last_confirmed: greatest entry that the writer knew to be confirmed when it sent this one; -1 for none.
+        is_proved: whether a digest agrees with its bytes, `last_confirmed` among them.
+        data: the entry.
+    """
+
+    entry_id: int
+    path: str
+    offset: int
+    last_confirmed: int
+    is_proved: bool
+    data: bytes
+
+
+def stored_records(source: Source, unit: ScanUnit) -> Iterator[StoredRecord]:
+    """Every copy of the unit's entries, by extents; for stretches of few entries.
+
+    Raises:
+        SourceError: a file cannot be read, or too many extents overlap.
+    """
+    walk = _Walk(source, unit)
+    for group in overlapping(unit.blocks):
+        yield from walk.stored_records(group)
+
+
 @dataclass(frozen=True)
 class _Records:
     """Records of the ledger in extents that were read together.
@@ -83,6 +119,23 @@ class _Walk:
         self._faults.end()
         if faults := self._faults.take():
             yield EntryBatch.of_faults(faults)
+
+    def stored_records(self, group: list[Block]) -> Iterator[StoredRecord]:
+        """The copies in some extents, one by one."""
+        batch = self._read(group)
+        if not len(batch.entry):
+            return
+        if self._digest is None:
+            self._settle_digest(batch)
+        valid = verified(batch.buffer, batch.at, batch.size, batch.proof, self._digest or "DUMMY") & self._is_verified
+        head = kernel.HEAD_BYTES + DIGEST_BYTES[self._digest or "DUMMY"]
+        for i in np.flatnonzero(batch.size + kernel.SIZE_BYTES >= head).tolist():
+            at, end = int(batch.at[i]), int(batch.at[i] + batch.size[i]) + kernel.SIZE_BYTES
+            confirmed = batch.buffer[at + _LAC_AT : at + _LAC_AT + 8].tobytes()
+            yield StoredRecord(
+                int(batch.entry[i]), self._paths[int(batch.path[i])], int(batch.offset[i]) + head,
+                int.from_bytes(confirmed, "big", signed=True), bool(valid[i]), batch.buffer[at + head : end].tobytes(),
+            )  # fmt: skip
 
     def _read(self, group: list[Block]) -> _Records:
         """The records of the unit's ledger and ids in some extents."""

@@ -49,6 +49,29 @@ class Line:
 
 
 @dataclass(frozen=True)
+class LargeLedger:
+    """A large ledger, the price of a month, and who holds it; `more` are holders that are not in the list."""
+
+    topic: str | None
+    ledger_id: int
+    bytes: int
+    per_month: float
+    holders: Sequence[str]
+    more: int
+
+
+@dataclass(frozen=True)
+class Holder:
+    """What one holder alone keeps: ledgers, bytes, the price of a month."""
+
+    topic: str | None
+    holder: str
+    ledgers: int
+    bytes: int
+    per_month: float
+
+
+@dataclass(frozen=True)
 class InventorySummary:
     """What is printed.
 
@@ -62,6 +85,8 @@ class InventorySummary:
         listed_uploads: unfinished uploads on them.
         left_out: names that a list cannot spell.
         commands: what to type to delete them.
+        largest: ledgers, with who holds them, where an audit knows it.
+        sole_holders: who alone keeps the most.
     """
 
     source: str
@@ -73,6 +98,8 @@ class InventorySummary:
     listed_uploads: int = 0
     left_out: int = 0
     commands: Sequence[str] = field(default_factory=tuple)
+    largest: Sequence[LargeLedger] = field(default_factory=tuple)
+    sole_holders: Sequence[Holder] = field(default_factory=tuple)
 
 
 def print_inventory(summary: InventorySummary, console: Console) -> None:
@@ -96,7 +123,23 @@ def _lines(summary: InventorySummary) -> Iterator[str]:
         yield f"{what} {counted(line.copies, 'copy')}: {words}"
         if line.stays in _STAYS:
             yield f"{'':>26}{_STAYS[line.stays]}"
+    yield from _holder_lines(summary)
     yield from _list_lines(summary)
+
+
+def _holder_lines(summary: InventorySummary) -> Iterator[str]:
+    if summary.largest:
+        yield "The largest ledgers, and who holds them:"
+    for one in summary.largest:
+        more = f" and {one.more} more" if one.more else ""
+        holders = ", ".join(map(visible, one.holders))
+        where = f"ledger {one.ledger_id} of {visible(one.topic or 'no known topic')}"
+        yield f"{byte_size(one.bytes):>12}  {one.per_month:>10,.2f}  {where}: {holders}{more}"
+    if summary.sole_holders:
+        yield "What only one holder keeps:"
+    for holder in summary.sole_holders:
+        where = f"{visible(holder.holder)} on {visible(holder.topic or 'no known topic')}"
+        yield f"{byte_size(holder.bytes):>12}  {holder.per_month:>10,.2f}  {where}: {counted(holder.ledgers, 'ledger')}"
 
 
 def _list_lines(summary: InventorySummary) -> Iterator[str]:

@@ -1,0 +1,92 @@
+-- Made of conf/sql/pending_acknowledgements.sql (2f9b3ebb089ad3da) by `make docs`; do not edit.
+WITH last_status AS (
+  SELECT
+    cluster,
+    txn,
+    ARG_MAX_NULL(status, (ledger_id, entry_id, record)) AS status
+  FROM transaction_log
+  WHERE
+    NOT status IS NULL
+  GROUP BY
+    cluster,
+    txn
+), coordinators AS (
+  SELECT DISTINCT
+    cluster,
+    SPLIT_PART(txn, ':', 1) AS coordinator
+  FROM transaction_log
+), pending AS (
+  SELECT
+    cluster,
+    topic,
+    about_topic,
+    subscription,
+    ledger_id,
+    entry_id,
+    txn,
+    ack_type,
+    UNNEST(positions) AS position
+  FROM pending_acks
+  WHERE
+    operation = 'ack' AND outcome = 'pending'
+)
+SELECT
+  p.about_topic AS topic,
+  p.subscription,
+  p.txn,
+  p.ack_type,
+  p.position.ledger_id AS ledger_id,
+  p.position.entry_id AS entry_id,
+  p.position.batch_size AS batch_size,
+  t.status AS transaction_status,
+  CASE
+    WHEN s.mark_delete_ledger_id > p.position.ledger_id
+    OR (
+      s.mark_delete_ledger_id = p.position.ledger_id
+      AND s.mark_delete_entry_id >= p.position.entry_id
+    )
+    THEN 'acknowledged'
+    WHEN NOT t.status IN ('committed', 'aborted')
+    THEN 'waits'
+    WHEN NOT t.status IS NULL
+    THEN 'stuck'
+    WHEN NOT c.coordinator IS NULL
+    THEN 'unknown_transaction'
+    ELSE 'cannot_tell'
+  END AS verdict,
+  CASE
+    WHEN s.mark_delete_ledger_id > p.position.ledger_id
+    OR (
+      s.mark_delete_ledger_id = p.position.ledger_id
+      AND s.mark_delete_entry_id >= p.position.entry_id
+    )
+    THEN 'The subscription has acknowledged it by other means.'
+    WHEN NOT t.status IN ('committed', 'aborted')
+    THEN 'The transaction has not ended; the entry is delivered to nobody until it ends.'
+    WHEN NOT t.status IS NULL
+    THEN 'The transaction log says ' || t.status || ', and the subscription has not heard of it: the entry stays out of reach.'
+    WHEN NOT c.coordinator IS NULL
+    THEN 'The log of its coordinator does not know the transaction any more: perhaps nobody ends what is pending.'
+    ELSE 'The transaction log was not read.'
+  END AS reason,
+  p.topic AS log_topic,
+  p.ledger_id AS log_ledger_id,
+  p.entry_id AS log_entry_id,
+  p.cluster
+FROM pending AS p
+LEFT JOIN last_status AS t
+  ON p.cluster = t.cluster AND p.txn = t.txn
+LEFT JOIN coordinators AS c
+  ON p.cluster = c.cluster AND SPLIT_PART(p.txn, ':', 1) = c.coordinator
+LEFT JOIN subscriptions AS s
+  ON p.cluster = s.cluster
+  AND p.about_topic = s.topic
+  AND p.subscription = s.subscription
+  AND s.state = 'whole'
+ORDER BY
+  p.cluster,
+  p.about_topic,
+  p.subscription,
+  ledger_id,
+  entry_id,
+  p.txn

@@ -1,0 +1,108 @@
+"""What internal ledgers say together with the log: findings by views of conf/sql/, only where a view can have rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pulsar_backlog.findings import count_sentences
+from pulsar_backlog.runs.context import JobContext, Rows
+from pulsar_backlog.sql.engines import query_engine
+from pulsar_backlog.sql.views import named_in
+from pulsar_backlog.steps.finding_rows import counted, noticed_findings
+
+LOG_TABLES = ("scans", "subscriptions")
+"""What the answers hang on beside internal ledgers; `entries` change with `scans`."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """A view whose rows are findings.
+
+    Attributes:
+        view: of conf/sql/.
+        triggers: tables of internal ledgers; while all of them are empty the view has no rows of interest.
+        query: its rows as `frames.codes.CODED`.
+    """
+
+    view: str
+    triggers: tuple[str, ...]
+    query: str
+
+
+def _coded(code: str, view: str, place: str, sureness: str, reason: str, where: str) -> str:
+    return (
+        f"SELECT '{code}' AS code, topic, {place}, {sureness} AS sureness, {reason} AS reason "  # noqa: S608 - own words
+        f"FROM {view} WHERE {where}"
+    )
+
+
+_COUNTED = count_sentences("S63", "S64", "S65", "S66", "S67", "S68", "S69")
+_ANSWERS = (
+    _Answer(
+        "schema_use", ("schema_versions",),
+        _coded(
+            "S63", "schema_use", "first_ledger_id AS ledger_id, CAST(NULL AS bigint) AS entry_id",
+            "CASE WHEN verdict = 'lost' THEN 'certain' ELSE 'likely' END", "reason",
+            "verdict IN ('lost', 'unlisted', 'stored_later')",
+        ),
+    ),
+    _Answer(
+        "compaction_horizons", ("compacted_ledgers",),
+        _coded(
+            "S64", "compaction_horizons", "ledger_id, CAST(NULL AS bigint) AS entry_id", "'certain'",
+            "CASE verdict WHEN 'moved_back' THEN 'the log still holds what lies between both' "
+            "ELSE 'the log that is here begins behind it: what lies between is in no view' END",
+            "verdict IN ('moved_back', 'moved_back_past_log')",
+        ),
+    ),
+    _Answer(
+        "messages_stored_twice", ("deduplication_snapshots",),
+        _coded(
+            "S65", "messages_stored_twice", "last_ledger_id AS ledger_id, last_entry_id AS entry_id", "'certain'",
+            "'the snapshot of deduplication knew it before the copy was stored'", "verdict = 'passed_deduplication'",
+        ),
+    ),
+    _Answer(
+        "pending_acknowledgements", ("pending_acks",),
+        _coded("S66", "pending_acknowledgements", "ledger_id, entry_id", "'likely'", "reason", "verdict = 'stuck'"),
+    ),
+    _Answer(
+        "transaction_contradictions", ("transaction_log", "transaction_snapshots"),
+        _coded(
+            "S67", "transaction_contradictions", "marker_ledger_id AS ledger_id, marker_entry_id AS entry_id",
+            "'likely'", "reason", "TRUE",
+        ),
+    ),
+    _Answer(
+        "delayed_messages", ("delayed_buckets",),
+        _coded(
+            "S68", "delayed_messages", "ledger_id, entry_id", "'certain'",
+            "CASE state WHEN 'due' THEN 'it is due' ELSE 'it is not due yet' END", "index_state = 'index_lost'",
+        ),
+    ),
+    _Answer(
+        "confirmed_cut_off", ("cut_off_entries",),
+        _coded("S69", "confirmed_cut_off", "ledger_id, entry_id", "grade", "reason", "verdict = 'missing'"),
+    ),
+)  # fmt: skip
+
+
+@contextmanager
+def answers_of(context: JobContext, rows: Mapping[str, int]) -> Iterator[Rows | None]:
+    """Rows of `findings`; None where no view is queried.
+
+    Args:
+        context: of the job.
+        rows: of each table of internal ledgers, how many there are now.
+    """
+    applicable = [one for one in _ANSWERS if any(rows[table] for table in one.triggers)]
+    if not applicable or not context.has("entries"):
+        yield None
+        return
+    names = {name for one in applicable for name in named_in(one.view)[0]}
+    with query_engine(context, names) as engine:
+        for one in applicable:
+            engine.create_view(one.view, engine.sql("sql", one.view, {}))
+        yield noticed_findings(context, engine, counted(engine, _COUNTED, *(one.query for one in applicable)))

@@ -1,0 +1,271 @@
+"""Views that hold internal ledgers against the log, in both engines: a row for each verdict."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from tests.docs.test_views import Ask, ask, small_work  # noqa: F401 - fixtures
+from tests.small_tables import NOON
+
+HOUR = timedelta(hours=1)
+LIMITS = dict.fromkeys(("ranges", "batch_entries", "metadata_store_ranges", "frame_bytes"), 1) | {"long_array": True}
+T = {"cluster": "c", "topic": "t"}
+
+
+def version(number: int) -> bytes:
+    """As clients write it."""
+    return number.to_bytes(8, "big")
+
+
+def test_schema_use(ask: Ask) -> None:  # noqa: F811
+    entry = {**T, "topic": "t-partition-1", "publish_time": NOON, "ledger_id": 1}
+    used = [{**entry, "schema_version": version(number)} for number in (0, 1, 2, 3, 4, 16, 17)]
+    used.append({**entry, "topic": "other", "schema_version": version(0)})
+    used.append({**entry, "topic": "new", "publish_time": NOON + 3 * HOUR, "schema_version": version(0)})
+    used.append({**entry, "schema_version": b""})  # no schema
+    listed = {**T, "verdict": "ok", "is_listed": True, "stored_time": NOON - HOUR}
+    versions = [
+        {**listed, "version": 0},
+        {**listed, "version": 1, "verdict": "lost", "stored_time": None},
+        {**listed, "version": 2, "is_listed": False},  # deleted; a bookie has its bytes yet
+        {**listed, "version": 3, "stored_time": NOON + HOUR},
+        {**listed, "version": 16, "verdict": "cannot_tell"},
+        {**listed, "version": 17, "is_listed": None},  # nothing was saved of locators
+    ]
+    got = ask("schema_use", ["topic", "version_hex", "verdict"], entries=used, schema_versions=versions)
+    assert {(topic, int(number, 16)): verdict for topic, number, verdict in got} == {
+        ("t-partition-1", 0): "ok",
+        ("t-partition-1", 1): "lost",
+        ("t-partition-1", 2): "unlisted",
+        ("t-partition-1", 3): "stored_later",
+        ("t-partition-1", 4): "unlisted",  # between versions that are listed
+        ("t-partition-1", 16): "cannot_tell",
+        ("t-partition-1", 17): "cannot_tell",
+        ("other", 0): "unlisted",  # the store was saved an hour later, and has nothing of it
+        ("new", 0): "cannot_tell",  # published after what was saved
+    }
+    assert got[0][2] == "lost"
+
+
+def test_replicated_messages_may_be_older_than_their_schema(ask: Ask) -> None:  # noqa: F811
+    used = [{**T, "publish_time": NOON, "schema_version": version(0), "replicated_from": "west"}]
+    versions = [{**T, "version": 0, "verdict": "ok", "is_listed": True, "stored_time": NOON + HOUR}]
+    assert ask("schema_use", ["verdict"], entries=used, schema_versions=versions) == [("ok",)]
+
+
+def test_pending_acknowledgements(ask: Ask) -> None:  # noqa: F811
+    row = {"cluster": "c", "about_topic": "t", "subscription": "s", "operation": "ack", "outcome": "pending"}
+    pending = [
+        {**row, "txn": txn, "positions": [{"ledger_id": 5, "entry_id": entry, "batch_size": None}], "entry_id": entry}
+        for entry, txn in enumerate(("1:9", "1:1", "1:2", "1:3", "2:1", "1:4"))
+    ]
+    pending.append({**row, "txn": "1:2", "outcome": "committed", "entry_id": 9})
+    log = [
+        {"cluster": "c", "txn": "1:1", "status": "open", "entry_id": 1},
+        {"cluster": "c", "txn": "1:2", "status": "open", "entry_id": 2},
+        {"cluster": "c", "txn": "1:2", "status": "committed", "entry_id": 10},
+        {"cluster": "c", "txn": "1:2", "status": None, "entry_id": 11},
+        {"cluster": "c", "txn": "1:4", "status": "committing", "entry_id": 12},
+    ]
+    place = {"mark_delete_ledger_id": 5, "mark_delete_entry_id": 0}
+    state = {**T, "subscription": "s", "limits": LIMITS, "state": "whole", **place}
+    got = ask(
+        "pending_acknowledgements", ["subscription", "txn", "entry_id", "verdict"],
+        pending_acks=pending, transaction_log=log, subscriptions=[state],
+    )  # fmt: skip
+    assert got == [
+        ("s", "1:9", 0, "acknowledged"), ("s", "1:1", 1, "waits"), ("s", "1:2", 2, "stuck"),
+        ("s", "1:3", 3, "unknown_transaction"), ("s", "2:1", 4, "cannot_tell"),
+        ("s", "1:4", 5, "waits"),
+    ]  # fmt: skip
+
+
+def test_transaction_contradictions(ask: Ask) -> None:  # noqa: F811
+    def marker(number: int, kind: int, entry: int) -> dict[str, object]:
+        at = {"ledger_id": 5, "entry_id": entry, "marker_type": kind}
+        return {**T, **at, "txnid_most_bits": 0, "txnid_least_bits": number}
+
+    noted = [
+        marker(1, 21, 1), marker(2, 22, 2), marker(3, 21, 3), marker(4, 22, 4), marker(5, 22, 20), marker(6, 21, 6),
+        marker(7, 21, 7), marker(7, 22, 8),
+    ]  # fmt: skip
+    log = [
+        {"cluster": "c", "txn": "0:1", "status": "aborted"},
+        {"cluster": "c", "txn": "0:2", "status": "committed"},
+        {"cluster": "c", "txn": "0:6", "status": "committed"},
+    ]
+    snapshot = {
+        "cluster": "c", "about_topic": "t", "record_type": "x.TransactionBufferSnapshot", "is_current": True,
+        "aborted": ["0:2", "0:3"], "read_up_to_ledger_id": 5, "read_up_to_entry_id": 10,
+    }  # fmt: skip
+    got = ask(
+        "transaction_contradictions", ["txn", "kind"],
+        noted_entries=noted, transaction_log=log, transaction_snapshots=[snapshot],
+    )  # fmt: skip
+    assert got == [  # 0:5 ends behind the snapshot, 0:6 agrees
+        ("0:1", "log_says_aborted"), ("0:2", "log_says_committed"), ("0:3", "snapshot_says_aborted"),
+        ("0:4", "not_in_snapshot"), ("0:7", "two_ends"), ("0:7", "two_ends"),
+    ]  # fmt: skip
+
+
+def test_compaction_horizons(ask: Ask) -> None:  # noqa: F811
+    def compacted(topic: str, ledger: int, reach: int, current: bool) -> dict[str, object]:
+        place = {"horizon_ledger_id": reach, "horizon_entry_id": 3}
+        return {"cluster": "c", "topic": topic, "ledger_id": ledger, "is_current": current, **place}
+
+    rows = [
+        compacted("fine", 1, 10, False), compacted("fine", 2, 20, True),
+        compacted("back", 3, 20, False), compacted("back", 4, 10, True),
+        compacted("gone", 5, 20, False), compacted("gone", 6, 10, True),
+        compacted("crashed", 7, 20, False), compacted("crashed", 8, 10, True),
+    ]  # fmt: skip
+    states = [
+        {"cluster": "c", "topic": topic, "subscription": "__compaction", "properties": {"CompactedTopicLedger": ledger}}
+        for topic, ledger in (("back", 3), ("gone", 5), ("crashed", 8))
+    ]
+    log = [
+        {"cluster": "c", "topic": topic, "ledger_id": ledger, "selected": True}
+        for topic, ledger in (("back", 10), ("gone", 11), ("crashed", 30))
+    ]
+    columns = ["topic", "ledger_id", "verdict"]
+    got = ask("compaction_horizons", columns, compacted_ledgers=rows, cursor_states=states, ledgers=log)
+    assert [row for row in got if row[2] != "cannot_tell"] == [
+        ("back", 4, "moved_back"), ("crashed", 8, "farther_unused"), ("fine", 2, "ok"),
+        ("gone", 6, "moved_back_past_log"),
+    ]  # fmt: skip
+    assert len(got) == len(rows)
+
+
+def test_messages_stored_twice(ask: Ask) -> None:  # noqa: F811
+    def twice(producer: str, sequence_id: int, places: tuple[int, int], **more: object) -> list[dict[str, object]]:
+        same = {**T, "producer_name": producer, "sequence_id": sequence_id, "checksum": 7, "checksum_state": "valid"}
+        return [{**same, "publish_time": NOON, "ledger_id": 5, "entry_id": entry, **more} for entry in places]
+
+    rows = [
+        *twice("p", 3, (1, 12)),
+        *twice("p", 9, (11, 13)),  # the snapshot did not know it
+        *twice("p", 4, (2, 4)),  # before the snapshot: deduplication may have been off then
+        *twice("p", 2, (5, 14), chunk_id=0, uuid="p-2"),
+        *twice("q", 1, (6, 15)),
+        *twice("q", 2, (7, 7))[:1],
+    ]
+    other = {**twice("p", 3, (16, 16))[0], "checksum": 8}  # another message that reuses the sequence id
+    snapshot = {**T, "producer": "p", "sequence_id": 5, "position_ledger_id": 5, "position_entry_id": 10}
+    columns = ["producer_name", "sequence_id", "copies", "last_entry_id", "verdict"]
+    got = ask("messages_stored_twice", columns, entries=[*rows, other], deduplication_snapshots=[snapshot])
+    assert got == [
+        ("p", 3, 2, 12, "passed_deduplication"), ("p", 4, 2, 4, "cannot_tell"), ("p", 2, 2, 14, "cannot_tell"),
+        ("q", 1, 2, 15, "not_deduplicated"), ("p", 9, 2, 13, "cannot_tell"),
+    ]  # fmt: skip
+
+
+def test_delayed_messages(ask: Ask) -> None:  # noqa: F811
+    entries = [
+        {**T, "ledger_id": ledger, "entry_id": entry, "deliver_at_time": NOON + hours * HOUR}
+        for ledger, entry, hours in ((5, 0, -2), (5, 1, -1), (5, 2, 1), (7, 0, 2), (9, 0, 3), (11, 0, 4))
+    ]
+    entries.append({**T, "ledger_id": 5, "entry_id": 3})  # not delayed
+    unacked = [
+        {**T, "subscription": "s", "ledger_id": ledger, "first_entry_id": first, "last_entry_id": 9}
+        for ledger, first in ((5, 1), (7, 0), (9, 0), (11, 0))
+    ]
+    unacked.append({**T, "subscription": "x", "ledger_id": 9, "first_entry_id": 0, "last_entry_id": 0})
+    subscriptions = [
+        {**T, "subscription": "s", "kind": "subscription", "limits": LIMITS, "subscription_type": "Shared"},
+        {**T, "subscription": "x", "kind": "subscription", "limits": LIMITS, "subscription_type": "Exclusive"},
+    ]
+    bucket = {**T, "subscription": "s", "is_named": True, "verdict": "ok"}
+    buckets = [
+        {**bucket, "ledger_id": 100, "first_ledger_id": 5, "last_ledger_id": 6},
+        {**bucket, "ledger_id": 101, "first_ledger_id": 7, "last_ledger_id": 7, "verdict": "lost"},
+        {**bucket, "ledger_id": 102, "first_ledger_id": 8, "last_ledger_id": 9, "verdict": "cannot_tell"},
+        {**bucket, "ledger_id": 103, "is_named": False, "verdict": "leaked"},
+    ]
+    at = {**T, "subscription": "s", "message_ledger_id": 5}
+    indexed = [
+        {**at, "ledger_id": 100, "message_entry_id": 1},
+        {**at, "ledger_id": 103, "message_entry_id": 2},  # an orphan is no index
+    ]
+    got = ask(
+        "delayed_messages", ["subscription", "ledger_id", "entry_id", "state", "index_state"],
+        entries=entries, ack_ranges=unacked, subscriptions=subscriptions, delayed_buckets=buckets,
+        delayed_indexes=indexed, saved_states=[{**T, "saved_time": NOON}],
+    )  # fmt: skip
+    assert got == [
+        ("s", 5, 1, "due", "indexed"), ("s", 5, 2, "waits", "not_in_bucket"), ("s", 7, 0, "waits", "index_lost"),
+        ("s", 9, 0, "waits", "cannot_tell"), ("s", 11, 0, "waits", "no_bucket"), ("x", 9, 0, "waits", "not_delayed"),
+    ]  # fmt: skip
+
+
+def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
+    def ledger(topic: str, number: int, **more: object) -> dict[str, object]:
+        closed = {"expected_entries": 10, "closed_time": NOON - 5 * HOUR, "selected": True, "data_bytes": 100}
+        return {"cluster": "c", "topic": topic, "ledger_id": number, "kind": "jcloud", **closed, **more}
+
+    def cursor(topic: str, name: str, ledger_id: int | None, entry: int, **more: object) -> dict[str, object]:
+        at = {"mark_delete_ledger_id": ledger_id, "mark_delete_entry_id": entry, "state": "whole", "limits": LIMITS}
+        return {"cluster": "c", "topic": topic, "subscription": name, "kind": "subscription", **at, **more}
+
+    still_open = {"expected_entries": None, "closed_time": None}
+    ledgers = [
+        ledger("t", 1), ledger("t", 2), ledger("t", 3), ledger("t", 4, **still_open),
+        ledger("policy", 5), ledger("policy", 6, closed_time=NOON - HOUR), ledger("policy", 7, **still_open),
+        ledger("doubt", 8), ledger("doubt", 9, **still_open),
+        ledger("without", 10), ledger("without", 11, **still_open),
+        ledger("ever", 12), ledger("ever", 13, **still_open),
+        ledger("offloaded", 14),
+    ]  # fmt: skip
+    subscriptions = [
+        cursor("t", "slow", 2, 4), cursor("t", "fast", 3, 9), cursor("t", "pulsar.repl.b", 3, 8, kind="replicator"),
+        cursor("policy", "s", 7, 9), cursor("offloaded", "s", 14, 9),
+        cursor("ever", "s", 13, 9),
+        cursor("doubt", "s", 9, 9), cursor("doubt", "x", None, 0, state="unknown"),
+    ]  # fmt: skip
+    policies = [
+        {
+            "cluster": "c", "about_topic": topic, "is_current": True,
+            "policies": f'{{"retentionPolicies": {{"retentionTimeInMinutes": {minutes}}}}}',
+        }
+        for topic, minutes in (("policy", 120), ("ever", -1))
+    ]  # fmt: skip
+    internal = [
+        {**T, "ledger_id": 20, "kind": "cursor", "holders": ["cursor s of t"], "verdict": "ok"},
+        {**T, "ledger_id": 21, "kind": "schema", "verdict": "leaked"},
+        {**T, "ledger_id": 22, "kind": "unknown", "verdict": "cannot_tell"},
+    ]
+    got = ask(
+        "ledger_holders", ["ledger_id", "holder_kind", "holder", "holders"],
+        ledgers=ledgers, subscriptions=subscriptions, topic_policies=policies, internal_ledgers=internal,
+        saved_states=[{"cluster": "c", "topic": topic, "saved_time": NOON} for topic in ("t", "policy", "ever")],
+    )  # fmt: skip
+    assert sorted(got, key=str) == sorted(
+        [
+            (1, "retention_or_nobody", None, 1),
+            (2, "cursor", "slow", 1),
+            (3, "cursor", "slow", 2), (3, "replicator", "pulsar.repl.b", 2),
+            (4, "cursor", "fast", 4), (4, "cursor", "slow", 4), (4, "open_ledger", None, 4),
+            (4, "replicator", "pulsar.repl.b", 4),
+            (5, "overdue", None, 1), (6, "retention", None, 1), (7, "cursor", "s", 2), (7, "open_ledger", None, 2),
+            (8, "not_known", None, 1), (9, "cursor", "s", 2), (9, "open_ledger", None, 2),
+            (10, "not_known", None, 1), (11, "open_ledger", None, 1),
+            (12, "retention", None, 1), (13, "cursor", "s", 2), (13, "open_ledger", None, 2),
+            (14, "retention_or_nobody", None, 1),
+            (20, "cursor", "cursor s of t", 1), (21, "nobody", None, 1), (22, "not_known", None, 1),
+        ],
+        key=str,
+    )  # fmt: skip
+
+
+def test_replication(ask: Ask) -> None:  # noqa: F811
+    row = {**T, "kind": "replicator", "state": "whole", "limits": LIMITS, "hole_entries": 0}
+    rows = [
+        {**row, "subscription": "pulsar.repl.a", "backlog_entries": 0},
+        {**row, "subscription": "pulsar.repl.b", "backlog_entries": 5},
+        {**row, "subscription": "pulsar.repl.c", "backlog_entries": 4, "hole_entries": 2},
+        {**row, "subscription": "pulsar.repl.d", "state": "unknown"},
+        {**row, "subscription": "s", "kind": "subscription", "backlog_entries": 9},
+    ]
+    assert ask("replication", ["replicator", "verdict"], subscriptions=rows) == [
+        ("pulsar.repl.b", "behind"), ("pulsar.repl.c", "passed_over"), ("pulsar.repl.a", "caught_up"),
+        ("pulsar.repl.d", "cannot_tell"),
+    ]  # fmt: skip
