@@ -326,6 +326,7 @@ def test_every_function_of_this_spark_was_looked_at(spark: SparkSession) -> None
         ("spark", "INSERT OVERWRITE DIRECTORY '{made}' USING csv SELECT 1"),
         ("duckdb", "SELECT * FROM read_csv('{file}')"),
         ("duckdb", "SELECT 1 AS x; COPY (SELECT 1) TO '{made}'"),
+        ("duckdb", "SELECT * FROM enable_logging(storage = 'file', storage_path = '{made}')"),
     ],
 )
 def test_a_view_that_someone_adds_reaches_no_further(

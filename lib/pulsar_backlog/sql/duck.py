@@ -19,6 +19,7 @@ import duckdb
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.sql.conf_queries import translated, twin
+from pulsar_backlog.sql.duck_scope import refusal
 from pulsar_backlog.sql.duck_values import duck_type, literal, quoted
 from pulsar_backlog.sql.views import named_in
 from pulsar_backlog.tableio.bucket_readers import Readers, readers
@@ -204,6 +205,8 @@ def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> N
     mistakes = []
     for reading in _readings(name, sql):
         try:
+            if (why := refusal(connection, reading)) is not None:
+                raise UsageError(f"the view conf/sql/{name}.sql: {why}")
             connection.execute(f"CREATE VIEW {name} AS {reading}")
         except duckdb.Error as error:
             mistakes.append(error)

@@ -13,6 +13,7 @@ import duckdb
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import in_ascii
 from pulsar_backlog.sql.duck import error_details, opened
+from pulsar_backlog.sql.duck_scope import refusal
 from pulsar_backlog.sql.duck_values import bigint_value, json_value, literal, quoted, text_value
 from pulsar_backlog.sql.information_schema import relations
 from pulsar_backlog.sql.sql_mistakes import (
@@ -37,6 +38,8 @@ class DuckAnswer:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, query: str) -> None:
         self._connection, self._query = connection, query
+        if (why := refusal(connection, query)) is not None:
+            raise UsageError(why)
         connection.execute(self._selecting("*", "LIMIT 0"))  # unlike the next line it says in JSON what is wrong
         relation = connection.sql(query)
         self.columns: list[str] = relation.columns

@@ -12,8 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.ledgers.bookies import survey
 from pulsar_backlog.ledgers.bookies.records import POSITION, new_state, walk_records
+from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
+from pulsar_backlog.ledgers.kinds import walk_unit
+from pulsar_backlog.ledgers.listing import take_listing
+from pulsar_backlog.ledgers.store import open_source
+from pulsar_backlog.ledgers.survey import survey as survey_source
+from pulsar_backlog.ledgers.units import units_of
 from tests.ledgers.bookies.encoding import DIGESTS, entry_log, journal, put_log, record
 from tests.ledgers.bookies.test_real_bookie import SOURCE
 from tests.ledgers.sources import Seen, see
@@ -159,6 +166,17 @@ def test_damaged_records_at_both_ends_of_a_ledger_and_within_are_told_once(tmp_p
     assert sorted(told) == places
 
 
+def test_a_message_whose_ledger_id_is_damaged_makes_no_messages_of_state(tmp_path: Path) -> None:
+    """Seen in a journal of a real bookie: entries of a ledger of cursors were scanned."""
+    state = [record(16, i, b"no entry of a topic") for i in range(2)]
+    parts = [*records(24, range(6)), *state]
+    at = 1024 + len(b"".join(parts[:3]))
+    whole = put_log(tmp_path, entry_log(parts))
+    assert see(tmp_path).entries.keys() == {24}
+    whole.write_bytes(flipped(whole.read_bytes(), at + 4 + 7, 3))  # 24 becomes 16
+    assert see(tmp_path).entries == {24: [one for one in WHOLE[:6] if one[0] != 3]}
+
+
 @pytest.mark.parametrize("place", [(4, 0), (5, 3), (11, 1), (12, 0), (15, 4), (19, 2), (19, 7)])
 def test_an_id_whose_digest_fails_is_none(place: tuple[int, int], tmp_path: Path) -> None:
     byte, bit = place
@@ -180,6 +198,16 @@ def test_ledgers_that_the_map_of_a_log_names_and_that_are_short(tmp_path: Path) 
     assert of_log.evidence == (f"ledger 8: {there} of {stored[8]} bytes", "ledger 9: 0 of 500 bytes")
     (of_ledger,) = (one for one in seen.inventory.findings if one.code == "S25" and one.ledger_id is not None)
     assert of_ledger.ledger_id == 8
+
+
+def test_ledgers_that_the_metadata_name_and_that_are_short(tmp_path: Path) -> None:
+    put_log(tmp_path, entry_log([*records(7)[:30], *records(8)]))
+    source = open_source(str(tmp_path))
+    promised = {7: LedgerRecord(7, "persistent://a/b/c", None, False, 40, 9000, None)}
+    inventory = settle(survey_source(source, take_listing(source)), ClusterRecords({}, promised))
+    (copy,) = (one for one in inventory.copies if one.ledger_id == 7)
+    faults = [fault for unit in units_of(copy) for batch in walk_unit(source, unit) for fault in batch.faults]
+    assert [(fault.code, fault.expected) for fault in faults] == [("entries_absent", "entries 30 to 39")]
 
 
 def test_a_journal_whose_padding_swallows_records(tmp_path: Path) -> None:
@@ -217,3 +245,40 @@ def test_a_size_alone_allocates_nothing(tmp_path: Path) -> None:
     seen, peak = with_peak_bytes(lambda: see(tmp_path))
     assert len(seen.entries[7]) == 39
     assert peak < 32 * len(data)
+
+
+def test_every_ledger_that_a_map_names_and_that_is_absent_is_named(tmp_path: Path) -> None:
+    """Damaged stretches, and ledgers with findings of their own, take no room from them."""
+    here = [one for ledger in range(100, 130) for one in records(ledger, range(2))]
+    sizes = {ledger: 2 * len(records(ledger, range(2))[0]) + 900 for ledger in range(100, 130)}
+    data = entry_log([*records(7), *here], [*sizes.items(), *((ledger, 500) for ledger in range(200, 265))])
+    at = 1024
+    for one in records(7)[:30:2]:
+        data = flipped(data, at + 1, 1)  # a size: a gap
+        at += 2 * len(one)
+    put_log(tmp_path, data)
+    findings = [one for one in see(tmp_path).inventory.findings if one.code == "S25"]
+    named = {
+        int(number)
+        for one in findings
+        for text in one.row("c", "j")["evidence"]  # type: ignore[attr-defined]
+        for number in re.findall("ledger ([0-9]+): 0 of 500 bytes", text)
+    }
+    assert named == set(range(200, 265))
+    assert len({one.subject for one in findings}) == len(findings)
+    assert {one.ledger_id for one in findings} >= set(sizes)
+
+
+def test_records_that_nothing_proves_are_named_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each claims a ledger of its own: it may be one whose digest is not known."""
+    monkeypatch.setattr("pulsar_backlog.ledgers.bookies.findings.MAX_NAMED", 50)
+    lone = [one for ledger in range(300, 375) for one in records(ledger, range(1), digest="DUMMY")]
+    put_log(tmp_path, entry_log([*records(7), *lone]))
+    seen = see(tmp_path)
+    assert seen.entries.keys() == {7}
+    of_log = [one for one in seen.inventory.findings if one.code == "S25"]
+    named = {int(number) for one in of_log for text in one.evidence for number in re.findall("ledger ([0-9]+),", text)}
+    assert named == set(range(300, 370))
+    assert [one.message for one in of_log if one.subject.endswith("more ledgers")] == [
+        "current/0.log names 5 ledgers more of which it lacks entries; these are only counted."
+    ]

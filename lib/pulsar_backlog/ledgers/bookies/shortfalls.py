@@ -80,15 +80,16 @@ def problem_of(one: Shortfall) -> Problem:
 def findings_of_absent(short: Sequence[Shortfall]) -> Iterator[Finding]:
     """Ledgers of which an index names entries, and the files have none."""
     absent = [one for one in short if one.is_whole]
-    for group in groups_of(absent[:MAX_NAMED], MAX_EVIDENCE):
+    for number, group in enumerate(groups_of(absent[:MAX_NAMED], MAX_EVIDENCE)):
         words = counted(len(group), "ledger", "ledgers")
         entries = counted(sum(map(_missing, group)), "entry", "entries")
         deleted = " Some may have been deleted: that part of the index was not read." if group[0].may_be_deleted else ""
         folder, *evidence = printable(
             [group[0].folder, *(f"ledger {one.ledger_id}: {one.words}, to {one.place}" for one in group)]
         )
+        subject = f"{folder}: ledger {group[0].ledger_id}" if number else folder
         yield Finding(
-            "S25", folder,
+            "S25", subject,
             f"Indexes of bookies name {words} with up to {entries} of which no file here has one.{deleted}",
             count=len(group), evidence=tuple(evidence),
         )  # fmt: skip

@@ -128,6 +128,7 @@ class _Reader:
     def __init__(self, source: Source, result: LogFound) -> None:
         self._source, self._found = source, result
         self._proved, self._unproved = Extents(), Extents()
+        self._messages: dict[int, tuple[int, int]] = {}  # by records that nothing proves
 
     def read(self, start: int, mapped: Mapping[int, int]) -> None:
         """Read it from `start`; `mapped` are the bytes of ledgers by its map."""
@@ -168,10 +169,13 @@ class _Reader:
             return
         records = records[:, np.lexsort((records[kernel.PLACE], records[kernel.LEDGER]))]
         self._prove(buffer, records)
-        self._look(buffer, records)
         is_proved = records[kernel.PROOF] != kernel.UNPROVED
-        self._proved.add(records[:, is_proved], base)
-        self._unproved.add(records[:, ~is_proved], base)
+        for extents, messages, some in (
+            (self._proved, self._found.messages, records[:, is_proved]),
+            (self._unproved, self._messages, records[:, ~is_proved]),
+        ):
+            _look(buffer, some, messages)
+            extents.add(some, base)
 
     def _prove(self, buffer: Bytes, records: Int64s) -> None:
         """Hold what no checksum proves against HMAC, where a ledger has it."""
@@ -207,23 +211,28 @@ class _Reader:
         for ledger, size in mapped.items():
             if stored.get(ledger, 0) < size:
                 result.short[ledger] = (stored.get(ledger, 0), size)
+        # What a record holds whose ledger id may be damaged says nothing of a ledger that has proved ones.
+        looked = {one: seen for one, seen in self._messages.items() if one not in result.proved} | result.messages
         believable = stored.keys() | result.lone.keys()
-        result.messages = {ledger: counts for ledger, counts in result.messages.items() if ledger in believable}
+        result.messages = {one: seen for one, seen in looked.items() if one in believable}
 
-    def _look(self, buffer: Bytes, records: Int64s) -> None:
-        """Whether the entries of ledgers that are new in this file are messages."""
-        ledgers = records[kernel.LEDGER]
-        starts = np.flatnonzero(np.diff(ledgers, prepend=ledgers[0] - 1))
-        ends = np.append(starts[1:], len(ledgers))
-        for first, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            ledger = int(ledgers[first])
-            if ledger in self._found.messages:
-                continue
-            places, sizes = records[kernel.PLACE, first:end], records[kernel.SIZE, first:end]
-            whole = (places + kernel.SIZE_BYTES + sizes <= buffer.size).nonzero()[0]
-            if len(whole):
-                whole = whole[np.unique(np.linspace(0, len(whole) - 1, LOOKED_AT).astype(np.int64))]
-                self._found.messages[ledger] = _messages(buffer, records[:, first:end][:, whole])
+
+def _look(buffer: Bytes, records: Int64s, messages: dict[int, tuple[int, int]]) -> None:
+    """Whether the entries of ledgers that `messages` lacks are messages: into it."""
+    if not records.shape[1]:
+        return
+    ledgers = records[kernel.LEDGER]
+    starts = np.flatnonzero(np.diff(ledgers, prepend=-1))
+    ends = np.append(starts[1:], len(ledgers))
+    for first, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        ledger = int(ledgers[first])
+        if ledger in messages:
+            continue
+        places, sizes = records[kernel.PLACE, first:end], records[kernel.SIZE, first:end]
+        whole = (places + kernel.SIZE_BYTES + sizes <= buffer.size).nonzero()[0]
+        if len(whole):
+            whole = whole[np.unique(np.linspace(0, len(whole) - 1, LOOKED_AT).astype(np.int64))]
+            messages[ledger] = _messages(buffer, records[:, first:end][:, whole])
 
 
 def _messages(buffer: Bytes, records: Int64s) -> tuple[int, int]:
