@@ -1,5 +1,6 @@
 // Writes messages of every schema type with the Java client, and tells what a client with AUTO_CONSUME reads of them.
-// java -cp lib/* TypedMessages.java SERVICE_URL TOKEN_FILE NAMESPACE; standard input: write | read TOPIC...
+// java -cp lib/* TypedMessages.java SERVICE_URL TOKEN_FILE NAMESPACE [KEYS]; standard input, words between tabs:
+// write | encrypted | transactions | keys N | read TOPIC [protobuf | compacted]. KEYS has public.key and private.pem.
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
@@ -97,6 +98,7 @@ public class TypedMessages {
 
     static PulsarClient client;
     static String namespace;
+    static String keys;
 
     public static void main(String[] args) throws Exception {
         try {
@@ -110,12 +112,17 @@ public class TypedMessages {
 
     static void run(String[] args) throws Exception {
         client = PulsarClient.builder().serviceUrl(args[0])
-            .authentication(AuthenticationFactory.token(Files.readString(Path.of(args[1])).trim())).build();
+            .authentication(AuthenticationFactory.token(Files.readString(Path.of(args[1])).trim()))
+            .enableTransaction(args.length > 3).build();
         namespace = args[2];
+        keys = args.length > 3 ? args[3] : null;
         try (Scanner lines = new Scanner(System.in, StandardCharsets.UTF_8)) {
             while (lines.hasNextLine()) {
                 String[] words = lines.nextLine().split("\t");
                 if (words[0].equals("write")) write();
+                else if (words[0].equals("encrypted")) encrypted();
+                else if (words[0].equals("transactions")) transactions();
+                else if (words[0].equals("keys")) keyed(Integer.parseInt(words[1]));
                 else read(words[1], words.length > 2 ? words[2] : "");
             }
         }
@@ -128,6 +135,9 @@ public class TypedMessages {
 
     static <T> void send(String name, Schema<T> schema, List<T> values, String how) throws Exception {
         ProducerBuilder<T> builder = client.newProducer(schema).topic(topic(name)).producerName("java-" + name + how);
+        if (name.endsWith("encrypted")) {
+            builder.addEncryptionKey("private").defaultCryptoKeyReader("file:" + keys + "/public.key");
+        }
         if (how.equals("batched")) {
             builder.enableBatching(true).batchingMaxPublishDelay(1, TimeUnit.SECONDS).batchingMaxMessages(100)
                 .compressionType(CompressionType.ZSTD);
@@ -209,9 +219,53 @@ public class TypedMessages {
         System.out.println("> written");
     }
 
+    static void encrypted() throws Exception {
+        send("avroencrypted", avro(Order.class), orders(0, 6), "batched");
+        send("avroencrypted", avro(Order2.class), later(6, 9));
+        send("avroencrypted", avro(Order.class), orders(9, 11), "chunked");
+        System.out.println("> written");
+    }
+
+    /** One transaction that is committed, one aborted, and a delayed message, of which readers are not told to wait. */
+    static void transactions() throws Exception {
+        try (Producer<String> producer = client.newProducer(Schema.STRING).topic(topic("transactions"))
+                .enableBatching(false).sendTimeout(0, TimeUnit.SECONDS).create()) {
+            var kept = client.newTransaction().withTransactionTimeout(2, TimeUnit.MINUTES).build().get();
+            var undone = client.newTransaction().withTransactionTimeout(2, TimeUnit.MINUTES).build().get();
+            producer.newMessage().value("before").send();
+            producer.newMessage(kept).value("kept 1").send();
+            producer.newMessage(undone).value("undone 1").send();
+            producer.newMessage(kept).value("kept 2").send();
+            producer.newMessage().value("between").send();
+            undone.abort().get();
+            kept.commit().get();
+            producer.newMessage().value("after").deliverAfter(1, TimeUnit.HOURS).send();
+        }
+        System.out.println("> written");
+    }
+
+    /** Keys again and again, in batches and alone; one is deleted, and some messages have none. */
+    static void keyed(int from) throws Exception {
+        for (boolean batched : new boolean[] {true, false}) {
+            try (Producer<String> producer = client.newProducer(Schema.STRING).topic(topic("keys"))
+                    .enableBatching(batched).batchingMaxPublishDelay(1, TimeUnit.SECONDS).create()) {
+                for (int n = from; n < from + 6; n++) {
+                    producer.newMessage().key("key " + n % 4).value((batched ? "batched " : "alone ") + n).sendAsync();
+                }
+                producer.newMessage().value("without key").sendAsync();
+                producer.newMessage().key("key " + from % 4).value("").sendAsync();
+                producer.flush();
+            }
+        }
+        System.out.println("> written");
+    }
+
     static void read(String name, String how) throws Exception {
         Schema<?> schema = how.equals("protobuf") ? ProtobufSchema.of(FunctionDetails.class) : Schema.AUTO_CONSUME();
-        try (Reader<?> reader = client.newReader(schema).topic(topic(name)).startMessageId(MessageId.earliest).create()) {
+        var builder = client.newReader(schema).topic(topic(name)).startMessageId(MessageId.earliest)
+            .readCompacted(how.equals("compacted"));
+        if (name.endsWith("encrypted")) builder.defaultCryptoKeyReader("file:" + keys + "/private.pem");
+        try (Reader<?> reader = builder.create()) {
             while (reader.hasMessageAvailable()) {
                 Message<?> message = reader.readNext(20, TimeUnit.SECONDS);
                 Map<String, Object> told = new LinkedHashMap<>();

@@ -35,7 +35,7 @@ def test_values_are_those_of_the_client(topic: str) -> None:
         (made,) = decoded(TopicSchemas(versions, reader=number), _row(message))
         assert made["decode_error"] is None
         ours = {"key": made["key"], "value": made["value"]} if "key" in made else made["value"]
-        assert _as_the_client_tells(topic, ours) == _as_the_client_tells(topic, _expected(topic, message["value"]))
+        assert as_the_client_tells(topic, ours) == as_the_client_tells(topic, expected_value(topic, message["value"]))
 
 
 def test_a_list_of_fields_knows_the_outermost_message() -> None:
@@ -69,14 +69,15 @@ def _row(message: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _as_the_client_tells(topic: str, value: Any) -> Any:
+def as_the_client_tells(topic: str, value: Any) -> Any:
+    """Our value as the program prints the client's."""
     if value in ([], {}):
         return None  # of an empty list and of an empty map Arrow makes the same
     if isinstance(value, dict):
-        return {name: _as_the_client_tells(topic, one) for name, one in value.items()}
+        return {name: as_the_client_tells(topic, one) for name, one in value.items()}
     if isinstance(value, list):
         pairs = bool(value) and isinstance(value[0], tuple)
-        told = [_as_the_client_tells(topic, one[1] if pairs else one) for one in value]
+        told = [as_the_client_tells(topic, one[1] if pairs else one) for one in value]
         return dict(zip((one[0] for one in value), told, strict=True)) if pairs else told
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
@@ -89,7 +90,7 @@ def _as_the_client_tells(topic: str, value: Any) -> Any:
     return value
 
 
-def _expected(topic: str, value: Any) -> Any:
+def expected_value(topic: str, value: Any) -> Any:
     """The client's value, its numbers of times as times."""
     if topic in IN_JSON:
         return _times_of_json(value) if topic == "jsontimes" else {**dict.fromkeys(_FIELDS[len(value) < 6]), **value}

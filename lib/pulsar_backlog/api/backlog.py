@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import pyarrow as pa
 
-from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Names, Reading, Time, checked_mode, several, wanted_of
+from pulsar_backlog.api.choices import (
+    MAX_MESSAGE_BYTES,
+    Mode,
+    Names,
+    Reading,
+    Time,
+    Visible,
+    checked_mode,
+    checked_visible,
+    several,
+    wanted_of,
+)  # fmt: skip
+from pulsar_backlog.api.compaction import compaction_horizon
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import MessageReader
@@ -22,8 +34,10 @@ from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
+from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.masking import check_masks, masks_of
@@ -32,6 +46,7 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.steps.topic_schemas import schemas_for
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.terms import Position
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
@@ -125,6 +140,7 @@ class Backlog:
         producer: Names = (),
         key: Names = (),
         transactions: Literal["committed", "all"] = "committed",
+        visible: Visible = "committed",
         columns: Sequence[str] | None = None,
         mode: Mode = "permissive",
         max_message_bytes: int = MAX_MESSAGE_BYTES,
@@ -142,7 +158,9 @@ class Backlog:
             until: first publish time not wanted any more.
             producer: producer names.
             key: message keys.
-            transactions: `all` has messages of aborted and open transactions too.
+            transactions: `all` is the same as `visible="stored"`.
+            visible: `stored` has messages of aborted and open transactions too, `compacted` only what a reader of the
+                compacted topic gets.
             columns: names of columns in the order wanted; None is all.
             mode: a message that cannot be opened is a row whose `outcome` and `reason` say why (`permissive`), is
                 left out (`dropmalformed`), or an error (`failfast`).
@@ -165,7 +183,8 @@ class Backlog:
         schemas = self.schemas_of(copies, decode)
         schema, masks = message_schema(schemas), masks_of(several(mask))
         check_masks(masks, schema)
-        reading = Reading(checked_mode(mode), transactions == "all", max_message_bytes, schemas=schemas, masks=masks)
+        shown = checked_visible(visible, transactions)
+        reading = Reading(checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks)
         return _reader(_projected(schema, columns), self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
@@ -188,8 +207,7 @@ class Backlog:
         return settle(surveyed, self._records(surveyed.topics())).copies
 
     @cached_property
-    def _copies(self) -> list[LedgerCopy]:
-        """The copies that are read, in the order of topic and ledger."""
+    def _copies(self) -> list[LedgerCopy]:  # those that are read, in the order of topic and ledger
         read = [copy for copy in self._all_copies if copy.selected and copy.data_uri is not None]
         return sorted(read, key=lambda copy: (copy.topic or "", copy.ledger_id))
 
@@ -216,6 +234,11 @@ class Backlog:
         """
         return schemas_for(decode, {copy.topic for copy in copies}, self._options)
 
+    def entries_in(self, copy: LedgerCopy) -> int:
+        """One more than the last entry id of a ledger, by walking it."""
+        batches = (batch for unit in units_of(copy) for batch in walk_unit(self._source, unit))
+        return 1 + max((int(batch.entry_id.max()) for batch in batches if len(batch.entry_id)), default=-1)
+
     def unit_entries(self, unit: ScanUnit, wanted: Wanted, mode: Mode) -> Iterator[pa.RecordBatch]:
         """Rows of `entries` of one scan unit."""
         return unit_entries(self._source, unit, self._cluster, wanted, failfast=mode == "failfast")
@@ -223,17 +246,19 @@ class Backlog:
     def unit_messages(self, unit: ScanUnit, wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         """Rows of `messages` of one scan unit that are not chunked."""
         context = self._context(reading, {unit.ledger_id: unit.topic})
-        reader = MessageReader(context, wanted, reading.all_transactions, chunked=False)
+        reader = MessageReader(context, wanted, reading.visible, chunked=False)
         return by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading)
 
     def topic_messages(
-        self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True
-    ) -> Iterator[pa.RecordBatch]:
-        """Rows of `messages` of one topic's ledgers; without `plain` only chunked ones."""
+        self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True,
+        log: Sequence[LedgerCopy] | None = None, refuse_open: bool = False,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
+        """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
-        reader = MessageReader(context, wanted, reading.all_transactions, plain, reading.chunked)
+        horizon = self._compacted_to(topic) if reading.visible == "compacted" else None
+        reader = MessageReader(context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open)
         units = (unit for copy in copies for unit in wanted.units(copy))
-        return by_mode(reader.of_topic(topic, units, lambda: self._log(topic)), reading)
+        return by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading)
 
     def _messages(self, copies: list[LedgerCopy], wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         for topic, own in groupby(copies, key=lambda copy: copy.topic):
@@ -241,6 +266,12 @@ class Backlog:
 
     def _log(self, topic: str | None) -> list[LedgerCopy]:
         return [copy for copy in self._copies if copy.topic == topic]
+
+    def _compacted_to(self, topic: str | None) -> Position | None:
+        if self._options.admin is None:
+            return None
+        topics = {copy.ledger_id: copy.topic for copy in self._all_copies if copy.topic is not None}
+        return compaction_horizon(required_state(Path(self._options.admin), topics).topics.get(topic or ""))
 
     def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
         store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
@@ -21,6 +21,9 @@ Time: TypeAlias = datetime | str
 Mode: TypeAlias = Literal["permissive", "dropmalformed", "failfast"]
 """What becomes of what is broken: a row with its reason where there can be one, no row, or an error."""
 
+Visible: TypeAlias = Literal["committed", "stored", "compacted"]
+"""Whose messages: those that a reader gets, all that are stored, or those that a reader of the compacted topic gets."""
+
 MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 """Largest payload that is put into a row unless another bound is given."""
 
@@ -30,7 +33,7 @@ class Reading:
     """How messages are read, see `Backlog.messages`; `schemas` are those to decode by."""
 
     mode: Mode = "permissive"
-    all_transactions: bool = False
+    visible: Visible = "committed"
     max_message_bytes: int = MAX_MESSAGE_BYTES
     chunked: bool = True
     schemas: TopicSchemas | None = None
@@ -46,6 +49,21 @@ def checked_mode(mode: Mode) -> Mode:
     if mode not in ("permissive", "dropmalformed", "failfast"):
         raise UsageError(f"mode {mode!r} is none of permissive, dropmalformed, failfast")
     return mode
+
+
+def checked_visible(visible: Visible, transactions: str) -> Visible:
+    """What is visible; `transactions`, the older argument, is `all` for what is stored.
+
+    Raises:
+        UsageError: it is nothing, or the two contradict each other.
+    """
+    if visible not in get_args(Visible):
+        raise UsageError(f"visible {visible!r} is none of {', '.join(get_args(Visible))}")
+    if transactions not in ("committed", "all"):
+        raise UsageError(f"transactions {transactions!r} is none of committed, all")
+    if transactions == "all" and visible == "compacted":
+        raise UsageError("a compacted topic has no messages of aborted transactions: leave transactions out")
+    return "stored" if transactions == "all" else visible
 
 
 def wanted_of(

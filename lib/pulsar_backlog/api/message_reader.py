@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.api.choices import Visible
 from pulsar_backlog.api.chunk_sets import ChunkSets
+from pulsar_backlog.api.compaction import Compaction
 from pulsar_backlog.api.decoded import Broken, Run, decoded
 from pulsar_backlog.api.transactions import Transactions
 from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.values import LedgerCopy, PlannedCopy, ScanUnit
 from pulsar_backlog.messages.chunked_rows import Planned, export_planned
@@ -23,6 +27,7 @@ from pulsar_backlog.messages.kinds import ABORTED, OPEN
 from pulsar_backlog.messages.outcomes import OPENED, unexportable
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.terms import Position
 
 SCHEMA = arrow_schema(TABLES["messages"])
 _CHUNK_FIELDS = ("uuid", "chunk_id", "num_chunks_from_msg")
@@ -35,31 +40,47 @@ class MessageReader:
     Attributes:
         context: where bytes, keys and payloads are.
         wanted: which messages.
-        all_transactions: also those of aborted and open transactions.
+        visible: whether also those of aborted and open transactions, or only what compaction leaves.
         plain: whether messages that are not chunked are wanted.
         chunked: whether chunked ones are.
+        horizon: last position that compaction came to; None is the end of the log.
+        refuse_open: whether a wanted message of a transaction that has not ended is an error.
     """
 
     context: ExportContext
     wanted: Wanted
-    all_transactions: bool = False
+    visible: Visible = "committed"
     plain: bool = True
     chunked: bool = True
+    horizon: Position | None = None
+    refuse_open: bool = False
 
     def of_topic(
-        self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]]
-    ) -> Iterator[pa.RecordBatch]:
+        self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
+        begun: Sequence[LedgerCopy] | None = None,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """Rows of `messages`, about in the order stored: a chunked message follows its last chunk.
 
         Args:
             topic: full name of the topic, None for ledgers of which nothing names it.
             units: its scan units that may hold what is wanted, in order.
             log: gives all its ledgers, for the markers that end transactions.
+            begun: ledgers in which chunks are looked for that are in none of the units; None is all.
 
         Raises:
             SourceError: a ledger cannot be read to its end; what was read before has been given out.
         """
         transactions = Transactions(topic, lambda: _runs(self, log()))
+        rows = self._rows(units, log if begun is None else lambda: begun, transactions)
+        if self.visible == "compacted":
+            compaction = Compaction(self.horizon, lambda: _compacted_runs(self, log(), transactions))
+            rows = (batch.filter(compaction.mask(batch)) for batch in rows)
+        yield from rows
+
+    def _rows(
+        self, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
+        transactions: Transactions,
+    ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         sets = ChunkSets()
         for unit in units:
             for batch in walk_unit(self.context.source, unit):
@@ -109,17 +130,20 @@ class MessageReader:
         batched = pc.is_valid(columns.column("num_messages_in_batch"))
         mismatch = pc.equal(columns.column("checksum_state"), "mismatch")
         run = run.part(pc.or_(pc.or_(self.wanted.with_key(columns), batched), mismatch))
-        run = self._visible(run, transactions)
+        run = self.visible_part(run, transactions)
         if not len(run.at):
             return
         messages = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, SCHEMA))
         yield from map(self._of_keys, _in_order(messages))
 
-    def _visible(self, run: Run, transactions: Transactions) -> Run:
+    def visible_part(self, run: Run, transactions: Transactions) -> Run:
+        """The entries that a reader gets, with the states of their transactions."""
         run = run.with_transactions(transactions.states(run))
-        if self.all_transactions:
+        if self.visible == "stored":
             return run
         states = run.stretch.txn_state
+        if self.refuse_open and (states == OPEN).any():
+            raise _undecided(run)
         return run.part(pa.array((states != ABORTED) & (states != OPEN)))
 
     def _of_keys(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -136,12 +160,13 @@ class MessageReader:
         if not len(run.at):
             return
         run = run.with_transactions(transactions.states(run))
+        self.visible_part(run, transactions)  # refuses what is not decided
         chosen = pc.and_(self.wanted.entries(run.columns), self.wanted.with_key(run.columns))
         yield from self._joined(sets.add(run, chosen.to_pylist()))
 
     def _joined(self, planned: Iterator[Planned]) -> Iterator[pa.RecordBatch]:
-        shown = (one for one in planned if self.all_transactions or one.txn_state not in (ABORTED, OPEN))
-        yield from export_planned(shown, self.context, SCHEMA)
+        shown = (one for one in planned if self.visible == "stored" or one.txn_state not in (ABORTED, OPEN))
+        yield from map(self._in_places, export_planned(shown, self.context, SCHEMA))
 
     def _broken(self, broken: Broken) -> Iterator[pa.RecordBatch]:
         for at, error in enumerate(broken.errors):
@@ -154,6 +179,18 @@ def _runs(reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy]) -> Ite
     for unit in (unit for copy in log for unit in every.units(copy)):
         for batch in walk_unit(reader.context.source, unit):
             yield from (part for part in decoded(unit, batch) if isinstance(part, Run))
+
+
+def _undecided(run: Run) -> SourceError:
+    at = int(np.flatnonzero(run.stretch.txn_state == OPEN)[0])
+    place = f"{run.stretch.ledger_id}:{int(run.stretch.entry_id[at])}"
+    return SourceError(run.stretch.path, "undecided", f"the transaction of {place} has not ended in what is stored")
+
+
+def _compacted_runs(
+    reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy], transactions: Transactions
+) -> Iterator[Run]:
+    return (reader.visible_part(run, transactions) for run in _runs(reader, log))
 
 
 def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

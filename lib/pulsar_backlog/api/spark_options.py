@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Reading, wanted_of
+from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Reading, Visible, checked_visible, wanted_of
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
@@ -18,10 +18,22 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "payload": ("inline", "none"),
     "mode": get_args(Mode),
     "transactions": ("committed", "all"),
+    "visible": get_args(Visible),
     "chunked": ("true", "false"),
 }
 """Options with few values, the default first."""
-_TEXTS = ("path", "topic", "since", "until", "producer", "key", "max_message_bytes", "decode", "mask")
+_TEXTS = (
+    "path",
+    "topic",
+    "since",
+    "until",
+    "producer",
+    "key",
+    "max_message_bytes",
+    "decode",
+    "mask",
+    "max_entries_per_batch",
+)
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,7 @@ class SparkOptions:
         chunked: whether chunked messages are wanted.
         wanted: which rows.
         reading: how messages are read.
+        max_entries_per_batch: about how many entries a stream reads at once; None is all that are there.
         decode: by what payloads are decoded, as `Backlog.messages` takes it; empty where they are not.
     """
 
@@ -45,6 +58,7 @@ class SparkOptions:
     wanted: Wanted
     reading: Reading
     decode: str
+    max_entries_per_batch: int | None
 
     @property
     def mode(self) -> Mode:
@@ -74,15 +88,17 @@ class SparkOptions:
         )
         reading = Reading(
             mode=chosen["mode"],  # type: ignore[arg-type]  # one of them, as `_choice` has seen
-            all_transactions=chosen["transactions"] == "all",
-            max_message_bytes=_number(options.get("max_message_bytes")),
+            visible=checked_visible(chosen["visible"], chosen["transactions"]),  # type: ignore[arg-type]
+            max_message_bytes=_number("max_message_bytes", options.get("max_message_bytes", str(MAX_MESSAGE_BYTES))),
             chunked=chosen["chunked"] == "true",
             masks=masks_of(filter(None, options.get("mask", "").split(","))),
         )
         decode = options.get("decode", "")
         if chosen["rows"] == "entries" and (decode or reading.masks):
             raise UsageError("decode and mask are for rows=messages")
-        return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading, decode)
+        most = options.get("max_entries_per_batch")
+        limit = None if most is None else _number("max_entries_per_batch", most)
+        return cls(source, chosen["rows"], chosen["payload"], reading.chunked, wanted, reading, decode, limit)
 
 
 def _choice(name: str, value: str | None) -> str:
@@ -95,9 +111,7 @@ def _choice(name: str, value: str | None) -> str:
     return text
 
 
-def _number(text: str | None) -> int:
-    if text is None:
-        return MAX_MESSAGE_BYTES
+def _number(name: str, text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise UsageError(f"max_message_bytes {text!r} is no number of bytes")
+        raise UsageError(f"{name} {text!r} is no number of {name.split('_')[1]}")
     return int(text)

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
@@ -20,6 +20,7 @@ from pulsar_backlog.api.backlog import Backlog
 from pulsar_backlog.api.spark_filters import narrowed
 from pulsar_backlog.api.spark_options import SparkOptions
 from pulsar_backlog.api.spark_rows import spark_batch
+from pulsar_backlog.api.spark_stream import BacklogStreamReader
 from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
@@ -83,6 +84,11 @@ class PulsarBacklogSource(DataSource):
         """A reader of the columns in `schema`."""
         return BacklogReader(SparkOptions.of(self.options), schema)
 
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        """A reader of micro-batches with the columns in `schema`."""
+        reader = BacklogReader(SparkOptions.of(self.options), schema)
+        return BacklogStreamReader(reader.options, reader.names)
+
 
 class BacklogReader(DataSourceReader):
     """Plans partitions where the query is planned, and reads them where Spark likes."""
@@ -90,10 +96,10 @@ class BacklogReader(DataSourceReader):
     def __init__(self, options: SparkOptions, schema: StructType) -> None:
         schemas = _schemas(options)
         check_masks(options.reading.masks, _columns(options, schemas))
-        self._names = _checked(schema, _without_promises(_columns(options, schemas)))
-        if options.mode == "permissive" and not _DECODED.intersection(self._names):
+        self.names = _checked(schema, _without_promises(_columns(options, schemas)))
+        if options.mode == "permissive" and not _DECODED.intersection(self.names):
             schemas = None  # nobody asked for what would be decoded
-        self._options = replace(options, reading=replace(options.reading, schemas=schemas))
+        self.options = replace(options, reading=replace(options.reading, schemas=schemas))
         self._wanted: Wanted = options.wanted
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
@@ -103,9 +109,9 @@ class BacklogReader(DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """One for each scan unit, and one for the chunked messages of each topic that is not small."""
-        backlog = Backlog(self._options.source)
+        backlog = Backlog(self.options.source)
         copies = backlog.copies_for(self._wanted)
-        if self._options.rows == "entries":
+        if self.options.rows == "entries":
             return list(_packed(unit for copy in copies for unit in self._wanted.units(copy)))
         partitions: list[InputPartition] = []
         small: list[TopicPart] = []
@@ -114,9 +120,9 @@ class BacklogReader(DataSourceReader):
             own = tuple(grouped)
             units = [unit for copy in own for unit in self._wanted.units(copy)]
             size = sum(map(_bytes, units))
-            if size > SMALL_TOPIC_BYTES:
+            if size > SMALL_TOPIC_BYTES and self.options.reading.visible != "compacted":
                 partitions += _packed(units)
-                if topic is not None and self._options.chunked:
+                if topic is not None and self.options.chunked:
                     partitions.append(TopicPartition((TopicPart(topic, own, False),)))
                 continue
             if small and small_bytes + size > SMALL_TOPIC_BYTES:
@@ -130,10 +136,10 @@ class BacklogReader(DataSourceReader):
         """Rows of a partition."""
         for batch in self._rows(partition):
             if batch.num_rows:
-                yield spark_batch(batch, self._names)
+                yield spark_batch(batch, self.names)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        options = self._options
+        options = self.options
         backlog = Backlog(options.source)
         if isinstance(partition, UnitPartition) and options.rows == "entries":
             for unit in partition.units:

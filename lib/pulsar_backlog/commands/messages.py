@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -25,6 +25,10 @@ def messages(
     source: SourceArgument,
     given: Given,
     limit: Annotated[int, typer.Option(min=1, help="most messages to show")] = 20,
+    visible: Annotated[
+        Literal["committed", "stored", "compacted"],
+        typer.Option(help="what readers get, all that is stored, or what readers of the compacted topic get"),
+    ] = "committed",
     show_values: Annotated[bool, typer.Option(help="show payload, keys and properties")] = False,
     json_lines: JsonOption = False,
 ) -> None:
@@ -40,6 +44,7 @@ def messages(
         producer=options.producer or (),
         key=options.key or (),
         transactions=options.transactions or "committed",
+        visible=visible,
         decode=options.decode or False,
         mask=options.mask or (),
         columns=_columns(show_values=show_values, decode=options.decode is not None),

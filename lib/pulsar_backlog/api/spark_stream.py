@@ -1,0 +1,138 @@
+"""`spark.readStream.format("pulsar-backlog")`: micro-batches of messages or entries, each delivered once.
+
+An offset says of each ledger up to which entry it was delivered: `{"ledgers": {"22": 15}}` is entries 0 to 14 of ledger
+22. So a ledger that is offloaded late is delivered when it appears, whatever its id. A batch that is begun again reads
+the same entries. A chunked message belongs to the batch of its last chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from pulsar_backlog.api.backlog import Backlog
+from pulsar_backlog.api.spark_options import SparkOptions
+from pulsar_backlog.api.spark_rows import spark_batch
+from pulsar_backlog.api.wanted import Wanted
+from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.values import Block, LedgerCopy
+
+Offset = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class LedgerSpan(InputPartition):
+    """Entries `first` to before `past` of one ledger, and the ledgers of its topic that a message may have begun in."""
+
+    copy: LedgerCopy
+    first: int
+    past: int
+    log: tuple[LedgerCopy, ...]
+
+
+class BacklogStreamReader(DataSourceStreamReader):
+    """Lists the source for each batch; what is listed once is never delivered again."""
+
+    def __init__(self, options: SparkOptions, names: list[str]) -> None:
+        if options.reading.visible == "compacted":
+            raise UsageError("a stream delivers each message once: visible=compacted is for spark.read")
+        self._options = options
+        self._names = names
+        self._copies: dict[int, LedgerCopy] = {}
+
+    def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
+        """Nothing is delivered."""
+        return {"ledgers": {}}
+
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:  # noqa: N802 - Spark's name
+        """All that is stored now; from Spark 4.2 on, `limit` bounds the new entries."""
+        self._copies = _listed(self._options)
+        most = getattr(limit, "max_rows", None)
+        return {"ledgers": _advanced((start or self.initialOffset())["ledgers"], self._copies, self._past, most)}
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
+        """The option `max_entries_per_batch`; only Spark from 4.2 on asks."""
+        datasource = import_module("pyspark.sql.streaming.datasource")
+        most = self._options.max_entries_per_batch
+        return datasource.ReadAllAvailable() if most is None else datasource.ReadMaxRows(most)
+
+    def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
+        """A span for each ledger with entries of this batch."""
+        if not self._copies.keys() >= {int(ledger) for ledger in end["ledgers"]}:
+            self._copies = _listed(self._options)
+        spans: list[InputPartition] = []
+        for ledger, past in end["ledgers"].items():
+            first = start["ledgers"].get(ledger, 0)
+            copy = self._copies.get(int(ledger))
+            if past <= first:
+                continue
+            if copy is None:
+                raise UsageError(f"ledger {ledger} was to be read from entry {first} on, and is not stored any more")
+            spans.append(LedgerSpan(copy, first, past, self._log(copy, end)))
+        return spans
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Rows of a span."""
+        assert isinstance(partition, LedgerSpan)  # noqa: S101 - made above
+        options, copy = self._options, partition.copy
+        wanted = replace(options.wanted, start=(copy.ledger_id, partition.first), end=(copy.ledger_id, partition.past))
+        backlog = Backlog(options.source)
+        for batch in _rows(backlog, options, wanted, partition):
+            if batch.num_rows:
+                yield spark_batch(batch, self._names)
+
+    def _log(self, copy: LedgerCopy, end: Offset) -> tuple[LedgerCopy, ...]:
+        ours = (one for one in self._copies.values() if one.topic == copy.topic)
+        return tuple(one for one in ours if str(one.ledger_id) in end["ledgers"])
+
+    def _past(self, copy: LedgerCopy) -> int:
+        """One more than the last entry of a ledger: as its blocks say, or its metadata; else it is looked at."""
+        ends = [_block_end(block) for block in copy.blocks]
+        if ends and None not in ends:
+            return max(end for end in ends if end is not None)
+        if copy.expected_entries is not None:
+            return copy.expected_entries
+        return Backlog(self._options.source).entries_in(copy)
+
+
+def _block_end(block: Block) -> int | None:
+    if block.last_entry_id is not None:
+        return block.last_entry_id + 1
+    return None if block.entry_count is None else block.first_entry_id + block.entry_count
+
+
+def _advanced(
+    start: dict[str, int], copies: dict[int, LedgerCopy], past_of: Callable[[LedgerCopy], int], most: int | None
+) -> dict[str, int]:
+    """How far a batch goes: to the end of each ledger, or `most` entries further in their order."""
+    end, room = dict(start), most
+    for ledger_id, copy in copies.items():
+        first = start.get(str(ledger_id), 0)
+        more = max(past_of(copy) - first, 0)
+        more = more if room is None else min(more, room)
+        if more:
+            end[str(ledger_id)] = first + more
+        room = None if room is None else room - more
+        if room == 0:
+            break
+    return end
+
+
+def _rows(backlog: Backlog, options: SparkOptions, wanted: Wanted, span: LedgerSpan) -> Iterator[pa.RecordBatch]:
+    if options.rows == "entries":
+        for unit in wanted.units(span.copy):
+            yield from backlog.unit_entries(unit, wanted, options.mode)
+        return
+    yield from backlog.topic_messages(
+        span.copy.topic, (span.copy,), wanted, options.reading, log=span.log, refuse_open=True
+    )
+
+
+def _listed(options: SparkOptions) -> dict[int, LedgerCopy]:
+    """Ledgers in the order of topic and id; listed anew."""
+    return {copy.ledger_id: copy for copy in Backlog(options.source).copies_for(options.wanted)}

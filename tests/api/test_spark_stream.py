@@ -1,0 +1,165 @@
+"""The streaming reader: each message once, whatever arrives late and whoever is killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+import pulsar_backlog
+from pulsar_backlog.api.spark_options import SparkOptions
+from pulsar_backlog.api.spark_source import PulsarBacklogSource
+from pulsar_backlog.api.spark_stream import BacklogStreamReader
+from pulsar_backlog.errors import SourceError, UsageError
+from tests.auditing import DATA, OBJECTS
+
+MAPFILES = DATA / "mapfiles"
+KEY = ("ledger_id", "entry_id", "batch_index")
+ROOT = Path(__file__).parents[2]
+Key = tuple[int, int, int]
+
+
+def keys_of(table: pa.Table) -> Counter[Key]:
+    return Counter(zip(*(table.column(name).to_pylist() for name in KEY), strict=True))
+
+
+def stored(source: Path, **choices: Any) -> Counter[Key]:
+    return keys_of(pulsar_backlog.open(str(source)).messages(columns=KEY, **choices).read_all())
+
+
+def reader_of(source: Path, **options: str) -> BacklogStreamReader:
+    made = PulsarBacklogSource({"path": str(source), **options})
+    reader = made.streamReader(made.schema())
+    assert isinstance(reader, BacklogStreamReader)
+    return reader
+
+
+def delivered(reader: BacklogStreamReader, start: dict[str, Any], end: dict[str, Any]) -> Counter[Key]:
+    found: Counter[Key] = Counter()
+    for part in reader.partitions(start, end):
+        for batch in reader.read(part):
+            found += keys_of(pa.Table.from_batches([batch]))
+    return found
+
+
+@pytest.mark.parametrize(("source", "visible"), [(OBJECTS, "committed"), (MAPFILES, "stored")])
+def test_batches_of_any_size_are_each_message_once(source: Path, visible: Any) -> None:
+    for most in (None, 19):
+        reader = reader_of(source, visible=visible)
+        limit = None if most is None else SimpleNamespace(max_rows=most)
+        start, found, batches = reader.initialOffset(), Counter[Key](), 0
+        while (end := reader.latestOffset(start, limit)) != start:
+            found += delivered(reader, start, end)
+            start, batches = end, batches + 1
+        assert found == stored(source, visible=visible)
+        assert batches == 1 if most is None else batches > 3
+
+
+def test_a_batch_that_is_begun_again_is_the_same(tmp_path: Path) -> None:
+    folder = tmp_path / "objects"
+    late = move_ledgers(OBJECTS, folder)
+    reader = reader_of(folder)
+    first = reader.latestOffset()
+    before = delivered(reader, reader.initialOffset(), first)
+    for path in late:
+        shutil.copy(path, folder)
+    again = reader_of(folder)  # a new process
+    assert delivered(again, again.initialOffset(), first) == before
+    second = again.latestOffset()
+    assert before + delivered(again, first, second) == stored(OBJECTS)
+    assert again.latestOffset() == second
+
+
+def move_ledgers(source: Path, folder: Path) -> list[Path]:
+    """Copy every second ledger, the higher ids first; the files that are left."""
+    folder.mkdir()
+    ledgers = sorted({path.name.removesuffix("-index") for path in source.iterdir()})
+    late = []
+    for path in source.iterdir():
+        if ledgers.index(path.name.removesuffix("-index")) % 2:
+            shutil.copy(path, folder)
+        else:
+            late.append(path)
+    assert late
+    return late
+
+
+def test_a_transaction_that_has_not_ended_stops_a_stream() -> None:
+    """Passed over it would be lost: the marker that commits it is in a later batch."""
+    reader = reader_of(MAPFILES, topic="*/txn")
+    with pytest.raises(SourceError, match="has not ended"):
+        delivered(reader, reader.initialOffset(), reader.latestOffset())
+
+
+def test_limits_are_asked_for_where_spark_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = SimpleNamespace(ReadAllAvailable=lambda: "all", ReadMaxRows=lambda most: most)
+    monkeypatch.setitem(sys.modules, "pyspark.sql.streaming.datasource", limits)
+    assert reader_of(OBJECTS).getDefaultReadLimit() == "all"
+    assert reader_of(OBJECTS, max_entries_per_batch="9").getDefaultReadLimit() == 9
+
+
+def test_what_no_stream_can_promise_is_refused() -> None:
+    with pytest.raises(UsageError, match="visible=compacted"):
+        reader_of(OBJECTS, visible="compacted")
+    options = SparkOptions.of({"path": str(OBJECTS)})
+    gone = BacklogStreamReader(options, ["ledger_id"])
+    with pytest.raises(UsageError, match="ledger 999999"):
+        gone.partitions({"ledgers": {}}, {"ledgers": {"999999": 3}})
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    before = spark.conf.get("spark.sql.python.filterPushdown.enabled", "false")
+    pulsar_backlog.register(spark)
+    yield spark
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", str(before))
+
+
+def test_spark_streams_entries(session: SparkSession, tmp_path: Path) -> None:
+    rows = session.readStream.format("pulsar-backlog").option("rows", "entries").load(str(OBJECTS))
+    query = rows.select("ledger_id", "entry_id").writeStream.format("delta").trigger(availableNow=True)
+    query.option("checkpointLocation", str(tmp_path / "checkpoint")).start(str(tmp_path / "out")).awaitTermination()
+    names = ["ledger_id", "entry_id"]
+    expected = pulsar_backlog.open(str(OBJECTS)).entries(columns=names).read_all().to_pylist()
+    found = DeltaTable(tmp_path / "out").to_pyarrow_table().to_pylist()
+    assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+def test_kills_lose_and_double_nothing(tmp_path: Path) -> None:
+    folder, out, checkpoint = tmp_path / "objects", tmp_path / "out", tmp_path / "checkpoint"
+    late = move_ledgers(OBJECTS, folder)
+    chance = random.Random(7)
+    command = [sys.executable, "-m", "tests.api.spark_stream_job", str(folder), str(out), str(checkpoint)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "lib"), str(ROOT)])}
+    for _ in range(2):
+        begun = Path(f"{out}.begun")
+        begun.unlink(missing_ok=True)
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, start_new_session=True)
+        deadline = time.monotonic() + 120
+        while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(chance.uniform(1, 8))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for path in late[: len(late) // 2]:
+            shutil.copy(path, folder)
+    for path in late:
+        shutil.copy(path, folder)
+    for _ in range(2):  # a second one finds nothing new
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, timeout=300)
+    assert keys_of(DeltaTable(out).to_pyarrow_table(columns=list(KEY))) == stored(OBJECTS)
