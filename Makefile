@@ -84,8 +84,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: test-matrix check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring need-chromium bench bench-check
-check: lint site test-airflow test-broker test-broker5 test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
+.PHONY: check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-matrix test-browser test-monitoring need-chromium bench bench-check
+check: lint site test-airflow test-broker test-broker5 test-matrix test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check

