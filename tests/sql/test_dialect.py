@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.sql import conf_queries
-from pulsar_backlog.sql.dialect import duck_sql, functions_of, parsed, translated_functions
+from pulsar_backlog.sql.dialect import duck_sql, duck_words, functions_of, parsed, translated_functions
 from pulsar_backlog.sql.dialect_rules import FUNCTIONS, NODES, TranslationError
 from pulsar_backlog.sql.duck import connected
 
@@ -138,9 +138,38 @@ def test_a_query_that_changed_after_its_twin_was_made_is_translated_again(
     monkeypatch.setattr(conf_queries, "home", lambda: tmp_path)
     (tmp_path / "conf" / "log").mkdir(parents=True)
     (tmp_path / "conf" / "log" / "a.sql").write_text("-- One.\nSELECT collect_list(a) AS a FROM t\n")
-    ((path, text),) = conf_queries.twins(tmp_path / "conf")
+    (path, text), _alike = conf_queries.twins(tmp_path / "conf")
     (tmp_path / "conf" / path).parent.mkdir(parents=True)
     (tmp_path / "conf" / path).write_text(text)
     assert conf_queries.duck_query("log", "a") == text
     (tmp_path / "conf" / "log" / "a.sql").write_text("-- Two.\nSELECT collect_list(b) AS b FROM t\n")
     assert "LIST(b)" in conf_queries.duck_query("log", "a")
+
+
+def test_a_query_that_both_read_alike_has_no_twin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conf_queries, "home", lambda: tmp_path)
+    (tmp_path / "conf" / "log").mkdir(parents=True)
+    query = tmp_path / "conf" / "log" / "a.sql"
+    query.write_text("-- One.\nselect a, 'B' as c FROM t WHERE a = $most\n")
+    ((path, text),) = conf_queries.twins(tmp_path / "conf")
+    (tmp_path / "conf" / path).parent.mkdir(parents=True)
+    (tmp_path / "conf" / path).write_text(text)
+    monkeypatch.setattr(conf_queries, "translated", lambda _: "translated")
+    assert conf_queries.duck_query("log", "a") == query.read_text()
+    query.write_text("-- Changed.\nSELECT a FROM t\n")
+    assert conf_queries.duck_query("log", "a") == "translated"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("SELECT 'a'", "SELECT 'A'"),  # texts are not names
+        ('SELECT "a"', 'SELECT "A"'),
+        ("SELECT a != b", "SELECT a <> b"),
+        (r"SELECT 'a\\b'", r"SELECT 'a\b'"),  # no escape to DuckDB
+        ("SELECT a, b", "SELECT a b"),
+    ],
+)
+def test_texts_that_duckdb_may_read_otherwise_are_not_alike(one: str, other: str) -> None:
+    assert duck_words(one) != duck_words(other)
+    assert duck_words(one) == duck_words(f"-- Words.\n{one}".replace("SELECT", " select "))

@@ -1,4 +1,4 @@
--- Made of conf/chunks/topic_load.sql (1b34bee13454cab7) by `make docs`; do not edit.
+-- Made of conf/chunks/topic_load.sql (c9e16edbd60b2647) by `make docs`; do not edit.
 WITH named AS (
   SELECT
     *,
@@ -7,7 +7,7 @@ WITH named AS (
       last_chunk_ms - first_chunk_ms
     ) / NULLIF(1000, 0) AS seconds,
     ROW_NUMBER() OVER (PARTITION BY topic ORDER BY chunk_entries DESC, entries DESC, producer_name) AS number
-  FROM producers
+  FROM producer_limits
 ), of_producers AS (
   SELECT
     topic,
@@ -24,7 +24,8 @@ WITH named AS (
     CAST(EPOCH_MS(CAST(MAX(last_ms) AS BIGINT)) AS TIMESTAMPTZ) AS last_time,
     MAX(largest_entry_bytes) AS largest_entry_bytes,
     MAX(largest_header.bytes) AS largest_header_bytes,
-    MAX(largest_slice) AS largest_slice,
+    MAX(largest_slice).bytes AS slice_bytes,
+    ARG_MAX_NULL(limit_bytes, largest_slice) AS limit_bytes,
     CAST(SUM(
       CASE
         WHEN chunk_entries > 0 AND single_bytes <= $small * single_messages
@@ -57,12 +58,6 @@ WITH named AS (
   FROM chunked_messages
   GROUP BY
     topic
-), measured AS (
-  SELECT
-    *,
-    largest_slice.bytes AS slice_bytes,
-    largest_slice.length AS slice_entry_bytes
-  FROM of_producers
 )
 SELECT
   p.topic,
@@ -91,12 +86,12 @@ SELECT
   o.open_over_time,
   p.largest_header_bytes,
   p.slice_bytes,
-  $limit AS limit_bytes,
+  p.limit_bytes,
   p.largest_entry_bytes,
   p.producer_count,
   p.producers,
   p.small_singles
-FROM measured AS p
+FROM of_producers AS p
 LEFT JOIN of_messages AS m
   ON p.topic = m.topic
 INNER JOIN open_messages AS o

@@ -1,7 +1,7 @@
 """Queries of conf/, which are Spark's, and the twin of each for DuckDB in conf/duckdb/, made by `make docs`.
 
-A twin names the text that it was made of. Where that has changed, or is someone's own view, the query is translated
-when it is asked.
+A twin names the text that it was made of. A query that DuckDB reads word for word as Spark does has none: `alike.txt`
+names it. Where its text has changed, or is someone's own view, the query is translated when it is asked.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from pulsar_backlog.config import home
 
 TWINS = "duckdb"
 """Folder of conf/."""
+ALIKE = "alike.txt"
+"""File in it: queries that both engines read alike, each with the digest of its text."""
 
 
 def spark_query(room: str, name: str) -> str:
@@ -33,26 +35,35 @@ def duck_query(room: str, name: str) -> str:
 
 
 def twin(room: str, name: str, text: str) -> str | None:
-    """DuckDB's text of a query, where it was made of this text."""
+    """DuckDB's text of a query, where it was made of this text or is this text."""
     path = _path(f"{TWINS}/{room}", name)
-    made = path.read_text() if path.is_file() else ""
-    return made if made.startswith(_head(room, name, text)) else None
+    if path.is_file():
+        made = path.read_text()
+        return made if made.startswith(_head(room, name, text)) else None
+    alike = home() / "conf" / TWINS / ALIKE
+    return text if alike.is_file() and _alike_line(room, name, text) in alike.read_text().splitlines() else None
 
 
 def twins(conf: Path) -> Iterator[tuple[Path, str]]:
-    """All twins as they must be: their paths below conf/, and what stands in each.
+    """All twins and `alike.txt` as they must be: their paths below conf/, and what stands in each.
 
     Raises:
         TranslationError: a query has none; its file is named.
     """
     from pulsar_backlog.sql.dialect_rules import TranslationError  # noqa: PLC0415 - loads sqlglot
 
+    alike = ["# Queries of conf/ that DuckDB reads as Spark does; made by `make docs`, do not edit."]
     for path in sorted(conf.glob("*/*.sql")):
         room, text = path.parent.name, path.read_text()
         try:
-            yield Path(TWINS, room, path.name), f"{_head(room, path.stem, text)}\n{translated(text)}\n"
+            made = translated(text)
         except TranslationError as error:
             raise TranslationError(f"{path}: {error}; write it otherwise, or a rule in sql/dialect_rules.py") from error
+        if _words(made) == _words(text):
+            alike.append(_alike_line(room, path.stem, text))
+        else:
+            yield Path(TWINS, room, path.name), f"{_head(room, path.stem, text)}\n{made}\n"
+    yield Path(TWINS, ALIKE), "\n".join([*alike, ""])
 
 
 def translated(text: str) -> str:
@@ -63,13 +74,31 @@ def translated(text: str) -> str:
     """
     from pulsar_backlog.sql.dialect import duck_sql  # noqa: PLC0415 - loads sqlglot, which twins do without
 
-    return re.sub(
-        r"\bvalue_(\w+?)_of_query\b", r"$\1", duck_sql(re.sub(r"\$(\w+)", r"value_\1_of_query", text), pretty=True)
-    )
+    return re.sub(r"\bvalue_(\w+?)_of_query\b", r"$\1", duck_sql(_with_names(text), pretty=True))
+
+
+def _words(text: str) -> list[tuple[str, str]]:
+    """What DuckDB reads in a text: its words by kind, names and keywords in one case."""
+    from pulsar_backlog.sql.dialect import duck_words  # noqa: PLC0415 - likewise
+
+    return duck_words(_with_names(text))
+
+
+def _with_names(text: str) -> str:
+    """A query with a name instead of each `$name`."""
+    return re.sub(r"\$(\w+)", r"value_\1_of_query", text)
+
+
+def _alike_line(room: str, name: str, text: str) -> str:
+    return f"{room}/{name} {_digest(text)}"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _head(room: str, name: str, text: str) -> str:
-    return f"-- Made of conf/{room}/{name}.sql ({sha256(text.encode()).hexdigest()[:16]}) by `make docs`; do not edit."
+    return f"-- Made of conf/{room}/{name}.sql ({_digest(text)}) by `make docs`; do not edit."
 
 
 def _path(room: str, name: str) -> Path:

@@ -102,6 +102,12 @@ def duck_sql(text: str, *, pretty: bool = False) -> str:
         raise TranslationError(str(error).partition("\n")[0]) from error
 
 
+def duck_words(text: str) -> list[tuple[str, str]]:
+    """What DuckDB reads in a text: kind and word, names and keywords in one case, comments left out."""
+    words = [(token.token_type.name, token.text) for token in _Duck().tokenize(text)]
+    return [(kind, word if kind in ("STRING", "IDENTIFIER") else word.lower()) for kind, word in words]
+
+
 def _check(tree: exp.Query) -> None:
     unknown = functions_of(tree) - translated_functions()
     if unknown:

@@ -1,0 +1,16 @@
+-- Made of conf/chunks/producer_limits.sql (a27ae386cb5ffe86) by `make docs`; do not edit.
+WITH rounded AS (
+  SELECT
+    *,
+    CAST(TRUNC(CEIL(largest_slice.bytes / NULLIF($step_bytes, 0)) * $step_bytes) AS BIGINT) AS round_bytes,
+    MAX(largest_entry_bytes) OVER (PARTITION BY topic) AS largest_of_topic
+  FROM producers
+)
+SELECT
+  *,
+  CASE
+    WHEN round_bytes BETWEEN $least_bytes AND largest_slice.length
+    AND largest_of_topic <= round_bytes + $padding_bytes
+    THEN round_bytes
+  END AS limit_bytes
+FROM rounded
