@@ -1,20 +1,11 @@
 -- C31: a producer whose slices leave no room for their header, or whose headers are larger than the room there is.
 -- That entries exceed the limit by the chunk fields and encryption tags alone, under 1 KB, is so with every client.
-WITH measured AS (
+WITH judged AS (
   SELECT
     topic, largest_header, largest_slice,
-    largest_slice.bytes AS slice_bytes,
-    largest_slice.length AS slice_entry_bytes,
-    max(largest_entry_bytes) OVER (PARTITION BY topic) AS largest_entry_bytes
-  FROM producers
-),
-
-judged AS (
-  SELECT
-    topic, largest_header, largest_slice,
-    coalesce(slice_bytes = $limit, FALSE) AS is_full,
+    coalesce(largest_slice.bytes = limit_bytes, FALSE) AS is_full,
     coalesce(largest_header.bytes > $padding, FALSE) AS is_heavy
-  FROM measured
+  FROM producer_limits
 )
 
 SELECT

@@ -7,7 +7,7 @@ WITH named AS (
     markers < entries AS sends,
     (last_chunk_ms - first_chunk_ms) / 1000 AS seconds,
     row_number() OVER (PARTITION BY topic ORDER BY chunk_entries DESC, entries DESC, producer_name) AS number
-  FROM producers
+  FROM producer_limits
 ),
 
 of_producers AS (
@@ -26,7 +26,8 @@ of_producers AS (
     timestamp_millis(max(last_ms)) AS last_time,
     max(largest_entry_bytes) AS largest_entry_bytes,
     max(largest_header.bytes) AS largest_header_bytes,
-    max(largest_slice) AS largest_slice,
+    max(largest_slice).bytes AS slice_bytes,
+    max_by(limit_bytes, largest_slice) AS limit_bytes,
     CAST(
       sum(CASE WHEN chunk_entries > 0 AND single_bytes <= $small * single_messages THEN single_messages ELSE 0 END)
       AS bigint
@@ -77,11 +78,6 @@ of_messages AS (
     max(CASE WHEN state = 'whole' THEN span_entries END) AS max_span_entries
   FROM chunked_messages
   GROUP BY topic
-),
-
-measured AS (
-  SELECT *, largest_slice.bytes AS slice_bytes, largest_slice.length AS slice_entry_bytes
-  FROM of_producers
 )
 
 SELECT
@@ -95,8 +91,8 @@ SELECT
   o.peak_open_messages,
   o.peak_open_bytes,
   o.open_over_time,
-  p.largest_header_bytes, p.slice_bytes, $limit AS limit_bytes, p.largest_entry_bytes, p.producer_count, p.producers,
+  p.largest_header_bytes, p.slice_bytes, p.limit_bytes, p.largest_entry_bytes, p.producer_count, p.producers,
   p.small_singles
-FROM measured AS p
+FROM of_producers AS p
 LEFT JOIN of_messages AS m ON p.topic = m.topic
 INNER JOIN open_messages AS o ON p.topic = o.topic

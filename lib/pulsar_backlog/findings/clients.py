@@ -37,6 +37,7 @@ KINDS = (
         "Export the `rebuildable` ones before anyone acknowledges their entries; the table says which client loses which message.",
         SQL_OUTCOMES,
         f"{PULSAR}/pull/21101",
+        counted="Whole chunked messages that a client does not deliver exactly once",
     ),
     FindingKind(
         "C32",
@@ -57,6 +58,7 @@ KINDS = (
         "Check what consumers did with these messages; the table lists the parts. Turn broker deduplication on, or let the client name its producer.",
         SQL_OUTCOMES,
         f"{PULSAR}/pull/7705",
+        counted="Chunked messages that a client joins with another one and delivers",
     ),
     FindingKind(
         "C41",

@@ -29,8 +29,8 @@ class FindingKind:
         remedy: what to do.
         command: the next command to type; `OUT`, `SOURCE` and `SUBJECT` stand for the user's own.
         upstream: where the fact or the fault is documented.
-        counted: what is counted where one finding stands for many places of a topic, the beginning of a sentence;
-            empty where each finding has a message of its own.
+        counted: what is counted where one finding stands for many places of a topic: the beginning of a sentence, or
+            the sentence with `{count}` and `{extent}` in it; empty where each finding has a message of its own.
     """
 
     code: str

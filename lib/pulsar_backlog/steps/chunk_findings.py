@@ -13,7 +13,7 @@ from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import case_of, counted, listed
-from pulsar_backlog.steps.topic_stats import LIMIT
+from pulsar_backlog.steps.topic_stats import name_limits
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
@@ -33,7 +33,7 @@ _VALUES: dict[str, dict[str, int | str]] = {
     "sequence_inversions": {},
     "blocked_tails": {"incomplete": listed(INCOMPLETE)},
     "hidden_by_transactions": {"commit": TXN_COMMIT, "abort": TXN_ABORT},
-    "slices_near_limit": {"limit": LIMIT, "padding": FRAME_PADDING_BYTES},
+    "slices_near_limit": {"padding": FRAME_PADDING_BYTES},
 }
 """Queries of conf/chunks that give codes with their places, and what they take."""
 
@@ -70,4 +70,5 @@ def findings_of_chunks(engine: QueryEngine, topic_facts: TopicFacts) -> str:
         topic_facts: what is known beside the log.
     """
     engine.register("known", topic_facts.rows())
+    name_limits(engine)
     return counted(engine, COUNTED, *(engine.sql("chunks", name, values) for name, values in _VALUES.items()))

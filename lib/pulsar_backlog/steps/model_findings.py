@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
-from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.findings import MAX_EVIDENCE, count_sentences
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
@@ -18,11 +18,8 @@ DAMAGE_CODES = {
     "permit_stall": "C43",
     "dispatch_stall": "C43",
 }
-_OF_MESSAGES = {
-    "undelivered": ("C21", "Whole chunked messages that a client does not deliver exactly once"),
-    "mixtures": ("C40", "Chunked messages that a client joins with another one and delivers"),
-}
-"""Queries of conf/clients that give messages with their models: code, and what is counted."""
+_CODES = {"undelivered": "C21", "mixtures": "C40"}
+"""Code of the findings of each query of conf/clients that gives messages with their models."""
 
 TABLES_ASKED = ("consumer_outcomes", "client_forecasts", "chunked_messages")
 
@@ -41,10 +38,11 @@ def findings_of_models(context: JobContext, engine: QueryEngine) -> Rows:
         "damages": {"code": case_of("damage", DAMAGE_CODES), "doubt": DOUBT_OF_ROW},
     }
     queries = [engine.sql("clients", name, given) for name, given in values.items()]
-    for name, (code, message) in _OF_MESSAGES.items():
+    sentences = count_sentences(*_CODES.values())
+    for name, code in _CODES.items():
         engine.materialize(name, engine.sql("clients", name, {"complete": listed(COMPLETE)}))
         of_name: dict[str, int | str] = {
-            "code": portable_literal(code), "message": portable_literal(message), "messages": name,
+            "code": portable_literal(code), "message": portable_literal(sentences[code]), "messages": name,
             "max_evidence": MAX_EVIDENCE, "doubt": DOUBT_OF_ROW,
         }  # fmt: skip
         queries.append(engine.sql("clients", "messages_of_models", of_name))

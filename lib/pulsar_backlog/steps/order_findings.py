@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import pyarrow as pa
 
 from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
-from pulsar_backlog.findings import MAX_EVIDENCE
+from pulsar_backlog.findings import MAX_EVIDENCE, count_sentences
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
 
@@ -15,18 +15,7 @@ CLOCK_TOLERANCE_MS = 60_000
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
 
 _ABSENT = pa.schema([("topic", pa.string()), ("ledger_id", pa.int64())])
-_MESSAGES = {
-    "B01": "Places where the index jumps: {count}; indexes that no stored message has: {extent}.",
-    "B02": "Entries whose index was given out before: {count}.",
-    "B03": "Places where broker metadata begins or ends: {count}.",
-    "B04": "Steps back of the broker's clock: {count}, the largest {extent} ms.",
-    "B05": "Producers whose clock is over a minute off the broker's: {count}, the farthest {extent} ms.",
-    "B06": (
-        "Entries published over a second before one that is stored before them: {count}; a seek by publish time is "
-        "ambiguous within {extent} ms."
-    ),
-    "B07": "Ledgers with entries from over a minute before or after their time: {count}, at most {extent} ms.",
-}
+_SENTENCES = count_sentences("B01", "B02", "B03", "B04", "B05", "B06", "B07")
 
 
 def findings_of_order(engine: QueryEngine, absent: Mapping[str, Collection[int]]) -> str:
@@ -44,7 +33,7 @@ def findings_of_order(engine: QueryEngine, absent: Mapping[str, Collection[int]]
     }  # fmt: skip
     engine.create_view("steps", engine.sql("log", "steps", tolerances))
     values: dict[str, int | str] = {
-        "farthest": FARTHEST, "max_evidence": MAX_EVIDENCE, "message": case_of("s.code", _MESSAGES),
+        "farthest": FARTHEST, "max_evidence": MAX_EVIDENCE, "message": case_of("s.code", _SENTENCES),
         "doubt": DOUBT_OF_ROW,
     }  # fmt: skip
     return engine.sql("log", "order_findings", values)

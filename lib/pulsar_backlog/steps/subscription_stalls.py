@@ -31,7 +31,9 @@ from pulsar_backlog.subscriptions.states import States
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position
 
-COUNTED = count_sentences("C23", "C24", "C25", "C26", "C28", "K07", "K12")
+_OF_THE_LOG = frozenset({"C27"})
+"""Findings of a topic whoever subscribes: `chunk_findings` counts them."""
+COUNTED = count_sentences(*sorted({*CODES.values()} - _OF_THE_LOG), "K12")
 _COMPACTION_REASON = (
     "compaction works entry by entry; whether a later message with the key replaced it is not looked at"
 )

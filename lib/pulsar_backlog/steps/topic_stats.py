@@ -20,17 +20,8 @@ from pulsar_backlog.tables.topic_stats import MAX_BUCKETS, MAX_PRODUCERS
 from pulsar_backlog.terms import INCOMPLETE
 from pulsar_backlog.workers import quiet
 
-_STEP_BYTES, _LEAST_BYTES = 4096, 16 * 1024
-_ROUNDED = f"CAST(ceil(slice_bytes / {_STEP_BYTES}) * {_STEP_BYTES} AS bigint)"
-LIMIT = (
-    f"CASE WHEN {_ROUNDED} BETWEEN {_LEAST_BYTES} AND slice_entry_bytes "
-    f"AND largest_entry_bytes <= {_ROUNDED} + {FRAME_PADDING_BYTES} THEN {_ROUNDED} END"
-)
-"""SQL: the `maxMessageSize` that the largest slice was cut for, in bytes; null when the slices do not show one.
-
-Java since 2.10, C++ and Go cut so that payload and metadata fill the limit, before they add the chunk fields; older
-Java lets the payload alone fill it. So a round number between the payload and the whole entry is the limit, unless
-other entries are far larger. A limit of the application's own (`chunkMaxMessageSize`) shows none."""
+_LIMITS = {"step_bytes": 4096, "least_bytes": 16 * 1024, "padding_bytes": FRAME_PADDING_BYTES}
+"""Limits that people set are multiples of 4 KiB, and no smaller than 16."""
 
 _TABLE = TABLES["topic_stats"]
 _MEASURED = replace(
@@ -48,13 +39,18 @@ def open_messages(engine: QueryEngine) -> str:
     return engine.sql("chunks", "open_messages", {"buckets": MAX_BUCKETS})
 
 
+def name_limits(engine: QueryEngine) -> None:
+    """Make `producer_limits` of `producers`: what each producer's slices show of `maxMessageSize`."""
+    engine.create_view("producer_limits", engine.sql("chunks", "producer_limits", _LIMITS))
+
+
 def topic_stats(engine: QueryEngine, cluster: str) -> Rows:
     """Rows of `topic_stats`; `engine` knows `producers` and `chunked_messages`."""
+    name_limits(engine)
     engine.create_view("open_messages", open_messages(engine))
     values: dict[str, int | str] = {
         "small": SMALL_MESSAGE_BYTES,
         "incomplete": listed(INCOMPLETE),
-        "limit": LIMIT,
         "max_producers": MAX_PRODUCERS,
     }
     return _with_settings(engine.table(engine.sql("chunks", "topic_load", values), _MEASURED, {"cluster": cluster}))

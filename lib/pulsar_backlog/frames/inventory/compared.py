@@ -57,7 +57,7 @@ class Comparison:
         cluster: name of the cluster.
         job: whose findings.
         scope: ledgers that were asked for.
-        known: what metadata say that is not about one ledger; None compares nothing.
+        facts: what metadata say that is not about one ledger; None compares nothing.
     """
 
     cluster: str
