@@ -103,7 +103,7 @@ test: setup ## All tests but those of Airflow, in two processes; ARGS="..." goes
 test-airflow: .venv-airflow/.installed ## The DAG in Airflow's own environment (.venv-airflow)
 	.venv-airflow/bin/python -m pytest tests/airflow
 
-test-broker: setup ## Against a real Pulsar broker, fetched once into .cache/ (300 MB) and started on loopback
+test-broker: setup .venv-airflow/.installed ## Against a real Pulsar broker, fetched once into .cache/ (300 MB) and started on loopback
 	$(PY) -m tests.broker.distribution
 	PULSAR_BACKLOG_TEST_BROKER=1 $(PY) -m pytest tests/broker $(ARGS)
 

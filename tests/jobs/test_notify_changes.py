@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,45 +9,11 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.output.notifications import VARIABLE
 from tests.auditing import copy_ledgers, data_object, index_object, run_audit
+from tests.webhook import SECRET, Receiver, receiver
+
+__all__ = ["receiver"]
 
 BROKEN, HEALTHY = 5, 267
-SECRET = "tok3n-of-this-hook"
-
-
-class Receiver(ThreadingHTTPServer):
-    """Takes what is posted, as a service of notifications does."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.messages: list[dict[str, str]] = []
-        self.status = 200
-
-    @property
-    def address(self) -> str:
-        return f"json://127.0.0.1:{self.server_port}/{SECRET}"
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: Receiver
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.server.status == 200:
-            self.server.messages.append(json.loads(body))
-        self.send_response(self.server.status)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@pytest.fixture
-def receiver() -> Iterator[Receiver]:
-    with Receiver() as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield server
-        server.shutdown()
 
 
 def test_one_message_a_night_with_what_is_new_and_what_is_gone(
