@@ -27,6 +27,7 @@ SELECT
   state_bytes,
   ranges_bytes,
   long_array_bytes,
+  limits_from,
   over_limits,
   dropped_entries,
   redelivered_entries,

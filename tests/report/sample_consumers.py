@@ -30,9 +30,10 @@ def subscription(name: str, **more: Any) -> SubscriptionRow:
     row: dict[str, Any] = dict.fromkeys(SubscriptionRow.__annotations__)
     row |= {
         "subscription": name, "kind": "subscription", "subscription_type": "Shared", "consumers": 0, "state": "whole",
-        "sureness": "certain", "reason": "read from the broker's memory", "stalls": 0, "over_limits": [], "holes": 0,
-        "hole_entries": 0, "batch_holes": 0, "backlog_entries": 0, "backlog_messages": 0, "backlog_bytes": 0,
-        "unstored_entries": 0, "redelivered_entries": 0, "redelivered_bytes": 0,
+        "sureness": "certain", "reason": "read from the broker's memory", "stalls": 0, "limits_from": "settings",
+        "over_limits": [], "holes": 0, "hole_entries": 0, "batch_holes": 0, "backlog_entries": 0,
+        "backlog_messages": 0, "backlog_bytes": 0, "unstored_entries": 0, "redelivered_entries": 0,
+        "redelivered_bytes": 0,
     }  # fmt: skip
     return row | more  # type: ignore[return-value]
 
@@ -67,8 +68,8 @@ def blocked_acks() -> TopicAcks:
             mark_delete_ledger_id=13, mark_delete_entry_id=0, read_ledger_id=13, read_entry_id=5,
             oldest_unacked_ledger_id=13, oldest_unacked_entry_id=1, oldest_unacked_what="message", state_bytes=240,
             encoding="long_array", ranges_bytes=40, long_array_bytes=24, redelivered_entries=3, redelivered_bytes=700,
-            redelivered_from={"ledger_id": 13, "entry_id": 2}, over_limits=["ranges"], dropped_entries=3,
-            rollback_ledger_id=13, rollback_entry_id=-1, rollback_entries=4, rollback_bytes=6000,
+            redelivered_from={"ledger_id": 13, "entry_id": 2}, limits_from="assumed", over_limits=["ranges"],
+            dropped_entries=3, rollback_ledger_id=13, rollback_entry_id=-1, rollback_entries=4, rollback_bytes=6000,
         ),
         blocked_at=(13, 3),
         blocked_sureness="certain",
@@ -141,7 +142,7 @@ def hostile_acks(text: str) -> TopicAcks:
     row = subscription(
         text, kind=text, subscription_type=text, state=text, sureness=text, reason=text, encoding=text, stalls=1,
         oldest_unacked_what=text, oldest_unacked_ledger_id=1, oldest_unacked_entry_id=0, state_bytes=1,
-        over_limits=[text], backlog_entries=3, mark_delete_ledger_id=-5, mark_delete_entry_id=-1,
+        limits_from=text, over_limits=[text], backlog_entries=3, mark_delete_ledger_id=-5, mark_delete_entry_id=-1,
         read_ledger_id=1 << 62, read_entry_id=1 << 62,
     )  # fmt: skip
     found = stall(text, (1, 0), code=text, kind=text, action=text, sureness=text, reason=text, advice=text)

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from pyroaring import BitMap
 
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.saved_settings import SavedSettings
-from pulsar_backlog.cursors.predict import Limits
-from pulsar_backlog.subscriptions.limits import limits_of
+from pulsar_backlog.cursors.acked import AckedSet
+from pulsar_backlog.cursors.newest import Sighting, newest
+from pulsar_backlog.cursors.predict import Limits, predict
+from pulsar_backlog.subscriptions.analysed import Analysed
+from pulsar_backlog.subscriptions.findings import findings_of_state
+from pulsar_backlog.subscriptions.limits import LimitsFrom, limits_from, limits_of
 
 RANGES, BATCHES = "managedLedgerMaxUnackedRangesToPersist", "managedLedgerMaxBatchDeletedIndexToPersist"
 IN_STORE, LONGS = f"{RANGES}InMetadataStore", "managedLedgerPersistIndividualAckAsLongArray"
@@ -59,3 +64,30 @@ def test_a_folder(tmp_path: Path) -> None:
     body: dict[str, Any] = {"snapshotKind": "cluster", "version": "5.0.0", "settings": {RANGES: "150000"}}
     (tmp_path / "cluster.json").write_text(json.dumps(body))
     assert limits_of(read_cluster_state(tmp_path, {}).settings, None, None).ranges == 150_000
+
+
+@pytest.mark.parametrize(
+    ("one", "named", "expected"),
+    [
+        (saved(), (None, None), "assumed"),
+        (saved("latest", **{BATCHES: "many"}), (None, None), "assumed"),
+        (saved(**{RANGES: 5}), (None, None), "assumed"),  # nothing says how many batch states
+        (saved(**{RANGES: 5}), (None, 7), "settings"),
+        (saved(**{RANGES: 5, BATCHES: 5}), (None, None), "settings"),
+        (saved("4.2.4", **{RANGES: 5}), (None, None), "version"),
+        (saved("5.0.0"), (None, None), "version"),
+        (saved("4.2.4", **{RANGES: 5}), (3, 4), "options"),
+    ],
+)
+def test_whose_word_limits_are(one: SavedSettings, named: tuple[int | None, int | None], expected: LimitsFrom) -> None:
+    assert limits_from(one, *named) == expected
+
+
+@pytest.mark.parametrize("source", get_args(LimitsFrom))
+def test_what_the_next_persist_drops_cannot_be_told_by_limits_that_are_assumed(source: LimitsFrom) -> None:
+    """A broker of 5.0 keeps twenty times as many."""
+    state = AckedSet((7, 0), {7: BitMap(range(2, 12_000, 2)), 8: BitMap(range(0, 12_000, 2)), 9: BitMap([1])})
+    of_memory = newest([Sighting("stats_internal", "f", acked=state, whole=True)])
+    one = Analysed("persistent://t/n/a", "s", of_memory, predict(of_memory, Limits(), {}), None)
+    (found,) = [each for each in findings_of_state(one, {}, source) if each.code == "K01"]
+    assert (found.sureness == "cannot_tell", "are assumed" in found.reason) == (source == "assumed",) * 2

@@ -77,6 +77,7 @@ class SubscriptionRow(TypedDict):
     state_bytes: int | None
     ranges_bytes: int | None
     long_array_bytes: int | None
+    limits_from: str | None
     over_limits: list[str]
     dropped_entries: int | None
     redelivered_entries: int | None

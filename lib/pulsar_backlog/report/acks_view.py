@@ -165,7 +165,8 @@ def _predictions(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
     if row["over_limits"]:
         limits = ", ".join(visible(limit, 40).replace("_", " ") for limit in row["over_limits"])
         dropped = counted(row["dropped_entries"] or 0, "acknowledged entry")
-        yield "Over the broker's limits", f"{limits}; the next persist drops {dropped}"
+        doubt = " (assumed: no settings of its brokers were saved)" if row["limits_from"] == "assumed" else ""
+        yield "Over the broker's limits", f"{limits}{doubt}; the next persist drops {dropped}"
     if row["rollback_ledger_id"] is not None:
         back = place_words(row["rollback_ledger_id"], row["rollback_entry_id"])
         size = f" ({byte_size(row['rollback_bytes'])})" if row["rollback_bytes"] else ""

@@ -16,7 +16,7 @@ from pulsar_backlog.steps.stored_cursors import with_stored_cursors
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import HeldUp, findings_of_holdups, findings_of_state
 from pulsar_backlog.subscriptions.holdups import NO_EVIDENCE, LogEvidence, dead_letter_topics, holdups
-from pulsar_backlog.subscriptions.limits import limits_of
+from pulsar_backlog.subscriptions.limits import LimitsFrom, limits_from, limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
 from pulsar_backlog.terms import Position
@@ -34,6 +34,7 @@ class SavedState:
         views: the cursors, and the ledgers of their topics.
         scanned: ledgers that were scanned.
         limits: broker settings that decide what of a cursor is persisted.
+        limits_source: whose word they are.
         broker: major and minor version; None when it was not saved.
         topics: all that saved state names.
     """
@@ -42,6 +43,7 @@ class SavedState:
     views: CursorViews
     scanned: frozenset[int]
     limits: Limits
+    limits_source: LimitsFrom
     broker: tuple[int, int] | None = None
     topics: frozenset[str] = frozenset()
 
@@ -86,7 +88,12 @@ class SavedState:
         lengths = self.views.lengths
         return [
             said_row(
-                one, cluster, lengths.get(one.topic, {}), self.scanned, self.limits, held_up.get((one.topic, one.name))
+                one,
+                cluster,
+                lengths.get(one.topic, {}),
+                self.scanned,
+                (self.limits, self.limits_source),
+                held_up.get((one.topic, one.name)),
             )
             for one in self.subscriptions
         ]
@@ -95,7 +102,8 @@ class SavedState:
         """One finding per code and subject, the first: two files may hold the same fault."""
         views = self.views
         every = [*views.findings, *(every for view in views.cursors.values() for every in view.findings)]
-        every += [one for of in self.subscriptions for one in findings_of_state(of, views.lengths.get(of.topic, {}))]
+        for of in self.subscriptions:
+            every += findings_of_state(of, views.lengths.get(of.topic, {}), self.limits_source)
         every += findings_of_holdups(held_up)
         return list({(one.code, one.subject): one for one in reversed(every)}.values())
 
@@ -122,8 +130,9 @@ def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
         lengths.setdefault(topic or "", {})[ledger_id] = count
     views = cursor_views(state, lengths)
     read = frozenset(row["ledger_id"] for row in of_ledgers["read"])
-    limits = limits_of(state.settings, context.options.max_ack_ranges, context.options.max_batch_acks)
+    words = state.settings, context.options.max_ack_ranges, context.options.max_batch_acks
+    limits = limits_of(*words)
     return SavedState(
-        list(analysed(views, state, limits)), views, read & stored.keys(), limits, state.settings.version,
-        frozenset(state.topics) | lengths.keys(),
+        list(analysed(views, state, limits)), views, read & stored.keys(), limits, limits_from(*words),
+        state.settings.version, frozenset(state.topics) | lengths.keys(),
     )  # fmt: skip

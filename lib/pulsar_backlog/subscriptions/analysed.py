@@ -12,6 +12,7 @@ from pulsar_backlog.cursors.newest import Newest
 from pulsar_backlog.cursors.predict import Limits, Prediction, predict
 from pulsar_backlog.subscriptions.holdups import Holdup
 from pulsar_backlog.subscriptions.ledger_lengths import Lengths
+from pulsar_backlog.subscriptions.limits import LimitsFrom
 from pulsar_backlog.subscriptions.sightings import DEDUPLICATION, CursorViews
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import SubscriptionState, state_of
@@ -73,7 +74,7 @@ def join_state(one: Analysed) -> SubscriptionState | None:
 
 
 def said_row(
-    one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[int], limits: Limits,
+    one: Analysed, cluster: str, lengths: Lengths, stored: frozenset[int], limits: tuple[Limits, LimitsFrom],
     held_up: Sequence[Holdup] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """The columns of `subscriptions` that need no entries, and why it does not drain; None when nothing says."""
@@ -85,7 +86,8 @@ def said_row(
         "subscription_type": one.saved.type if one.saved else None,
         "consumers": one.saved.consumers if one.saved else None,
         "replicated": one.saved.replicated if one.saved else None,
-        "limits": asdict(limits),
+        "limits": asdict(limits[0]),
+        "limits_from": limits[1],
         "over_limits": [],
         "holdups": None if held_up is None else [asdict(reason) for reason in held_up],
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.subscriptions.analysed import Analysed, span_entries
 from pulsar_backlog.subscriptions.holdups import Holdup
 from pulsar_backlog.subscriptions.ledger_lengths import Lengths
+from pulsar_backlog.subscriptions.limits import LimitsFrom
 
 HeldUp = Mapping[tuple[str, str], Sequence[Holdup]]
 """Why subscriptions do not drain, by topic and name."""
@@ -17,7 +19,13 @@ OLD_HOLE_ENTRIES = 10_000
 """A mark-delete that lags this far behind the highest acknowledgement has a cause worth finding."""
 
 
-def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
+_ASSUMED = (
+    "neither settings nor a version of its brokers were saved, so the limits of 4.1 and 4.2 are assumed "
+    "(--max-ack-ranges, --max-batch-acks, or a snapshot, say what they are)"
+)
+
+
+def findings_of_state(one: Analysed, lengths: Lengths, limits_source: LimitsFrom) -> Iterator[Finding]:
     """What the predictions say of one subscription."""
     if one.newest is None or one.prediction is None:
         return
@@ -25,7 +33,9 @@ def findings_of_state(one: Analysed, lengths: Lengths) -> Iterator[Finding]:
     if p.dropped_entries or p.dropped_batch_entries:
         dropped = f"{counted(p.dropped_ranges, 'range')} with {counted(p.dropped_entries, 'acknowledged entry')}"
         message = f"The next persist drops {dropped}, and {counted(p.dropped_batch_entries, 'batch state')}."
-        yield _finding(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
+        found = _finding(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
+        is_assumed = limits_source == "assumed"
+        yield replace(found, sureness="cannot_tell", reason=_ASSUMED) if is_assumed else found
     if "frame" in p.over_limits:
         message = f"The state takes {p.ranges_bytes:,} bytes as ranges and {p.long_array_bytes:,} as long lists."
         yield _finding(one, "K02", message)

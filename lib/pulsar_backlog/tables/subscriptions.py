@@ -56,6 +56,7 @@ ENCODING_COLUMNS = (
 )
 PREDICTION_COLUMNS = (
     required("limits", "struct<ranges:int,batch_entries:int,metadata_store_ranges:int,frame_bytes:int,long_array:boolean>", "The settings that the predictions are made for: managedLedgerMaxUnackedRangesToPersist, ...MaxBatchDeletedIndexToPersist, ...MaxUnackedRangesToPersistInMetadataStore, the frame, and ...PersistIndividualAckAsLongArray."),
+    Column("limits_from", "string", "Whose word the first two of them are: `options`, `settings` (of a broker, saved by `snapshot`), its `version`; `assumed` where nothing says, so that what exceeds them cannot be told.", since=3),
     required("over_limits", "array<string>", "Limits that the state exceeds: `ranges`, `batch_entries`, `metadata_store_ranges`, `frame`."),
     Column("dropped_ranges", "bigint", "Acknowledged runs that the next persist would leave out."),
     Column("dropped_entries", "bigint", "Entries in them."),
