@@ -167,7 +167,7 @@ def test_blocked_subscription_says_where_and_what_next() -> None:
         "Export, verify, then acknowledge (1 chunk set); wait (8 chunk sets); java reconnects for ever at 13:3",
         "And 7 more chunk sets in the table stalls.",
         "Redelivered if the broker restarts now 3 entries, 700 B, from 13:2",
-        "ranges; the next persist drops 3 acknowledged entries",
+        "ranges (assumed: no settings of its brokers were saved); the next persist drops 3 acknowledged entries",
         "back to before 13:0, 4 entries (5.9 KiB) again",
         "stored 240 B (long array); 40 B as ranges, 24 B as long arrays",
     ):
