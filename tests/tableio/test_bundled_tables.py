@@ -20,7 +20,7 @@ AUDIT_TABLES = tuple(name for name in TABLES if name not in OTHERS)
 EMPTY = (
     "rejects", "segments", "transactions", "internal_copies", "schema_versions", "topic_policies", "transaction_log",
     "transaction_snapshots", "pending_acks", "deduplication_snapshots", "cursor_states", "delayed_indexes",
-    "system_messages",
+    "system_messages", "delayed_buckets", "cut_off_entries",
 )  # fmt: skip
 """Those of which the bundled backlog has no row."""
 

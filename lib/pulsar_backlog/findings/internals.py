@@ -37,7 +37,7 @@ KINDS = (
     FindingKind("S64", "compaction_moved_back", "error",
         "The compacted ledger in force goes less far than one that was in force before: readers of the compacted topic see an older view, and where the log between both was trimmed its keys are gone.",
         "A broker that had lost the topic wrote the cursor of compaction, or the cursor was restored from an older state.",
-        "Trigger compaction again while the log still holds the messages. Compare with `pulsar-backlog compacted`, and do not delete the other compacted ledger before.",
+        "Trigger compaction again while the log still holds the messages. Compare with what `compacted` says (docs/compacted.md), and do not delete the other compacted ledger before.",
         SQL_HORIZONS, f"{PULSAR}/issues/26486", "Compacted ledgers in force that go less far than an earlier one"),
     FindingKind("S65", "stored_twice", "warning",
         "A message is stored twice, byte for byte, though the snapshot of deduplication knew it before the second copy was stored: every consumer gets it twice.",
