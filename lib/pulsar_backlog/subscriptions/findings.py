@@ -33,9 +33,9 @@ def findings_of_state(one: Analysed, lengths: Lengths, limits_source: LimitsFrom
     if p.dropped_entries or p.dropped_batch_entries:
         dropped = f"{counted(p.dropped_ranges, 'range')} with {counted(p.dropped_entries, 'acknowledged entry')}"
         message = f"The next persist drops {dropped}, and {counted(p.dropped_batch_entries, 'batch state')}."
-        found = _finding(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
+        finding = _finding(one, "K01", message, p.dropped_entries + p.dropped_batch_entries)
         is_assumed = limits_source == "assumed"
-        yield replace(found, sureness="cannot_tell", reason=_ASSUMED) if is_assumed else found
+        yield replace(finding, sureness="cannot_tell", reason=_ASSUMED) if is_assumed else finding
     if "frame" in p.over_limits:
         message = f"The state takes {p.ranges_bytes:,} bytes as ranges and {p.long_array_bytes:,} as long lists."
         yield _finding(one, "K02", message)
