@@ -64,7 +64,7 @@ def test_in_flight_when_nothing_later_and_within_grace_of_the_end(text: str) -> 
     assert only(rows(text), end_time_ms=NEWEST_MS + GRACE_MS + 1, **at_end).state != "in_flight"
     assert only(rows(text), end_time_ms=None, **at_end).state == "in_flight"
     # Nothing follows in a terminated topic, not even in a ledger that was closed without a count.
-    final = {"is_final": True, "open_ledgers": frozenset({7})}
+    final = {"is_terminated": True, "open_ledgers": frozenset({7})}
     assert only(rows(text), end_time_ms=NEWEST_MS, **final, **at_end).state != "in_flight"
     at_end["producer_last"] = {"p": (7, 2)}
     assert only(rows(text), end_time_ms=NEWEST_MS + GRACE_MS, **at_end).state != "in_flight"

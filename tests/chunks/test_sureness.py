@@ -9,6 +9,7 @@ import pytest
 from tests.chunks.build import GRACE_MS, fold, only, row, rows
 
 NEWEST_MS = 1_000_001
+FINAL = {"is_terminated": True, "is_final": True}
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,12 @@ NEWEST_MS = 1_000_001
         ("0 1", {"producer_last": {}, "producers_gone": False}, "likely", "wrote nothing later"),
         ("0 1", {"producer_last": {}}, "certain", "goes on"),
         ("1 2 3", {"producer_last": {}, "producers_gone": False}, "certain", "first chunk"),
-        ("0 1", {"producer_last": {}, "producers_gone": False, "is_final": True}, "certain", "goes on"),
-        ("0 1", {"end_time_ms": NEWEST_MS + GRACE_MS, "is_final": True}, "certain", "goes on"),
+        ("0 1", {"producer_last": {}, "producers_gone": False, **FINAL}, "certain", "goes on"),
+        ("0 1", {"end_time_ms": NEWEST_MS + GRACE_MS, **FINAL}, "certain", "goes on"),
+        ("0 1", {"producer_last": {}, "is_terminated": True}, "cannot_tell", "not read to its last entry"),
+        ("0 1", {"producer_last": {}, "is_terminated": True, "absent_ledgers": (8,)}, "cannot_tell", "not scanned"),
+        ("0 1", {"end_time_ms": NEWEST_MS, "is_terminated": True}, "certain", "goes on"),  # its producer went on
+        ("0 2 3", {"end_time_ms": NEWEST_MS, "is_terminated": True}, "certain", "missing chunks"),
         # ledgers that were not scanned
         ("0 1", {"absent_ledgers": (8,), "producer_last": {}}, "cannot_tell", "not scanned"),
         ("0 1", {"absent_ledgers": (8,), "producer_last": {"p": (9, 0)}}, "cannot_tell", "not scanned"),

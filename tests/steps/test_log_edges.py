@@ -149,7 +149,8 @@ def test_the_end_is_seen_only_where_the_broker_saw_it(
 def test_a_terminated_topic_is_final_where_its_end_is_seen(
     terminated_at: tuple[int, int] | None, is_final: bool
 ) -> None:
-    assert edge_of(GOES_ON, said(5, 7, terminated_at=terminated_at)).is_final is is_final
+    edge = edge_of(GOES_ON, said(5, 7, terminated_at=terminated_at))
+    assert (edge.is_terminated, edge.is_final) == (terminated_at is not None, is_final)
 
 
 @pytest.mark.parametrize(

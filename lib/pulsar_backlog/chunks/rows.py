@@ -171,7 +171,8 @@ class LogEdge:
             may be a missing chunk.
         complete_to_end: whether the scan reaches the broker's last confirmed entry.
         producers_gone: whether saved statistics show no publisher attached.
-        is_final: whether the topic is terminated and the scan reaches its last entry, so that nothing can follow.
+        is_terminated: whether the topic takes no entries any more, as the broker said.
+        is_final: whether, besides, the scan reaches its last entry, so that nothing can follow.
         unknown_after: scanned ledgers after which nothing says whether others lie before the next scanned one.
         begin_time_ms: earliest time known for the topic's visible log, by the same clocks; None when unknown.
         damage: the topic's damaged entries.
@@ -188,6 +189,7 @@ class LogEdge:
     has_rejects: bool
     complete_to_end: bool
     producers_gone: bool
+    is_terminated: bool = False
     is_final: bool = False
     unknown_after: tuple[int, ...] = ()
     begin_time_ms: int | None = None

@@ -44,7 +44,7 @@ def wrote_later(newest: ChunkRow, edge: LogEdge) -> bool:
 
 def may_still_arrive(newest: ChunkRow, edge: LogEdge) -> bool:
     """Whether the rest of an incomplete publication may still come, given its newest copy."""
-    if edge.is_final:
+    if edge.is_terminated:
         return False
     old = beyond_grace(newest, edge)
     if old and edge.complete_to_end and edge.producers_gone:

@@ -196,10 +196,18 @@ def _doubts_about_tail(facts: Facts, edge: LogEdge) -> Iterator[Doubt]:
     newest = facts.newest
     if edge.is_final:
         return
-    if not beyond_grace(newest, edge):
+    if edge.is_terminated:
+        # A ledger that is known to be absent is named; what else lies before the end, nothing names.
+        if _tail_is_missing(facts) and not wrote_later(newest, edge) and not _is_before_absent(newest, edge):
+            yield "cannot_tell", "the topic is terminated, but it was not read to its last entry"
+    elif not beyond_grace(newest, edge):
         yield "likely", "its producer went on to other messages, but the log ends within the grace time"
     elif _tail_is_missing(facts) and not wrote_later(newest, edge) and not edge.producers_gone:
         yield "likely", "its producer wrote nothing later, and may have been slower than the grace time"
+
+
+def _is_before_absent(row: ChunkRow, edge: LogEdge) -> bool:
+    return any(ledger > row.ledger_id for ledger in edge.absent_ledgers)
 
 
 def _tail_is_missing(facts: Facts) -> bool:

@@ -140,6 +140,7 @@ def _edge(
         complete_to_end=at_end,
         # A snapshot from before the end of the log does not know who came after it.
         producers_gone=at_end and topic.publishers == 0,
+        is_terminated=topic.terminated_at is not None,
         is_final=_is_at_end(last, topic.terminated_at, absent),
         unknown_after=unknown_after,
         begin_time_ms=row["begin_time_ms"],
