@@ -26,9 +26,9 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.sql.engines import query_engine
+from pulsar_backlog.steps import unscanned
 from pulsar_backlog.steps.live_snapshots import findings_of_end
 from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
-from pulsar_backlog.steps.unscanned import bytes_of_topics, pending_copies, told_of_left
 
 JOB = "scan_entries"
 
@@ -50,14 +50,17 @@ def scan(context: JobContext) -> JobResult:
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     source = context.source()
-    unread, changed = pending_copies(context)
     budget = budget_of(context.options)
-    topics = {} if budget.is_everything else bytes_of_topics(context)
-    pending = within(budget, unread, topics)
+    with query_engine(context, unscanned.TABLES_ASKED) as engine:
+        unread = unscanned.pending_copies(context, engine)
+        topics = {} if budget.is_everything else unscanned.bytes_of_topics(engine)
+        was_left = unscanned.told_of_left(context, engine)
+    pending = within(budget, unread.copies, topics)
     taken = {copy.ledger_id for copy in pending}
-    unread_copies = [copy for copy in unread if copy.ledger_id not in taken]
-    if not unread and not told_of_left(context) and not context.has("gone_ledgers"):
+    unread_copies = [copy for copy in unread.copies if copy.ledger_id not in taken]
+    if not unread.copies and not was_left and not context.has("gone_ledgers"):
         return JobResult(digest, changed=False)
+    unread.tell()
     from pulsar_backlog.steps.scan_group import scan_group, scan_groups  # noqa: PLC0415 - numba, of no use without news
 
     rows = {"entries": 0, "rejects": 0}
@@ -68,7 +71,7 @@ def scan(context: JobContext) -> JobResult:
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
     findings = [
-        *findings_of_changed(changed),
+        *findings_of_changed(unread.changed),
         *findings_of_left(unread_copies, topics, str(budget)),
         *findings_of_end(context.options, context.live()),
     ]

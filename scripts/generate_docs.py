@@ -52,8 +52,10 @@ def contract_words(table: Table) -> str:
     added: dict[int, list[str]] = {}
     for column in table.columns:
         if column.since > 1:
-            added.setdefault(column.since, []).append(column.name)
-    words = "".join(f"; version {version} added {names(columns)}" for version, columns in sorted(added.items()))
+            added.setdefault(column.since, []).append(f"`{column.name}`")
+        if column.fields_since > 1:
+            added.setdefault(column.fields_since, []).append(f"fields of `{column.name}`")
+    words = "".join(f"; version {version} added {', '.join(what)}" for version, what in sorted(added.items()))
     return f"Contract version {table.version}{words}."
 
 

@@ -20,17 +20,30 @@ from pulsar_backlog.tables import TABLES, Column, Table
 from tests.frames.rows import table_rows
 from tests.small_tables import NOON
 
-OLD = TABLES["gone_ledgers"]
+GONE = TABLES["gone_ledgers"]
+PLACES = Column("places", "array<struct<ledger:bigint,at:struct<offset:bigint>>>", "Places.", nullable=False)
+WIDER = replace(
+    PLACES, type="array<struct<ledger:bigint,uri:string,at:struct<offset:bigint,length:int>>>", fields_since=2
+)
+OLD = replace(GONE, columns=(*GONE.columns, PLACES))
 NEW = replace(
     OLD,
-    columns=(*OLD.columns[:2], Column("why", "string", "Why.", since=2), *OLD.columns[2:],
+    columns=(*OLD.columns[:2], Column("why", "string", "Why.", since=2), *OLD.columns[2:-1], WIDER,
         Column("sizes", "array<struct<copy:string,bytes:bigint>>", "Sizes.", since=2)),
 )  # fmt: skip
 SIZES = [{"copy": "a", "bytes": 5}]
+HERE = [{"ledger": 1, "at": {"offset": 7}}]
+THERE = [{"ledger": 1, "uri": "there", "at": {"offset": 7, "length": 8}}]
+NO_LONGER = [{"ledger": 1, "uri": None, "at": {"offset": 7, "length": None}}]
+"""`HERE` as it is read of the newer contract."""
+
+
+COLUMNS = ["ledger_id", "why", "sizes", "places"]
 
 
 def row(ledger_id: int, **more: Any) -> dict[str, Any]:
     known = {"cluster": "c", "ledger_id": ledger_id, "scanned": True, "expected": False, "gone_time": NOON}
+    known["places"] = THERE if more else HERE
     return known | more
 
 
@@ -39,18 +52,20 @@ def store(spark: SparkSession, out: Path) -> TableStore:
 
 
 def everywhere(spark: SparkSession, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, Any, Any]]:
-    """Ledger, why and sizes, as each reader has them; all must have the same."""
+    """Ledger, why and sizes, as each reader has them; all must have the same, and the same places."""
     monkeypatch.setitem(TABLES, OLD.name, NEW)
     table_cache.clear()
     small = store(spark, out).small_rows(NEW)
-    found = [] if small is None else [small.select(["ledger_id", "why", "sizes"]).to_pylist()]
-    frame = store(spark, out).frame(NEW).select("ledger_id", "why", "sizes")
+    found = [] if small is None else [small.select(COLUMNS).to_pylist()]
+    frame = store(spark, out).frame(NEW).select(*COLUMNS)
     found.append([one.asDict(recursive=True) for one in frame.collect()])
-    query = f"SELECT ledger_id, why, sizes FROM {OLD.name}"
+    query = f"SELECT {', '.join(COLUMNS)} FROM {OLD.name}"
     with opened(str(out), query) as connection:
         found.append(rows_of(connection, query))
     plain = [sorted((one["ledger_id"], one["why"], one["sizes"]) for one in rows) for rows in found]
     assert plain == [plain[0]] * len(plain)
+    for one in (one for rows in found for one in rows):
+        assert one["places"] == (NO_LONGER if one["why"] is None else THERE)
     return plain[0]
 
 
@@ -79,7 +94,9 @@ def test_an_older_table_is_read_written_on_and_read_again(
     assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, "new", SIZES), (3, "newer", None)]
     table = DeltaTable(tmp_path / "tables" / OLD.name)
     assert [field.name for field in table.schema().fields] == [*OLD.column_names(), "why", "sizes"]
-    assert spark.read.format("delta").load(str(tmp_path / "tables" / OLD.name)).count() == 3
+    by_delta = spark.read.format("delta").load(str(tmp_path / "tables" / OLD.name)).select("places").collect()
+    places = [one.asDict(recursive=True)["places"] for one in by_delta]
+    assert sorted(places, key=str) == sorted([NO_LONGER, THERE, THERE], key=str)
 
 
 def test_an_append_to_an_older_table_leaves_its_files(
@@ -94,12 +111,27 @@ def test_an_append_to_an_older_table_leaves_its_files(
     assert everywhere(spark, tmp_path, monkeypatch) == [(1, None, None), (2, "new", None)]
 
 
+def test_delta_itself_widens_a_table_that_only_spark_reaches(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, mine = tmp_path / "a%b", Slice.of(cluster="c")
+    store(spark, out).replace(OLD, [row(1)], mine.where(ledger_id=1))
+    monkeypatch.setitem(TABLES, OLD.name, NEW)
+    read = store(spark, out).frame(NEW).select(*COLUMNS).collect()
+    assert [one.asDict(recursive=True) for one in read] == [dict(zip(COLUMNS, (1, None, None, NO_LONGER), strict=True))]
+    store(spark, out).replace(NEW, [row(2, why="new", sizes=SIZES)], mine.where(ledger_id=2))
+    rows = store(spark, out).frame(NEW).select(*COLUMNS).orderBy("ledger_id").collect()
+    assert [one.asDict(recursive=True)["places"] for one in rows] == [NO_LONGER, THERE]
+
+
 @pytest.mark.parametrize(
     "other",
     [
         replace(OLD, columns=(*OLD.columns, Column("needed", "string", "Never null.", nullable=False))),
         replace(OLD, columns=OLD.columns[:-1]),  # of a later version: what it holds is not thrown away
-        replace(OLD, columns=(*OLD.columns[:-1], replace(OLD.columns[-1], type="string"))),
+        replace(OLD, columns=(*OLD.columns[:-1], replace(PLACES, type="string"))),
+        replace(OLD, columns=(*OLD.columns[:-1], replace(PLACES, type="array<struct<ledger:bigint>>"))),
+        replace(OLD, columns=(*OLD.columns[:-1], replace(PLACES, type="array<struct<ledger:string,at:bigint>>"))),
     ],
 )
 def test_another_contract_is_refused(spark: SparkSession, tmp_path: Path, other: Table) -> None:
@@ -117,14 +149,16 @@ def test_the_contract_counts_its_versions() -> None:
 
 LATER = [(table, column) for table in TABLES.values() for column in table.columns if column.since > 1]
 SAMPLES = {
-    "string": "x", "bigint": 1, "timestamp": NOON, "array<string>": ["x"],
+    "string": "x", "bigint": 1, "timestamp": NOON, "array<string>": ["x"], "boolean": True,
 }  # fmt: skip
-"""A value of each type of a later column; of structs one whose fields are all `x`."""
+"""A value of each type of a later column, and of the fields of its structs."""
 
 
 def sample(ddl: str) -> Any:
     """A value of a type."""
-    return SAMPLES.get(ddl) or [dict.fromkeys(re.findall(r"(\w+):", ddl), "x")]
+    return SAMPLES.get(ddl) or [
+        {name: SAMPLES[kind] for name, kind in re.findall(r"(\w+):(\w+)", ddl.partition("<")[2])}
+    ]
 
 
 def test_columns_that_came_later_say_so() -> None:

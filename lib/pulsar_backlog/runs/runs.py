@@ -164,9 +164,13 @@ def now() -> datetime:
 
 
 def fingerprint(options: Options, inputs: dict[str, object]) -> str:
-    """Digest of a job's inputs, its options that decide the result, and this version."""
+    """Digest of a job's inputs, its options that decide the result, and this version with those of the contracts.
+
+    So tables of an earlier release are made again, with what it did not know.
+    """
     decisive = options.model_dump(exclude=set(_NOT_INPUTS), exclude_none=True)
-    text = json.dumps([__version__, decisive, inputs], sort_keys=True, default=str)
+    contracts = {table.name: table.version for table in TABLES.values()}
+    text = json.dumps([__version__, contracts, decisive, inputs], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

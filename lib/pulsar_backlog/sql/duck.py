@@ -23,10 +23,10 @@ from pulsar_backlog.sql.duck_scope import refusal
 from pulsar_backlog.sql.duck_values import duck_type, literal, quoted
 from pulsar_backlog.sql.views import named_in
 from pulsar_backlog.tableio.bucket_readers import Readers, readers
-from pulsar_backlog.tableio.delta_rs import Wanted, absent_columns, data_files, grew, open_table, table_bucket
+from pulsar_backlog.tableio.delta_rs import Missing, Wanted, data_files, missing_in, open_table, table_bucket
 from pulsar_backlog.tableio.places import local_out, lost_file, table_path
 from pulsar_backlog.tableio.table_versions import check_version
-from pulsar_backlog.tables import TABLES, Column, Table
+from pulsar_backlog.tables import TABLES, Table
 
 MEMORY_LIMIT = "2GiB"
 SPILL_LIMIT = "16GiB"
@@ -159,41 +159,42 @@ def _open_tables(
             from pulsar_backlog.tableio.delta_dataset import dataset  # noqa: PLC0415 - who reads folders does without
 
             files_of = dataset(opened_table, table_bucket(out, table, endpoint), reading)
-            if absent := absent_columns(opened_table, table):
+            missing = missing_in(opened_table, table)
+            if missing.columns or missing.fields:
                 connection.register(f"{name}_as_stored", files_of)
-                _with_columns(connection, table, f"{name}_as_stored", absent)
+                _with_columns(connection, table, f"{name}_as_stored", missing)
             else:
                 connection.register(name, files_of)
         else:
             files = data_files(opened_table, folder, wanted.get(name))
             allowed += [f"{folder}/", f"{_no_glob(str(folder))}/"]
-            _from_files(connection, table, files, absent_columns(opened_table, table), has_grown=grew(opened_table))
+            _from_files(connection, table, files, missing_in(opened_table, table))
     check_version(out, endpoint, versions)
     if set(versions.values()) <= {-1} and open_table(out, TABLES["runs"], endpoint) is None:
         raise UsageError(f"{out} holds no tables: give the folder that was --out of an audit")
     return allowed
 
 
-def _from_files(
-    connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path], absent: list[Column], *, has_grown: bool
-) -> None:
+def _from_files(connection: duckdb.DuckDBPyConnection, table: Table, files: list[Path], missing: Missing) -> None:
     if not files:
         create_empty_table(connection, table)
         return
     listed = ", ".join(literal(_no_glob(str(path))) for path in files)
-    if has_grown:  # files of one version or of several
+    if missing.files_differ:  # files of one version or of several
         typed = ", ".join(f"CAST(NULL AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in table.columns)
         stored = f"SELECT * FROM read_parquet([{listed}], union_by_name = true)"  # noqa: S608 - quoted
         nothing = f"SELECT {typed} WHERE FALSE"
         connection.execute(f"CREATE VIEW {table.name} AS {nothing} UNION ALL BY NAME {stored}")
         return
-    _with_columns(connection, table, f"read_parquet([{listed}])", absent)
+    _with_columns(connection, table, f"read_parquet([{listed}])", missing)
 
 
-def _with_columns(connection: duckdb.DuckDBPyConnection, table: Table, stored: str, absent: list[Column]) -> None:
-    """Make a table known, with null for the columns that were added to its contract since."""
-    nulls = "".join(f", CAST(NULL AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in absent)
-    connection.execute(f"CREATE VIEW {table.name} AS SELECT *{nulls} FROM {stored}")  # noqa: S608 - quoted
+def _with_columns(connection: duckdb.DuckDBPyConnection, table: Table, stored: str, missing: Missing) -> None:
+    """Make a table known, with null for the columns, and fields of structs, that were added to its contract since."""
+    nulls = "".join(f", CAST(NULL AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in missing.columns)
+    wider = ", ".join(f"CAST({quoted(c.name)} AS {duck_type(c.type)}) AS {quoted(c.name)}" for c in missing.fields)
+    replace = f" REPLACE ({wider})" if wider else ""
+    connection.execute(f"CREATE VIEW {table.name} AS SELECT *{replace}{nulls} FROM {stored}")  # noqa: S608 - quoted
 
 
 def create_view(connection: duckdb.DuckDBPyConnection, name: str, sql: str) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-
-from pyspark.sql import Row
+from typing import Any
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import MAX_EVIDENCE, Finding, count_sentences
@@ -20,7 +19,7 @@ TABLES_ASKED = ("scans", "rejects", "ledger_facts")
 _COUNTED = count_sentences("E01", "E03", "E04", "E05", "E06", "E07")
 
 
-def findings_of_changed(rows: Iterable[Row]) -> Iterator[Finding]:
+def findings_of_changed(rows: Iterable[Mapping[str, Any]]) -> Iterator[Finding]:
     """A finding for each scanned object that is not what it was."""
     for row in rows:
         yield Finding(

@@ -2,68 +2,92 @@
 
 from __future__ import annotations
 
-from datetime import UTC
-
-from pyspark.sql import Row
-from pyspark.sql import functions as f
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from pulsar_backlog.arguments import scope_of
+from pulsar_backlog.counting import counted
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
 from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.sql.duck_values import portable_literal
+from pulsar_backlog.sql.engines import QueryEngine, Row
+
+TABLES_ASKED = ("ledgers", "scans", "ledger_facts", "producer_facts", "noted_entries", "findings")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def pending_copies(context: JobContext) -> tuple[list[PlannedCopy], list[Row]]:
-    """Selected copies in scope whose scan is not on the books, and the rows of those that changed since.
+@dataclass(frozen=True)
+class Pending:
+    """What a scan has still to read.
 
-    A scan without facts is one that was made before there were any.
+    Attributes:
+        copies: selected copies in scope whose scan is not on the books as they are now.
+        changed: rows of those that changed since they were scanned.
+        lacking: how many of the others an earlier release read, which did not keep what is asked now.
     """
-    ledgers = context.table("ledgers").filter(f.col("selected") & f.col("data_uri").isNotNull())
-    facts = context.table("ledger_facts").select("ledger_id")
-    scans = context.table("scans").filter("complete").join(facts, on="ledger_id", how="left_semi")
-    booked = scans.select(
-        "ledger_id",
-        f.col("copy").alias("scanned_copy"),
-        f.col("topic").alias("scanned_topic"),
-        f.col("data_bytes").alias("scanned_bytes"),
-        f.col("data_etag").alias("scanned_etag"),
-    )
-    same = (
-        f.col("copy").eqNullSafe(f.col("scanned_copy"))
-        & f.col("topic").eqNullSafe(f.col("scanned_topic"))
-        & f.col("data_bytes").eqNullSafe(f.col("scanned_bytes"))
-        & f.col("data_etag").eqNullSafe(f.col("scanned_etag"))
-    )
-    plan = ledgers.join(booked, on="ledger_id", how="left").filter(~same).orderBy("ledger_id").collect()
+
+    copies: Sequence[PlannedCopy]
+    changed: Sequence[Mapping[str, Any]]
+    lacking: int
+
+    def tell(self) -> None:
+        """Say why ledgers that were read are read again."""
+        if self.lacking:
+            words = f"{counted(self.lacking, 'ledger')} that an earlier release read"
+            sys.stderr.write(f"scan: {words} are read again: it did not keep all that is asked of entries now\n")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A row of `ledgers` as the scope looks at it."""
+
+    topic: str | None
+    ledger_id: int
+    created_time: datetime | None
+    closed_time: datetime | None
+
+
+def pending_copies(context: JobContext, engine: QueryEngine) -> Pending:
+    """What the scan has still to read of what was asked for.
+
+    Args:
+        context: of the job.
+        engine: knows `TABLES_ASKED`.
+    """
     scope = scope_of(context.options)
-    rows = [row for row in plan if scope.holds(_with_zones(row))]
-    return [PlannedCopy.from_row(row.asDict(recursive=True)) for row in rows], [row for row in rows if _changed(row)]
+    plan = engine.rows({"pending": engine.sql("scan", "pending", {})})["pending"]
+    rows = [row for row in plan if scope.holds(_place(row))]
+    changed = [row for row in rows if _changed(row)]
+    lacking = sum(row["is_old"] and row["scanned_etag"] == row["data_etag"] for row in rows)
+    return Pending([PlannedCopy.from_row(row) for row in rows], changed, lacking)
 
 
-def bytes_of_topics(context: JobContext) -> dict[str | None, TopicBytes]:
+def bytes_of_topics(engine: QueryEngine) -> dict[str | None, TopicBytes]:
     """How much is stored of each topic, and how much of it is on the books; one row a topic."""
-    stored = context.table("ledgers").filter(f.col("selected") & f.col("data_uri").isNotNull())
-    booked = context.table("scans").filter("complete").select("ledger_id", "copy", f.lit(True).alias("booked"))
-    sizes = stored.join(booked, on=["ledger_id", "copy"], how="left").groupBy("topic")
-    rows = sizes.agg(
-        f.sum(f.coalesce("data_bytes", f.lit(0))).alias("stored"),
-        f.sum(f.when(f.col("booked"), f.col("data_bytes")).otherwise(0)).alias("read"),
-    )
-    return {row["topic"]: TopicBytes(row["stored"], row["read"]) for row in rows.toLocalIterator()}
+    rows = engine.rows({"bytes": engine.sql("scan", "topic_bytes", {})})["bytes"]
+    return {row["topic"]: TopicBytes(int(row["stored_bytes"]), int(row["read_bytes"])) for row in rows}
 
 
-def told_of_left(context: JobContext) -> bool:
+def told_of_left(context: JobContext, engine: QueryEngine) -> bool:
     """Whether an earlier run said that it left ledgers unread."""
-    mine = (f.col("job") == context.job) & (f.col("code") == LEFT_UNREAD)
-    return not context.table("findings").filter(mine).isEmpty()
+    job, code = portable_literal(context.job), portable_literal(LEFT_UNREAD)
+    query = f"SELECT count(*) AS findings FROM findings WHERE job = {job} AND code = {code}"  # noqa: S608 - quoted
+    return bool(engine.rows({"": query})[""][0]["findings"])
 
 
-def _with_zones(row: Row) -> Row:
-    """The row with times that know their zone: PySpark gives naive ones of this machine's zone."""
-    times = {name: time and time.astimezone(UTC) for name in ("created_time", "closed_time") for time in [row[name]]}
-    return Row(**(row.asDict() | times))
+def _place(row: Row) -> _Place:
+    created, closed = (
+        None if row[name] is None else _EPOCH + timedelta(milliseconds=row[name])
+        for name in ("created_ms", "closed_ms")
+    )
+    return _Place(row["topic"], row["ledger_id"], created, closed)
 
 
 def _changed(row: Row) -> bool:

@@ -246,10 +246,11 @@ def metadata_action(table: Table) -> Action:
 
 
 def grown_metadata(older: DeltaTable, table: Table) -> Action:
-    """A table of an earlier version with the columns that were added to its contract, behind its own."""
+    """A table of an earlier version with what its contract has besides: fields in their place, columns at its end."""
     there, metadata = json.loads(older.schema().to_json()), older.metadata()
-    names = {column.name for column in added_columns(there, table) or ()}
-    fields = [*there["fields"], *(one for one in delta_schema(table)["fields"] if one["name"] in names)]
+    names = [column.name for column in added_columns(there, table) or ()]
+    added = {one["name"]: one for one in delta_schema(table)["fields"] if one["name"] in names}
+    fields = [added.pop(one["name"], one) for one in there["fields"]] + list(added.values())
     return {
         "metaData": {
             "id": str(metadata.id), "description": table.comment, "format": {"provider": "parquet", "options": {}},

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -15,6 +17,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.tableio.places import CONTRACT_VERSION, LOG_FOLDER, local_out, lost_file, table_path
 from pulsar_backlog.tables import Column, Table
+from pulsar_backlog.tables.delta_schema import added_columns, column_types
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.buckets.bucket import Bucket
@@ -96,15 +99,31 @@ def data_files(table: DeltaTable, folder: Path, wanted: Wanted | None = None) ->
     return [path for row, path in enumerate(paths) if _may_hold(columns, row, wanted or {})]
 
 
-def absent_columns(table: DeltaTable, contract: Table) -> list[Column]:
-    """Columns that were added to a contract since a table was written last."""
-    there = {field.name for field in table.schema().fields}
-    return [column for column in contract.columns if column.name not in there]
+@dataclass(frozen=True)
+class Missing:
+    """What a stored table has less than its contract.
+
+    Attributes:
+        columns: those that it does not have.
+        fields: columns that it has, with fewer fields in their structs.
+        files_differ: whether its schema grew, so that older files have less than it.
+    """
+
+    columns: Sequence[Column]
+    fields: Sequence[Column]
+    files_differ: bool
 
 
-def grew(table: DeltaTable) -> bool:
-    """Whether columns were added to a table, so that its older files lack them."""
-    return CONTRACT_VERSION in table.metadata().configuration
+def missing_in(table: DeltaTable, contract: Table) -> Missing:
+    """What was added to a contract since a table, or some of its files, were written."""
+    schema = json.loads(table.schema().to_json())
+    names = column_types(schema)
+    added = added_columns(schema, contract) or ()
+    return Missing(
+        columns=[column for column in contract.columns if column.name not in names],
+        fields=[column for column in added if column.name in names],
+        files_differ=CONTRACT_VERSION in table.metadata().configuration,
+    )
 
 
 def _bound_names(wanted: Wanted) -> Iterator[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, cast
 
 import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
 from pyspark.sql import SparkSession
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ArrayType, DataType, StructType
 
 from pulsar_backlog.tableio.delta_log import metadata_action
 from pulsar_backlog.tables import Table
@@ -54,3 +55,23 @@ class SparkLog:
         operation = getattr(delta, "DeltaOperations$Write")(append, *[self._none] * 8)
         no_actions = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(self._jvm.java.util.ArrayList()).toSeq()
         transaction.commit(no_actions, operation)
+
+
+def additions(older: StructType, newer: StructType, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """What an older schema lacks, as Delta's ALTER TABLE takes it: columns at its end, fields in their place."""
+    before: str | None = None
+    for field in newer.fields:
+        here = (*path, field.name)
+        if field.name in older.names:
+            yield from _additions_within(older[field.name].dataType, field.dataType, here)
+        else:
+            place = f" AFTER `{before}`" if path and before else " FIRST" if path else ""
+            yield f"{'.'.join(f'`{name}`' for name in here)} {field.dataType.simpleString()}{place}"
+        before = field.name
+
+
+def _additions_within(older: DataType, newer: DataType, path: tuple[str, ...]) -> Iterator[str]:
+    if isinstance(older, ArrayType) and isinstance(newer, ArrayType):
+        yield from _additions_within(older.elementType, newer.elementType, (*path, "element"))
+    elif isinstance(older, StructType) and isinstance(newer, StructType):
+        yield from additions(older, newer, path)

@@ -50,9 +50,31 @@ def in_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def with_columns_of(frame: DataFrame, table: Table) -> DataFrame:
-    """A table as Delta read it, with null for columns that were added to its contract since."""
-    missing = {one.name: f.lit(None).cast(one.type) for one in table.columns if one.name not in frame.columns}
-    return frame.withColumns(missing).select(*table.column_names()) if missing else frame
+    """A table as Delta read it, with null for columns, and fields of structs, that were added to its contract since."""
+    there = {field.name: field.dataType for field in frame.schema.fields}
+    columns = {
+        field.name: f.lit(None).cast(field.dataType)
+        if field.name not in there
+        else _widened(f.col(field.name), there[field.name], field.dataType)
+        for field in schema_of(table).fields
+        if field.name not in there or there[field.name].simpleString() != field.dataType.simpleString()
+    }
+    return frame.withColumns(columns).select(*table.column_names()) if columns else frame
+
+
+def _widened(value: Column, older: DataType, newer: DataType) -> Column:
+    """A value of a type that got fields since, which are null."""
+    if isinstance(older, ArrayType) and isinstance(newer, ArrayType):
+        of_element, to_element = older.elementType, newer.elementType
+        return f.transform(value, lambda one: _widened(one, of_element, to_element))
+    if isinstance(older, StructType) and isinstance(newer, StructType):
+        there = {field.name: field.dataType for field in older.fields}
+        fields = [
+            (_widened(value[name], there[name], kind) if name in there else f.lit(None).cast(kind)).alias(name)
+            for name, kind in ((field.name, field.dataType) for field in newer.fields)
+        ]
+        return f.when(value.isNotNull(), f.struct(*fields))
+    return value
 
 
 def frame_of(spark: SparkSession, rows: pa.Table, schema: StructType) -> DataFrame:

@@ -25,7 +25,7 @@ from pulsar_backlog.tableio.delta_log import other_contract
 from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.places import lost_file, table_path
 from pulsar_backlog.tableio.slices import Slice
-from pulsar_backlog.tableio.spark_log import SparkLog
+from pulsar_backlog.tableio.spark_log import SparkLog, additions
 from pulsar_backlog.tableio.spark_rows import collect_small, conform, frame_of, in_one_chunk, schema_of, with_columns_of
 from pulsar_backlog.tableio.staged_files import StagedFiles, stage, stage_slice
 from pulsar_backlog.tableio.table_logs import has_log_without_spark, log_without_spark
@@ -107,7 +107,7 @@ class TableStore:
         if missing is None:
             raise other_contract(self._path(table))
         if missing:
-            columns = ", ".join(f"`{one.name}` {one.type}" for one in missing)
+            columns = ", ".join(additions(log.schema, schema_of(table)))
             path = self._path(table).replace("`", "``")
             self.begin().sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({columns})")
 

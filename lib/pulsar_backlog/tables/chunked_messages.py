@@ -38,7 +38,7 @@ TABLE = Table(
         required("span_entries", "bigint", "Entries from its first to its last chunk, both included, within one ledger; across ledgers the least it can be. Of an incomplete message, from first to last copy."),
         required("span_ms", "bigint", "The same in milliseconds by the broker's clock; 0 where that was not recorded."),
         required("ledgers", "array<bigint>", "Ledgers that hold its copies, ascending."),
-        required("manifest", MANIFEST_TYPE, "Where to read the payload of each chunk, in order, as `entries` says of entries; empty unless rebuildable."),
+        required("manifest", MANIFEST_TYPE, "Where to read the payload of each chunk, in order, as `entries` says of entries; empty unless rebuildable.", fields_since=2),
         required("decode_state", "string", "What decompressing the joined payload showed: `ok`, `fault`, `wrong_size`, `not_needed` (uncompressed), `encrypted`, `not_checked` (with the reason in `reason`)."),
         Column("decoded_bytes", "bigint", "Bytes the joined payload decompresses to; null where that was not found out."),
     ),

@@ -15,6 +15,7 @@ class Column:
         comment: one sentence: unit, meaning of null, source.
         nullable: whether null is allowed.
         since: version of the table's contract that added it. Tables that are older have null there: not known then.
+        fields_since: the same of the newest field of its struct.
     """
 
     name: str
@@ -22,6 +23,7 @@ class Column:
     comment: str
     nullable: bool = True
     since: int = 1
+    fields_since: int = 1
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,20 @@ class Table:
 
     @property
     def version(self) -> int:
-        """Version of the contract: it grows when a column is added. None is ever removed, renamed or of another type."""
-        return max(column.since for column in self.columns)
+        """Version of the contract: it grows when a column is added, or a field to a struct.
+
+        None is ever removed, renamed or of another type.
+        """
+        return max(max(column.since, column.fields_since) for column in self.columns)
 
     def column_names(self) -> list[str]:
         """Column names in order."""
         return [c.name for c in self.columns]
 
 
-def required(name: str, type_: str, comment: str) -> Column:
+def required(name: str, type_: str, comment: str, fields_since: int = 1) -> Column:
     """A column that is never null."""
-    return Column(name, type_, comment, nullable=False)
+    return Column(name, type_, comment, nullable=False, fields_since=fields_since)
 
 
 CLUSTER = required("cluster", "string", "Name of the Pulsar cluster, as given to `--cluster`.")

@@ -34,17 +34,29 @@ def column_types(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def added_columns(schema: dict[str, Any], table: Table) -> list[Column] | None:
-    """The columns of a contract that an older table lacks; None where it differs in any other way.
+    """The columns of a contract that an older table lacks, or fields of their structs; None where it differs otherwise.
 
     Args:
         schema: of the table, as its log has it.
         table: the contract.
     """
     there, wanted = column_types(schema), column_types(delta_schema(table))
-    if any(wanted.get(name) != kind for name, kind in there.items()):
+    if any(name not in wanted or not _holds(wanted[name], kind) for name, kind in there.items()):
         return None
-    missing = [column for column in table.columns if column.name not in there]
-    return missing if all(column.nullable for column in missing) else None
+    missing = [column for column in table.columns if there.get(column.name) != wanted[column.name]]
+    return missing if all(column.nullable or column.name in there for column in missing) else None
+
+
+def _holds(newer: Any, older: Any) -> bool:
+    """Whether a type is another, or that with more fields in its structs, which may all be null."""
+    if isinstance(newer, str) or isinstance(older, str) or newer["type"] != older["type"]:
+        return bool(newer == older)
+    if newer["type"] == "struct":
+        there, wanted = column_types(older), column_types(newer)
+        old_names = [name for name in wanted if name in there]
+        return old_names == list(there) and all(_holds(wanted[name], kind) for name, kind in there.items())
+    inner_types = [name for name in ("elementType", "keyType", "valueType") if name in newer]
+    return all(_holds(newer[name], older[name]) for name in inner_types)
 
 
 def _field(name: str, ddl: str, *, nullable: bool, metadata: dict[str, str]) -> dict[str, Any]:

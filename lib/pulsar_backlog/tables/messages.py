@@ -37,6 +37,7 @@ IDENTITY_COLUMNS = (
         "positions",
         POSITIONS_TYPE,
         "Exactly the entries it was made of, in order, and where the payload of each lies as stored (as `entries` says of entries); the ciphertext where it could not be decrypted.",
+        fields_since=2,
     ),
 )
 VERDICT_COLUMNS = (

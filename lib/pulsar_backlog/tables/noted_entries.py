@@ -14,7 +14,7 @@ TABLE = Table(
         TOPIC,
         LEDGER_ID,
         ENTRY_ID,
-        required("uri", "string", "Object that holds the entry, relative to the source."),
+        Column("uri", "string", "Object that holds the entry, relative to the source; null of ledgers that an earlier release read, which the next audit reads again.", since=2),
         required("offset", "bigint", "First byte of the entry in that object."),
         required("length", "int", "Bytes of the entry."),
         Column("inner_offset", "bigint", "First byte within the decompressed block, where the store compresses; else null."),

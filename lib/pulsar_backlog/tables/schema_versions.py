@@ -20,7 +20,7 @@ TABLE = Table(
         Column("stored_time", "timestamp", "When it was stored; null when its entry was not read."),
         Column("is_deletion", "boolean", "Whether it says that the topic has no schema any more; null when its entry was not read."),
         Column("is_current", "boolean", "Whether the metadata store calls it the newest version; null when that was not saved."),
-        Column("is_listed", "boolean", "Whether the metadata store lists this version at this place; null when no locator of a schema was saved."),
+        Column("is_listed", "boolean", "Whether the metadata store lists this version at this place; null when no locator of a schema was saved.", since=2),
         required("verdict", "string", "`ok`; `lost`: the metadata store names it, and its ledger is gone; `leaked`: its ledger is kept, and no version of the schema lies in it; `cannot_tell`."),
         required("reason", "string", "Why, as a sentence."),
     ),

@@ -1,0 +1,109 @@
+"""Tables that earlier commits wrote: read as they are, audited on, and then as if everything had been read today."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.sql.duck import opened
+from pulsar_backlog.tableio import table_cache
+from pulsar_backlog.tableio.store import TableStore
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.delta_schema import added_columns
+from scripts import compare_audits
+from tests.auditing import ADMIN, OBJECTS, Audited, run_audit
+from tests.ledgers.conftest import S3Server, aws, s3_server
+
+__all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
+
+EARLIER = sorted((Path(__file__).parents[1] / "data" / "earlier").glob("*.zip"))
+OF_NIGHTS = {"changes", "problems", "runs", "saved_states"}
+"""Tables that tell of the nights before too, and of when state was saved."""
+READ_AGAIN = {"2026-11-21-2f9e8504": False, "2026-11-22-800f8454": True, "2026-11-23-dd8744a4": True,
+    "2026-11-25-f764b013": False}  # fmt: skip
+"""Whether scanned ledgers are read again for what was not kept; the oldest kept no facts, so that nothing counts."""
+
+
+@pytest.fixture(params=EARLIER, ids=lambda path: path.stem)
+def archive(request: pytest.FixtureRequest) -> Path:
+    """The tables of one commit."""
+    return Path(request.param)
+
+
+@pytest.fixture
+def out(archive: Path, tmp_path: Path) -> Path:
+    """A folder of results that holds them."""
+    with zipfile.ZipFile(archive) as stored:
+        stored.extractall(tmp_path)
+    table_cache.clear()  # another process wrote them
+    return tmp_path
+
+
+def test_a_column_that_tables_of_a_release_lack_says_its_version() -> None:
+    """Of the newest of these; a new one belongs here with each release."""
+    with zipfile.ZipFile(EARLIER[-1]) as stored:
+        there = {
+            table.name: json.loads(json.loads(metadata)["metaData"]["schemaString"])
+            for table in TABLES.values()
+            if (metadata := _metadata(stored, table.name)) is not None
+        }
+    for name, schema in there.items():
+        added = added_columns(schema, TABLES[name])
+        assert added is not None, name
+        assert [column.name for column in added if max(column.since, column.fields_since) == 1] == [], name
+
+
+def _metadata(stored: zipfile.ZipFile, table: str) -> str | None:
+    first = f"tables/{table}/_delta_log/{0:020}.json"
+    if first not in stored.namelist():
+        return None
+    (line,) = (one for one in stored.read(first).decode().splitlines() if one.startswith('{"metaData"'))
+    return line
+
+
+def test_every_reader_opens_them(out: Path, spark: SparkSession) -> None:
+    there = [table for table in TABLES.values() if (out / "tables" / table.name).is_dir()]
+    assert len(there) > 12
+    store = TableStore(str(out), lambda: spark)
+    for table in there:
+        stored = DeltaTable(out / "tables" / table.name).count()
+        names = ", ".join(f'"{name}"' for name in table.column_names())
+        query = f"SELECT {names} FROM {table.name}"
+        with opened(str(out), query) as connection:
+            by_duckdb = compare_audits.texts_of(connection.execute(query).to_arrow_table())
+        frame = store.frame(table)
+        assert frame.columns == table.column_names()
+        assert compare_audits.texts_of(frame.toArrow()) == by_duckdb, table.name
+        assert by_duckdb.total() == stored
+
+
+@pytest.mark.usefixtures("aws")
+def test_duckdb_reads_them_in_a_bucket_too(archive: Path, out: Path, s3_server: S3Server) -> None:
+    files = [path for path in (out / "tables").rglob("*") if path.is_file()]
+    name = archive.stem
+    s3_server.fill(name, {f"out/{path.relative_to(out)}": (path.read_bytes(), {}) for path in files})
+    for table in ("ledgers", "chunked_messages", "scans"):
+        query = f"SELECT * FROM {table}"
+        read = []
+        for place, endpoint in ((str(out), None), (f"s3://{name}/out", s3_server.endpoint)):
+            with opened(place, query, endpoint) as connection:
+                read.append(compare_audits.texts_of(connection.execute(query).to_arrow_table()))
+        assert read[0] == read[1], table
+        assert read[0], table
+
+
+def test_an_audit_goes_on_with_them(archive: Path, out: Path, bundled: Audited) -> None:
+    audited = run_audit(OBJECTS, out, admin=ADMIN, cluster="demo")
+    assert audited.exit_code == bundled.exit_code
+    assert ("that an earlier release read are read again" in audited.stderr) is READ_AGAIN[archive.stem]
+    for name in {path.parent.name for path in bundled.out.glob("tables/*/_delta_log")} - OF_NIGHTS:
+        now, fresh = (compare_audits.rows_of(DeltaTable(one / "tables" / name)) for one in (out, bundled.out))
+        assert (now - fresh, fresh - now) == ({}, {}), name
+
+    again = run_audit(OBJECTS, out, admin=ADMIN, cluster="demo")
+    assert "read again" not in again.stderr
