@@ -10,7 +10,7 @@ SELECT
   max_by(reason, (doubt, reason)) AS reason,
   concat($counted, ': ', CAST(count(*) AS string), '.') AS message,
   transform(
-    array_sort(collect_list(CASE WHEN number <= $max_evidence THEN struct(number AS at, place AS value) END)), one -> one.value
+    array_sort(collect_set(CASE WHEN number <= $max_evidence THEN struct(number AS at, place AS value) END)), one -> one.value
   ) AS evidence,
   code IN ($incomplete) AS incomplete
 FROM (
@@ -18,7 +18,8 @@ FROM (
     *,
     $doubt AS doubt,
     concat_ws(':', CAST(ledger_id AS string), CAST(entry_id AS string)) AS place,
-    row_number() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
+    -- Several rows may be of one place, as stalls of several subscriptions are.
+    dense_rank() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
   FROM coded
   WHERE code IN ($codes)
 ) AS numbered

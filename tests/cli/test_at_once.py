@@ -85,6 +85,13 @@ def test_a_mistake_waits_for_nothing(tmp_path: Path, argv: tuple[str, ...], name
     assert not loaded & {*SLOW, *FOR_ANSWERS} - {"rich"}
 
 
+def test_what_is_no_query_is_one_sentence(out: Path, tmp_path: Path) -> None:
+    """Without the warning of the library that reads SQL."""
+    code, said, _ = run(tmp_path, "sql", out, "--dialect", "spark", "SET -v")
+    assert (code, len(said.strip().splitlines())) == (2, 1)
+    assert said.startswith("pulsar-backlog: DuckDB cannot be asked this in Spark's SQL: it is not one query")
+
+
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = {"cluster": "c", "topic": "t", "ledger_id": 24, "publish_time": NOON}

@@ -109,5 +109,14 @@ def test_state_of_another_cluster(tmp_path: Path, stored: set[int], codes: list[
     ] == codes
 
 
+@pytest.mark.parametrize("count", [20, 21])
+def test_evidence_that_does_not_name_all_says_so(tmp_path: Path, count: int) -> None:
+    ledgers = [{"ledgerId": number, "entries": 1, "size": 1, "offloaded": True} for number in range(count + 1)]
+    write(tmp_path, {"a.json": {"partitions": {"persistent://lab/s3/a": {**LIVE, "ledgers": ledgers}}}})
+    (finding,) = (one for one in findings_of_absent(read_cluster_state(tmp_path, {}), {0}) if one.code == "S15")
+    assert finding.count == count
+    assert (", of which the evidence names the first 20." in finding.message) == (count > 20)
+
+
 def _of_ledger(ledger_id: int) -> dict[str, object]:
     return {**LIVE, "ledgers": [{"ledgerId": ledger_id, "entries": 1, "size": 1, "offloaded": True}]}

@@ -1,4 +1,4 @@
--- Made of conf/findings/counted.sql (d5b2fccca9a4f751) by `make docs`; do not edit.
+-- Made of conf/findings/counted.sql (812392677f826363) by `make docs`; do not edit.
 SELECT
   code,
   COALESCE(topic, 'topic unknown') AS subject,
@@ -9,14 +9,14 @@ SELECT
   ARG_MAX_NULL(sureness, (doubt, reason)) AS sureness,
   ARG_MAX_NULL(reason, (doubt, reason)) AS reason,
   $counted || ': ' || CAST(COUNT(*) AS TEXT) || '.' AS message,
-  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST({'at': number, 'value': place}) FILTER (WHERE number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence,
+  LIST_TRANSFORM(LIST_SORT(COALESCE(LIST(DISTINCT {'at': number, 'value': place}) FILTER (WHERE number <= $max_evidence), []), 'ASC', 'NULLS LAST'), LAMBDA one : one.value) AS evidence,
   code IN ($incomplete) AS incomplete
 FROM (
   SELECT
     *,
     $doubt AS doubt,
     CONCAT_WS(':', CAST(ledger_id AS TEXT), CAST(entry_id AS TEXT)) AS place,
-    ROW_NUMBER() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
+    DENSE_RANK() OVER (PARTITION BY topic, code ORDER BY ledger_id, entry_id) AS number
   FROM coded
   WHERE
     code IN ($codes)

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState
 from pulsar_backlog.counting import counted
-from pulsar_backlog.findings import Finding
+from pulsar_backlog.findings import MAX_EVIDENCE, Finding
 
 _SAVED = "read from the saved admin JSON"
 
@@ -31,7 +31,7 @@ def findings_of_absent(state: ClusterState, stored: Container[int]) -> Iterator[
             continue
         yield from _of_topic(topic, absent)
     if elsewhere:
-        message = f"Topics in the saved admin JSON without a ledger in the source: {len(elsewhere)}."
+        message = f"Topics in the saved admin JSON without a ledger in the source: {_named(len(elsewhere))}."
         yield Finding(
             "S16", "topics elsewhere", message, count=len(elsewhere), reason=_SAVED, evidence=tuple(sorted(elsewhere))
         )
@@ -55,12 +55,18 @@ def _of_topic(topic: TopicState, absent: list[LedgerRecord]) -> Iterator[Finding
             yield Finding(
                 code,
                 topic.topic,
-                f"Ledgers of this topic that the broker calls {what} and that are not in the source: {len(ids)}.",
+                f"Ledgers of this topic that the broker calls {what} and that are not in the source: "
+                f"{_named(len(ids))}.",
                 topic=topic.topic,
                 count=len(ids),
                 reason=_SAVED,
                 evidence=tuple(f"ledger {ledger_id}" for ledger_id in ids),
             )
+
+
+def _named(count: int) -> str:
+    """A number of things, and how many of them the evidence names where these are not all."""
+    return f"{count:,}" if count <= MAX_EVIDENCE else f"{count:,}, of which the evidence names the first {MAX_EVIDENCE}"
 
 
 def may_hold_entries(topic: TopicState, ledger: LedgerRecord) -> bool:

@@ -7,6 +7,7 @@ another answer than Spark's is worse than none. Sessions sort nulls as Spark doe
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -20,6 +21,8 @@ from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.parsers.spark import SparkParser
 
 from pulsar_backlog.sql.dialect_rules import DuckGenerator, TranslationError
+
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())  # it warns of what is no query, which is refused here
 
 
 def _to(kind: str) -> Callable[[list[Any]], exp.Expr]:

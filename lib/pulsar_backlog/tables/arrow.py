@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 import pyarrow as pa
 
 from pulsar_backlog.tables.contract import Table
+from pulsar_backlog.tables.ddl import inside, parts
 
 _PLAIN: dict[str, pa.DataType] = {
     "string": pa.string(),
@@ -62,20 +62,3 @@ def arrow_type(ddl: str) -> pa.DataType:
     if ddl.strip() not in _PLAIN:
         raise ValueError(f"no Arrow type for {ddl}")
     return _PLAIN[ddl.strip()]
-
-
-def inside(ddl: str) -> tuple[str, str]:
-    """A type's name, and what stands between its angle brackets."""
-    name, _, rest = ddl.strip().partition("<")
-    return name.strip(), rest.removesuffix(">")
-
-
-def parts(ddl: str) -> Iterator[str]:
-    """What commas separate, but those inside angle brackets."""
-    depth = start = 0
-    for at, character in enumerate(ddl):
-        depth += (character == "<") - (character == ">")
-        if character == "," and not depth:
-            yield ddl[start:at]
-            start = at + 1
-    yield ddl[start:]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from pulsar_backlog.tables.arrow import inside, parts
 from pulsar_backlog.tables.contract import Column, Table
+from pulsar_backlog.tables.ddl import inside, parts
 
 _PLAIN = {
     "string": "string",
