@@ -78,6 +78,7 @@ def opened(
     wanted: Mapping[str, Wanted] | None = None,
     writes: Path | None = None,
     limits: Mapping[str, str] | None = None,
+    scratch: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that knows the tables and views that a query names, and nothing else.
 
@@ -88,6 +89,7 @@ def opened(
         wanted: by table, which rows of it are asked for; files that hold none of them are skipped.
         writes: the one file that may be written.
         limits: as for `connected`.
+        scratch: a folder of this process, whose files may be read too.
 
     Raises:
         UsageError: there are no tables, one that plain readers do not read or with a damaged file, or answers outgrow
@@ -99,6 +101,7 @@ def opened(
         allowed = _open_tables(connection, out, tables, endpoint, wanted or {}, reading)
         if writes is not None:
             connection.execute(f"SET allowed_paths = [{literal(str(writes))}]")
+        allowed += [f"{scratch}/"] if scratch is not None else []
         connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
         for statement in _LOCK:
             connection.execute(statement)

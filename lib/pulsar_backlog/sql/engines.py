@@ -117,15 +117,16 @@ def query_engine(
     """
     tables = {name: context.small_rows(name) for name in names}
     if all(rows is not None for rows in tables.values()):
-        with connected(LIMITS) as connection:
+        with _scratch() as scratch, connected(LIMITS) as connection:
             for name, rows in tables.items():
                 connection.register(name, rows)
-            yield from _duck(context, connection)
+            yield DuckEngine(context, connection, scratch)
     elif _fits_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
-        with opened(context.out, " ".join({*names, GONE.name}), limits=LIMITS) as connection:
+        asked = " ".join({*names, GONE.name})
+        with _scratch() as scratch, opened(context.out, asked, limits=LIMITS, scratch=scratch) as connection:
             for name in names:
                 connection.execute(f"CREATE TEMP VIEW {name} AS {_mine(name, literal(context.cluster))}")
-            yield from _duck(context, connection)
+            yield DuckEngine(context, connection, scratch)
     else:
         with spark_engine(context, {name: context.table(name) for name in names}) as engine:
             yield engine
@@ -146,9 +147,11 @@ def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool
     return len(plain_logs) == len(logs) and sum(log.size_bytes for log in plain_logs) <= max_bytes
 
 
-def _duck(context: JobContext, connection: duckdb.DuckDBPyConnection) -> Iterator[QueryEngine]:
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """A folder for rows on their way to tasks and back."""
     with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as folder:
-        yield DuckEngine(context, connection, Path(folder))
+        yield Path(folder)
 
 
 class DuckEngine:
