@@ -122,8 +122,8 @@ def query_engine(
                 connection.register(name, rows)
             yield DuckEngine(context, connection, scratch)
     elif _fits_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
-        asked = " ".join({*names, GONE.name})
-        with _scratch() as scratch, opened(context.out, asked, limits=LIMITS, scratch=scratch) as connection:
+        tables_named = " ".join({*names, GONE.name})
+        with _scratch() as scratch, opened(context.out, tables_named, limits=LIMITS, scratch=scratch) as connection:
             for name in names:
                 connection.execute(f"CREATE TEMP VIEW {name} AS {_mine(name, literal(context.cluster))}")
             yield DuckEngine(context, connection, scratch)
