@@ -5,18 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import pyspark
 import pytest
 
+from pulsar_backlog.spark.jars import delta_jars
 from pulsar_backlog.spark.scratch import with_private_folders
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS
 from tests.auditing import Audited
 from tests.cli.started import Started, started
+
+NEEDED = (
+    "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1",
+    "--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1",
+)  # fmt: skip
 
 
 def test_an_export(bundled: Audited, tmp_path: Path) -> None:
@@ -64,6 +73,37 @@ def test_where_they_lie(
     assert all(folder.stat().st_mode & 0o777 == 0o700 for folder in folders)
     assert f'"-Djava.io.tmpdir={folders[0]}"' in made["spark.driver.extraJavaOptions"]
     assert len(made["spark.python.unix.domain.socket.dir"]) <= 60
+
+
+SUBMITTED = """
+from pulsar_backlog.spark.session import start_session
+
+session = start_session("scratch")
+blocks = session.sparkContext._jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
+print("FOUND", *(file.getPath() for file in blocks.localDirs()))
+session.stop()
+"""
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_driver_that_spark_submit_starts(tmp_path: Path, named: bool) -> None:
+    """Its blocks lie in a private folder, but where the environment of Java names one."""
+    script, scratch = tmp_path / "script.py", tmp_path / "scratch"
+    script.write_text(SUBMITTED)
+    scratch.mkdir()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(scratch),
+                   "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}  # fmt: skip
+    environment |= {"SPARK_LOCAL_DIRS": str(scratch)} if named else {}
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    done = subprocess.run(
+        [submit, "--master", "local[1]", "--jars", ",".join(map(str, delta_jars())), *NEEDED, script],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    (found,) = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("FOUND")] or [[done.stderr]]
+    (folder,) = (Path(one).parent for one in found)
+    assert (folder == scratch) is named, found
+    assert folder.parent == (tmp_path if named else scratch)
+    assert list(scratch.iterdir()) == []  # all is gone with the program
 
 
 def watch(running: Started, *folders: Path) -> Iterator[tuple[Path, bool]]:

@@ -35,14 +35,35 @@ def with_private_folders(settings: Mapping[str, str]) -> dict[str, str]:
     Raises:
         UsageError: none can be made.
     """
-    try:
-        folders = [_private(folder) for folder in scratch_folders(settings.get(_SETTING))]
-    except OSError as error:
-        words = f"{error.filename}: no folder for Spark's temporary files can be made there ({error.strerror})"
-        raise UsageError(f"{words}: name another one by {VARIABLE}") from error
+    folders = _private_folders(settings.get(_SETTING))
     os.environ[VARIABLE] = ",".join(folders)  # goes before the setting, for PySpark's workers too
     options = f'{settings.get(_OPTIONS, "")} "-Djava.io.tmpdir={folders[0]}"'.strip()
     return {**settings, _SETTING: os.environ[VARIABLE], _OPTIONS: options, _SOCKETS: _for_sockets(folders[0])}
+
+
+def driver_folders(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings that have a driver which spark-submit started keep its blocks in private folders; none where it cannot.
+
+    Workers of a standalone cluster have folders of their own, which this setting does not reach. Where the environment
+    of Java named folders, they stay what they are. Elsewhere they are the cluster's.
+
+    Args:
+        settings: that spark-submit was given.
+
+    Raises:
+        UsageError: none can be made.
+    """
+    if os.environ.get(VARIABLE) or not settings.get("spark.master", "").startswith(("spark://", "local")):
+        return {}
+    return {_SETTING: ",".join(_private_folders(settings.get(_SETTING)))}
+
+
+def _private_folders(chosen: str | None) -> list[str]:
+    try:
+        return [_private(folder) for folder in scratch_folders(chosen)]
+    except OSError as error:
+        words = f"{error.filename}: no folder for Spark's temporary files can be made there ({error.strerror})"
+        raise UsageError(f"{words}: name another one by {VARIABLE}") from error
 
 
 def _private(folder: str) -> str:

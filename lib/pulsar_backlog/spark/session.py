@@ -27,7 +27,7 @@ from pulsar_backlog.spark.class_archive import java_options
 from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory, quiet_accumulators
 from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
-from pulsar_backlog.spark.scratch import with_private_folders
+from pulsar_backlog.spark.scratch import driver_folders, with_private_folders
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 
@@ -134,7 +134,10 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
         check_java()
     for begin in _meanwhile:
         begin()
-    if not _is_submitted():
+    if _is_submitted():
+        SparkContext._ensure_initialized()  # so that the settings of spark-submit can be read
+        settings = {**driver_folders(dict(SparkConf().getAll())), **settings}
+    else:
         settings = {**_local_settings(needs_s3a), **_chosen, **settings}
         if starts_java:
             settings = with_private_folders(settings)
