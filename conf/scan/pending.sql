@@ -18,14 +18,14 @@ SELECT
   s.data_etag AS scanned_etag,
   n.ledger_id IS NOT NULL AS is_old
 FROM ledgers AS l
--- A scan without facts is one that was made before there were any.
-LEFT JOIN (SELECT * FROM scans WHERE complete AND ledger_id IN (SELECT ledger_id FROM ledger_facts)) AS s
-  ON s.ledger_id = l.ledger_id
+LEFT JOIN (SELECT * FROM scans WHERE complete) AS s ON s.ledger_id = l.ledger_id
 -- Read by an earlier release, which did not keep what is asked now.
 LEFT JOIN (
   SELECT ledger_id FROM noted_entries WHERE uri IS NULL
   UNION
   SELECT ledger_id FROM producer_facts WHERE last_message IS NULL AND entries > markers
+  UNION
+  SELECT ledger_id FROM scans WHERE complete AND ledger_id NOT IN (SELECT ledger_id FROM ledger_facts)
 ) AS n ON n.ledger_id = l.ledger_id
 WHERE
   l.selected

@@ -65,7 +65,7 @@ def test_what_is_pending_and_why(engine: str, spark: SparkSession) -> None:
         pending, topics = pending_copies(context, asked), bytes_of_topics(asked)
     assert [copy.ledger_id for copy in pending.copies] == [2, 3, 4, 5, 6, 7, 8, 9, 10]
     assert [row["ledger_id"] for row in pending.changed] == [7, 8]
-    assert pending.lacking == 2  # 4 and 5
+    assert pending.lacking == 3  # 3, 4 and 5
     (block,) = pending.copies[0].blocks
     assert (block.offset, block.length, block.entry_count, block.is_last) == (128, 500, 3, True)
     assert topics == {T: TopicBytes(1001, 701), None: TopicBytes(100, 100)}

@@ -1,4 +1,4 @@
--- Made of conf/scan/pending.sql (4fdd30792790217c) by `make docs`; do not edit.
+-- Made of conf/scan/pending.sql (ea158dde4adb6e96) by `make docs`; do not edit.
 SELECT
   l.topic,
   l.ledger_id,
@@ -23,11 +23,7 @@ LEFT JOIN (
     *
   FROM scans
   WHERE
-    complete AND ledger_id IN (
-      SELECT
-        ledger_id
-      FROM ledger_facts
-    )
+    complete
 ) AS s
   ON s.ledger_id = l.ledger_id
 LEFT JOIN (
@@ -42,6 +38,16 @@ LEFT JOIN (
   FROM producer_facts
   WHERE
     last_message IS NULL AND entries > markers
+  UNION
+  SELECT
+    ledger_id
+  FROM scans
+  WHERE
+    complete AND NOT ledger_id IN (
+      SELECT
+        ledger_id
+      FROM ledger_facts
+    )
 ) AS n
   ON n.ledger_id = l.ledger_id
 WHERE
