@@ -9,6 +9,8 @@ Odd but readable input is not an error: decoders return it with flags.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 
 CONTEXT_BYTES = 32
@@ -86,3 +88,8 @@ class RunError(BacklogError):
     def __init__(self, exit_code: int, words: str) -> None:
         super().__init__(words)
         self.exit_code = exit_code
+
+
+def raise_error(error: SourceError) -> NoReturn:
+    """Raise what a listing could not read, where nothing goes on without it."""
+    raise error

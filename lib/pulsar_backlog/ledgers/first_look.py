@@ -13,12 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import NoReturn
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from pulsar_backlog.counting import counted
-from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.errors import SourceError, UsageError, raise_error
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.bookies.names import role_of
 from pulsar_backlog.ledgers.buckets.access import Access
@@ -83,14 +82,10 @@ def look_at_results(out: str) -> None:
     """
     bucket = replace(output_bucket(out), access=Access(1, RESULTS_SECONDS))
     try:
-        next(bucket.list(_raise), None)
+        next(bucket.list(raise_error), None)
     except SourceError as error:
         if (remedy := _REMEDIES_OF_RESULTS.get(error.reason)) is not None:
             raise UsageError(f"--out {out}: {error}: {remedy}") from None
-
-
-def _raise(error: SourceError) -> NoReturn:
-    raise error
 
 
 def _knock(endpoint: str) -> None:

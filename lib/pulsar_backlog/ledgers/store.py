@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.errors import SourceError, UsageError, raise_error
 from pulsar_backlog.ledgers.bookies.address import FORM, folders_of, is_bookies
 from pulsar_backlog.ledgers.buckets.access import DEFAULT_ACCESS, Access
 from pulsar_backlog.ledgers.buckets.addresses import FORMS, bucket_of, is_bucket
@@ -108,7 +108,7 @@ class Source:
             UsageError: the source does not exist.
             SourceError: without `on_error` only.
         """
-        report = on_error or _raise
+        report = on_error or raise_error
         if (stored := self._stored) is not None:
             for one in stored.list(report):
                 if is_live(one.path):
@@ -204,7 +204,3 @@ def _opened(source: str, endpoint: str | None, access: Access) -> _Place:
     if is_bookies(source):
         return folders_of(source)
     return bucket_of(source, endpoint, access) if is_bucket(source) else Folder(Path(source))
-
-
-def _raise(error: SourceError) -> NoReturn:
-    raise error

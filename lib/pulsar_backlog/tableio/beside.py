@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
-from pulsar_backlog.errors import SourceError, UsageError
+from pulsar_backlog.errors import SourceError, UsageError, raise_error
 from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket, output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.private_files import private_file, private_folder
@@ -157,7 +157,7 @@ class _InBucket:
         self.bucket.put(name, text.encode())
 
     def names(self, folder: str) -> list[str]:
-        return [one.path for one in self._below(folder).list(_raise) if "/" not in one.path]
+        return [one.path for one in self._below(folder).list(raise_error) if "/" not in one.path]
 
     def keep_only(self, folder: str, names: Collection[str]) -> None:
         for path in self.names(folder):
@@ -178,7 +178,7 @@ class _InBucket:
         with tempfile.TemporaryDirectory(prefix="pulsar-backlog-") as made:
             there = self._below(name)
             work = private_folder(Path(made) / "work")
-            before = {one.path for one in there.list(_raise)}
+            before = {one.path for one in there.list(raise_error)}
             for path in before:
                 _fetch(there, path, _below(work, path))
             yield work
@@ -202,7 +202,7 @@ def copy_folder(place: str, endpoint: str | None, target: Path) -> None:
     if target.exists():
         raise UsageError(f"{target} exists already: name a new folder")
     there = output_bucket(place, endpoint)
-    paths = [one.path for one in there.list(_raise)]
+    paths = [one.path for one in there.list(raise_error)]
     if not paths:
         raise UsageError(f"{place} holds nothing: name the folder that repair plan printed")
     for path in paths:
@@ -225,7 +225,3 @@ def _below(folder: Path, path: str) -> Path:
     if not target.is_relative_to(folder.resolve()):
         raise SourceError(path, "failed", "its name leads out of its folder")
     return target
-
-
-def _raise(error: SourceError) -> NoReturn:
-    raise error

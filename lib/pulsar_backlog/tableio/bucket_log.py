@@ -11,13 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import NoReturn
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pulsar_backlog.errors import CommitConflictError, SourceError
+from pulsar_backlog.errors import CommitConflictError, SourceError, raise_error
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket, own_endpoint
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.output.data_files import BucketPlace
@@ -74,7 +73,7 @@ class BucketLog(DeltaLog):
         stay = set(but)
         named = replace(self._bucket, prefix=f"{self._bucket.prefix}{prefix}")
         with suppress(SourceError):
-            for one in named.list(_raise):
+            for one in named.list(raise_error):
                 if f"{prefix}{one.path}" not in stay:
                     named.remove(one.path)
 
@@ -96,7 +95,7 @@ class BucketLog(DeltaLog):
 
     def listing(self, folder: str = "") -> dict[str, ListedFile]:
         """Files right below the table's folder, or one below it, by name."""
-        listed = self._below(folder).list(_raise)
+        listed = self._below(folder).list(raise_error)
         return {one.path: ListedFile(one.size, one.modified_ms or _NOW_MS) for one in listed if "/" not in one.path}
 
     def delete(self, names: Iterable[str], folder: str = "") -> None:
@@ -120,7 +119,3 @@ class BucketLog(DeltaLog):
         finally:
             for path in made:
                 path.unlink(missing_ok=True)
-
-
-def _raise(error: SourceError) -> NoReturn:
-    raise error

@@ -15,9 +15,8 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
 
-from pulsar_backlog.errors import SourceError
+from pulsar_backlog.errors import raise_error
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.ledgers.stored_objects import StoredObject
@@ -49,7 +48,7 @@ class LogCopy:
         Raises:
             SourceError: the bucket cannot be read.
         """
-        listed = {one.path: one for one in self._log.list(_raise) if "/" not in one.path}
+        listed = {one.path: one for one in self._log.list(raise_error) if "/" not in one.path}
         if listed == self._listed:
             return
         log, first = self.folder / LOG_FOLDER, self._first(listed)
@@ -95,7 +94,3 @@ def copy_of(path: str, endpoint: str | None = None) -> LogCopy:
     made = tempfile.TemporaryDirectory(prefix="pulsar-backlog-log-")
     atexit.register(made.cleanup)
     return LogCopy(output_bucket(path, endpoint), Path(made.name))
-
-
-def _raise(error: SourceError) -> NoReturn:
-    raise error
