@@ -55,8 +55,9 @@ def _holds(newer: Any, older: Any) -> bool:
         there, wanted = column_types(older), column_types(newer)
         old_names = [name for name in wanted if name in there]
         return old_names == list(there) and all(_holds(wanted[name], kind) for name, kind in there.items())
-    inner_types = [name for name in ("elementType", "keyType", "valueType") if name in newer]
-    return all(_holds(newer[name], older[name]) for name in inner_types)
+    if newer["type"] == "array":
+        return _holds(newer["elementType"], older["elementType"])
+    return bool(newer == older)
 
 
 def _field(name: str, ddl: str, *, nullable: bool, metadata: dict[str, str]) -> dict[str, Any]:
