@@ -226,11 +226,11 @@ def measure_fold(spark: SparkSession, backlog: Backlog, repetitions: int, card: 
     context = FoldContext(CLUSTER, dict.fromkeys(topics, edge), backlog.source)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions", "8") or 8)
     rows = backlog.entries / 1e6
-    task_rows = fold_rows()
     job = JobContext(lambda: spark, "bench", Options(out=str(out), cluster=CLUSTER), now())
     with spark_engine(job, {"noted_entries": noted, "producer_facts": producers}) as engine:
         engine.create_view("producers", engine.sql("log", "producers", {}))
         name_chunk_entries(engine)
+        task_rows = fold_rows(engine)
         chunks = engine.frame(task_rows.query)
 
     def fold(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -19,6 +19,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.steps.scan_group import store_entries
 from pulsar_backlog.tableio.places import table_path
+from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables.entries import TABLE
 
@@ -73,7 +74,7 @@ def to_nothing(df: DataFrame) -> None:
 def write_ours(spark: SparkSession, backlog: Backlog, out: str) -> None:
     """Scan into `entries` through the job's own door."""
     units = backlog.units()
-    part = (f.col("cluster") == CLUSTER) & f.col("ledger_id").isin(*{unit.ledger_id for unit in units})
+    part = Slice.of(cluster=CLUSTER, ledger_id={unit.ledger_id for unit in units})
     context = JobContext(lambda: spark, JOB, Options(out=out, cluster=CLUSTER), now())
     store_entries(context, backlog.source, units, part, Progress("", 0, lambda _done: None))
 
