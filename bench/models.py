@@ -20,7 +20,7 @@ from bench.scorecard import Goal, Scorecard
 from bench.subjects import to_nothing
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
-from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS, packed
+from pulsar_backlog.frames.clients.rows import MODEL_COLUMNS, PACKED_COLUMNS, packed_facts
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.workers import quiet
 
@@ -41,7 +41,8 @@ LEDGER_ENTRIES = 50_000
 
 def in_log_order(rows: DataFrame, partitions: int) -> DataFrame:
     """The rows (as `MODEL_COLUMNS`) packed, each topic in one task and in position order."""
-    ordered = packed(rows).repartition(partitions, "topic")
+    facts = f.expr(packed_facts()).cast("bigint").alias("facts")
+    ordered = rows.select(*PACKED_COLUMNS, facts).repartition(partitions, "topic")
     return ordered.sortWithinPartitions("topic", "ledger_id", "entry_id")
 
 

@@ -14,13 +14,11 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
-
-import pyarrow as pa
+from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
-from pulsar_backlog.frames.clients.models import ModelContext, run_models
+from pulsar_backlog.frames.clients.models import ModelContext, ModelTask
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
@@ -54,12 +52,7 @@ def model(context: JobContext) -> JobResult:
     with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
         name_chunk_entries(engine)
         model_context = ModelContext(context.cluster, models, _ledger_topics(engine, models))
-        shared = context.spark.sparkContext.broadcast(model_context)
-
-        def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-            model_context = shared.value  # Spark turns the collector on when it reads a broadcast
-            yield from run_models(batches, model_context)
-
+        make = ModelTask(engine.share(model_context))
         rows = replace_by_tasks(
             context, engine, packed_model_rows(engine), make, ("consumer_outcomes", "client_forecasts")
         )

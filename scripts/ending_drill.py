@@ -20,10 +20,12 @@ from scripts.sessions import POLL_SECONDS, kill_session, members, processes_of_k
 
 CTRL_C = "ctrl-c"
 ENDS = {CTRL_C: EXIT_INTERRUPTED, "java": EXIT_FAILED, "launcher": EXIT_FAILED, "daemon": EXIT_FAILED,
-        "worker": EXIT_FAILED}  # fmt: skip
+        "worker": EXIT_FAILED, "task": EXIT_FAILED}  # fmt: skip
 """The exit code that belongs to each disturbance."""
-MENDED = frozenset(("daemon", "worker"))
-"""What Spark starts again where no task was using it: then the run ends as if nothing had been."""
+MENDED = frozenset(("daemon", "worker", "task"))
+"""What is started again where no task was using it: then the run ends as if nothing had been."""
+TRIES = 3
+"""Runs that end without a helper, after which the drill takes it that they need none: a small audit has no Java."""
 CTRL_C_SECONDS = 2.0
 """From Ctrl-C to the end."""
 LIMIT_SECONDS = 300
@@ -49,7 +51,7 @@ def planned(number: int, seconds: float, chance: random.Random) -> deque[Disturb
         chance: where moments come from. Half of the Ctrl-C come in the first half second.
     """
     kinds = [kind for _ in range(-(-number // len(ENDS))) for kind in chance.sample(list(ENDS), len(ENDS))][:number]
-    most = {"launcher": 0.0, "java": seconds, "daemon": seconds / 4, "worker": 0.2}
+    most = {"launcher": 0.0, "java": seconds, "daemon": seconds / 4, "worker": 0.2, "task": 0.2}
     return deque(
         Disturbance(kind, chance.uniform(0, chance.choice((0.5, 5.0)) if kind == CTRL_C else most[kind]))
         for kind in kinds

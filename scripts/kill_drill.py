@@ -38,7 +38,7 @@ from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from scripts.audit_tables import differences, table_at
 from scripts.compare_audits import say
-from scripts.ending_drill import Disturbance, disturb, end_of, faults
+from scripts.ending_drill import TRIES, Disturbance, disturb, end_of, faults
 from scripts.ending_drill import planned as planned_endings
 from scripts.sessions import POLL_SECONDS, kill_session, members
 
@@ -216,14 +216,15 @@ def play(options: argparse.Namespace, drill: Drill) -> None:
     if options.endings:
         out, began = f"{options.out}/endings", time.monotonic()
         say("endings")
-        left_endings = planned_endings(options.endings, sum(seconds.values()), chance)
-        while left_endings:
-            one = left_endings.popleft()
-            if drill.disturb(one, out):
-                drill.hits[one.kind] += 1
-            else:  # the run had ended before: what is committed is not done again
-                left_endings.appendleft(replace(one, seconds=one.seconds / 2))
+        for one in planned_endings(options.endings, sum(seconds.values()), chance):
+            for at in range(TRIES):
+                if drill.disturb(replace(one, seconds=one.seconds / 2**at), out):
+                    drill.hits[one.kind] += 1
+                    break
+                # The run had ended before: what is committed is not done again.
                 shutil.rmtree(local_out(out) or drill.scratch / "none", ignore_errors=True)
+            else:
+                say(f"no run waited for {one.kind}")
         compare(drill, like, out, drill.run(out), began)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 POLL_SECONDS = 0.02
 _DAEMON = "\0-m\0pulsar_backlog.spark.daemon\0"
+_TASKS = "\0-m\0pulsar_backlog.tasks.worker\0"
 
 
 def members(session: int) -> Iterator[int]:
@@ -32,7 +33,10 @@ def kill_session(session: int) -> None:
 
 
 def processes_of_kind(session: int, kind: str) -> list[int]:
-    """The `java`, `launcher` (the short Java before it), `daemon` or `worker` processes of a session."""
+    """The `java`, `launcher` (the short Java before it), `daemon`, `worker` or `task` processes of a session.
+
+    Spark has workers, forked by its daemon; a small audit has processes for tasks instead of all of them.
+    """
     lines = {}
     for pid in members(session):
         with suppress(OSError):
@@ -46,6 +50,8 @@ def _kind(line: str, parent: str) -> str | None:
         return "launcher"
     if "\0org.apache.spark.deploy.SparkSubmit\0" in line and "java\0" in line:
         return "java"
+    if _TASKS in line:
+        return "task"
     if _DAEMON in line:
         return "worker" if _DAEMON in parent else "daemon"
     return None

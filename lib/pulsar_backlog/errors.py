@@ -42,6 +42,9 @@ class SourceError(BacklogError):
         self.reason = reason
         self.detail = detail
 
+    def __reduce__(self) -> tuple[type[SourceError], tuple[str, str, str]]:
+        return SourceError, (self.uri, self.reason, self.detail)
+
 
 class DecodeError(BacklogError):
     """Bytes that are not what their place says they are.

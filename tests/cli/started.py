@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,11 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pulsar_backlog.config import load_pipelines
 from tests.auditing import ADMIN, OBJECTS
 
 WAIT_SECONDS = 120
 PROGRAM = ("-m", "pulsar_backlog.cli")
 _DAEMON = "\0-m\0pulsar_backlog.spark.daemon\0"
+_TASKS = "\0-m\0pulsar_backlog.tasks.worker\0"
 
 
 class Started:
@@ -55,9 +58,10 @@ class Started:
             os.killpg(self.process.pid, number)
 
     def wait_for(self, kind: str) -> list[int]:
-        """Process ids of the `java`, `spark`, `launcher`, `daemon` or `worker` of the command, once there are any.
+        """Process ids of the `java`, `spark`, `launcher`, `daemon`, `worker` or `task` of the command, once it has any.
 
         `spark` is the `java` that is to run Spark, `launcher` the short one before it that works out its command line.
+        A `task` is a process that runs tasks without Spark.
         """
         ends = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < ends and self.process.poll() is None:
@@ -68,13 +72,16 @@ class Started:
 
     def pids(self) -> dict[str, list[int]]:
         """Process ids by what the processes are, of those that run."""
-        found: dict[str, list[int]] = {"java": [], "spark": [], "launcher": [], "daemon": [], "worker": [], "all": []}
+        kinds = ("java", "spark", "launcher", "daemon", "worker", "task", "all")
+        found: dict[str, list[int]] = {kind: [] for kind in kinds}
         lines = dict(_processes_of(self.process.pid))
         for pid, (parent, line) in sorted(lines.items()):
             found["all"].append(pid)
             if "java\0" in line and "\0org.apache.spark.deploy.SparkSubmit\0" in line:
                 found["java"].append(pid)
                 found["launcher" if "\0org.apache.spark.launcher.Main\0" in line else "spark"].append(pid)
+            elif _TASKS in line:
+                found["task"].append(pid)
             elif _DAEMON in line:
                 found["worker" if _DAEMON in lines.get(parent, (0, ""))[1] else "daemon"].append(pid)
         return found
@@ -106,3 +113,11 @@ def started(*argv: str | Path, program: Sequence[str] = PROGRAM, **environment: 
 def audit_of(out: Path) -> list[str | Path]:
     """Arguments of an audit of the bundled backlog."""
     return ["audit", OBJECTS, "--admin", ADMIN, "--cluster", "demo", "--out", out]
+
+
+def by_spark(folder: Path) -> list[str | Path]:
+    """Options that have an audit use Spark, which a small one does not need: somebody chose a setting of it."""
+    audit: dict[str, object] = load_pipelines().pipelines["audit"].model_dump(mode="json", exclude_defaults=True)
+    path = folder / "by-spark.yaml"
+    path.write_text(json.dumps({"pipelines": {"audit": audit | {"spark": {"spark.master": "local[2]"}}}}))
+    return ["--config", path]

@@ -43,7 +43,7 @@ def test_what_is_wrong_with_an_ending(kind: str, code: int, seconds: float, log:
 
 
 def test_all_kinds_have_their_share() -> None:
-    plan = planned(12, 30, random.Random(1))
+    plan = planned(13, 30, random.Random(1))
     shares = Counter(one.kind for one in plan)
     assert shares.keys() == ENDS.keys()
     assert set(shares.values()) == {2, 3}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import pytest
 from pulsar_backlog.config import home
 from pulsar_backlog.logs import LOGS_VARIABLE
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE
-from tests.auditing import ADMIN, OBJECTS
-from tests.cli.started import WAIT_SECONDS, Started, audit_of, started
+from tests.auditing import ADMIN, OBJECTS, Audited
+from tests.cli.started import WAIT_SECONDS, Started, audit_of, by_spark, started
 
 SENTENCE = "stopped by Ctrl-C; what was finished stays"
 
@@ -68,8 +69,10 @@ def test_ctrl_c_while_any_job_file_is_loaded(tmp_path: Path, logs: dict[str, str
         check_interrupt(running)
 
 
-def test_ctrl_c_while_a_job_file_starts_java(tmp_path: Path, logs: dict[str, str]) -> None:
-    with started(*job_options(tmp_path), program=JOB, **logs) as running:
+def test_ctrl_c_while_a_job_file_starts_java(bundled: Audited, tmp_path: Path, logs: dict[str, str]) -> None:
+    shutil.copytree(bundled.out, tmp_path / "out")
+    options = ["--source", OBJECTS, "--cluster", "demo", "--out", tmp_path / "out", "--to", tmp_path / "export"]
+    with started(*options, program=(str(home() / "jobs" / "export_messages.py"),), **logs) as running:
         running.wait_for("java")
         check_interrupt(running)
 
@@ -85,23 +88,44 @@ def test_a_job_file_takes_its_options_as_before(tmp_path: Path, logs: dict[str, 
 @pytest.mark.parametrize(("kind", "later"), [("java", 0.0), ("java", 1.0), ("java", 4.0), ("worker", 0.0)])
 def test_ctrl_c_with_java(tmp_path: Path, logs: dict[str, str], kind: str, later: float) -> None:
     """While it starts, while Spark makes its context and session, while tasks run."""
-    with started(*audit_of(tmp_path / "out"), **logs) as running:
+    with started(*audit_of(tmp_path / "out"), *by_spark(tmp_path), **logs) as running:
         running.wait_for(kind)
         time.sleep(later)
         check_interrupt(running)
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.parametrize("later", [0.0, 0.5, 1.5])
+def test_ctrl_c_without_java(tmp_path: Path, logs: dict[str, str], later: float) -> None:
+    """While processes for tasks start, and while they run."""
+    with started(*audit_of(tmp_path / "out"), **logs) as running:
+        running.wait_for("task")
+        time.sleep(later)
+        check_interrupt(running)
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_task_that_was_killed_is_told(tmp_path: Path, logs: dict[str, str]) -> None:
+    with started(*audit_of(tmp_path / "out"), **logs) as running:
+        code, said = running.kill("task")
+    assert "Traceback" not in said
+    last = said.splitlines()[-1]
+    assert code == EXIT_FAILED
+    assert "a Python worker, or the daemon of Spark that forks them, was ended by the system, most likely" in last
+    for part in ("MB are free now", "Start the same command again", str(tmp_path / "logs")):
+        assert part in last
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
         ("java", "Java, in which Spark runs, was ended by SIGKILL, most likely by a system that lacks memory"),
-        ("daemon", "a Python worker of Spark, or the daemon that forks them, was ended by the system, most likely"),
-        ("worker", "a Python worker of Spark, or the daemon that forks them, was ended by the system, most likely"),
+        ("daemon", "a Python worker, or the daemon of Spark that forks them, was ended by the system, most likely"),
+        ("worker", "a Python worker, or the daemon of Spark that forks them, was ended by the system, most likely"),
     ],
 )
 def test_who_was_killed_is_told(tmp_path: Path, logs: dict[str, str], kind: str, words: str) -> None:
-    with started(*audit_of(tmp_path / "out"), **logs) as running:
+    with started(*audit_of(tmp_path / "out"), *by_spark(tmp_path), **logs) as running:
         running.wait_for("worker")
         code, said = running.kill(kind)
     assert "Traceback" not in said
@@ -118,7 +142,7 @@ def test_who_was_killed_is_told(tmp_path: Path, logs: dict[str, str], kind: str,
 @pytest.mark.parametrize("later", [0.0, 1.0])
 def test_java_killed_while_it_starts_is_told(tmp_path: Path, logs: dict[str, str], later: float) -> None:
     """Nothing that was typed is at fault, so the exit code is not that of usage."""
-    with started(*audit_of(tmp_path / "out"), **logs) as running:
+    with started(*audit_of(tmp_path / "out"), *by_spark(tmp_path), **logs) as running:
         running.wait_for("spark")
         time.sleep(later)
         code, said = running.kill("spark")
@@ -130,7 +154,7 @@ def test_java_killed_while_it_starts_is_told(tmp_path: Path, logs: dict[str, str
 
 def test_the_short_java_before_it_killed_is_told(tmp_path: Path, logs: dict[str, str]) -> None:
     """Spark's script then ends with 1, as it does for what a user got wrong; but Java starts the next time."""
-    with started(*audit_of(tmp_path / "out"), **logs) as running:
+    with started(*audit_of(tmp_path / "out"), *by_spark(tmp_path), **logs) as running:
         code, said = running.kill("launcher")
     last = said.splitlines()[-1]
     assert code == EXIT_FAILED, said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.auditing import OBJECTS, copy_ledgers
+from tests.cli.started import by_spark
 from tests.places import held_elsewhere, mounted
 
 ROOT = Path(__file__).parents[2]
@@ -38,7 +40,7 @@ def run(java: Path, *argv: object, **env: str) -> tuple[int, str]:
     assert not (java.parent / "started").exists()
     first, *others, last = ["", *done.stderr.splitlines()]
     assert not first
-    assert all(line.startswith("[1/") for line in others), done.stderr
+    assert all(re.match(r"\[[12]/10\] ", line) for line in others), done.stderr
     return done.returncode, last
 
 
@@ -71,7 +73,7 @@ def test_no_credentials(java: Path, tmp_path: Path) -> None:
 
 def test_a_java_home_that_is_not_there(tmp_path: Path) -> None:
     source = copy_ledgers(tmp_path / "objects", [24])
-    code, said = run(tmp_path / "gone", "audit", source, "--out", tmp_path / "out")
+    code, said = run(tmp_path / "gone", "audit", source, "--out", tmp_path / "out", *by_spark(tmp_path))
     assert (code, f"JAVA_HOME is {tmp_path / 'gone'}" in said) == (2, True)
 
 

@@ -24,6 +24,7 @@ from pulsar_backlog.tableio import table_logs, work_size
 from pulsar_backlog.tableio.places import table_path
 from pulsar_backlog.tableio.spark_log import SparkLog
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tasks import beside
 from tests.frames.rows import entry, table_frame
 
 
@@ -113,9 +114,9 @@ def test_what_may_be_done_meanwhile_begins_before_java_and_with_a_new_session_on
         begun.append("java")
         raise InterruptedError
 
-    monkeypatch.setattr(sessions, "_meanwhile", set())
+    monkeypatch.setattr(beside, "_beginnings", set())
     monkeypatch.setattr(sessions, "_start_java", end_here)
-    sessions.on_jvm_start(lambda: begun.append("meanwhile"))
+    beside.when_waiting(lambda: begun.append("meanwhile"))
     assert start_session("any") is spark
     assert begun == []
     monkeypatch.setattr(SparkContext, "_gateway", None)

@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.catalog import Catalog
 
 from pulsar_backlog.errors import CommitConflictError, UsageError
-from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, scan_files
+from pulsar_backlog.frames.scanning.scan import entries_frame, scan_files
+from pulsar_backlog.frames.scanning.task import SCAN_TABLES, ScanTask
 from pulsar_backlog.ledgers.inventory import take_inventory
 from pulsar_backlog.ledgers.store import Source, open_source
 from pulsar_backlog.ledgers.units import units_of
@@ -46,7 +47,7 @@ def units(source: Source) -> list[ScanUnit]:
 def scanned(spark: SparkSession, source: Source, units: list[ScanUnit], staged: StagedFiles, out: Path) -> list[Row]:
     """The files of a scan; those of other tables than `entries` belong to none."""
     places = {name: FolderPlace(out / name, "part-") for name in SCAN_TABLES} | {"entries": staged.place}
-    files, _accounts, _runs = scan_files(spark, source, units, "demo", places)
+    files, _accounts, _runs = scan_files(spark, ScanTask(source, "demo", places), units)
     return files.collect()
 
 

@@ -185,11 +185,11 @@ def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_js
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
     from pulsar_backlog.quality.engine import import_meanwhile
-    from pulsar_backlog.spark.session import on_jvm_start
+    from pulsar_backlog.tasks.beside import when_waiting
 
     began = datetime.now(UTC)
     if _CHECKS in lines:
-        on_jvm_start(import_meanwhile)
+        when_waiting(import_meanwhile)
     codes: list[int] = []
     for number, (job, argv) in enumerate(lines.items(), start=1):
         # On standard error: standard output is the result's.

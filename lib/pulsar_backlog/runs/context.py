@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.run_folder import run_folder
+from pulsar_backlog.spark.session import needs_session
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE, living_rows
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_rows import collect_small, frame_of
@@ -27,6 +28,7 @@ from pulsar_backlog.tableio.store import Rows, TableStore
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
 from pulsar_backlog.tableio.work_size import PARTITIONS, fit_work
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tasks.pool import TaskPool, own_pool
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.live.service import Live
@@ -59,6 +61,11 @@ class JobContext:
         """The session, started by who asks first: a job that finds nothing new starts no JVM."""
         return self.begin()
 
+    @property
+    def pool(self) -> TaskPool | None:
+        """Processes of this machine that run tasks without a session; None where Spark runs them."""
+        return None if needs_session() else own_pool()
+
     @cached_property
     def store(self) -> TableStore:
         """The tables; it starts the session where only Spark reads or writes them."""
@@ -74,7 +81,10 @@ class JobContext:
         live = self.live()
         source = source_of(self.options, live)
         is_shared = live is not None and live.run_folder is not None
-        return source if is_shared else source.shared_by(self.spark.sparkContext.defaultParallelism)
+        if is_shared:
+            return source
+        pool = self.pool
+        return source.shared_by(self.spark.sparkContext.defaultParallelism if pool is None else pool.cores)
 
     def live(self) -> Live | None:
         """The live cluster that the command line names; where tasks share a disk, with the folder of the run."""

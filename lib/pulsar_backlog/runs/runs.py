@@ -21,6 +21,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pyspark
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -225,11 +226,12 @@ def scanned_source(store: TableStore, cluster: str) -> str | None:
     return None if last is None else str(last["source"])
 
 
-def versions(spark: SparkSession) -> dict[str, str]:
-    """Versions of this program and what it stands on."""
+def versions() -> dict[str, str]:
+    """Versions of this program and what it stands on; where no session runs, Spark's is that of its Python part."""
+    spark = SparkContext._active_spark_context
     return {
         "pulsar-backlog": __version__,
-        "spark": spark.version,
+        "spark": pyspark.__version__ if spark is None else str(spark.version),
         "pyspark": pyspark.__version__,
         "python": platform.python_version(),
     }
@@ -247,7 +249,7 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "options": record_of(context.options, _PLACE_OPTIONS),
         "rows": result.rows,
         "bytes_read": result.bytes_read,
-        "versions": versions(context.spark),
+        "versions": versions(),
         "exit_code": code,
     }
     context.store.replace(TABLES["runs"], [row], Slice.of(run_id=context.run_id))

@@ -46,7 +46,7 @@ def death_words(chain: Sequence[BaseException]) -> str | None:
         )
     if any(sign in words_of(one) for one in chain for sign in _WORKER_SIGNS):
         return (
-            "a Python worker of Spark, or the daemon that forks them, was ended by the system, most likely for want of "
+            "a Python worker, or the daemon of Spark that forks them, was ended by the system, most likely for want of "
             f"memory: {_memory()}; {_AGAIN}, "
             "where nothing else needs as much memory, or with fewer workers: spark.master: local[1] under `spark:` of "
             "the pipeline, in a file for --config (on a cluster: spark.executor.cores, spark.executor.memoryOverhead)"

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -30,6 +30,8 @@ from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.scratch import driver_folders, with_private_folders
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tasks.beside import begin_all
+from pulsar_backlog.tasks.pool import own_pool
 
 REQUIRED_SETTINGS: dict[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -73,10 +75,10 @@ LOCAL_SETTINGS: dict[str, str] = {
 
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
-
+_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
+_OWN_CHOICES = frozenset({_JAVA_OPTIONS})
 
 _chosen: dict[str, str] = {}
-_meanwhile: set[Callable[[], None]] = set()
 
 
 def choose(settings: Mapping[str, str]) -> None:
@@ -85,14 +87,14 @@ def choose(settings: Mapping[str, str]) -> None:
     _chosen.update(settings)
 
 
+def needs_session() -> bool:
+    """Whether tasks are Spark's: a session runs, spark-submit started this program, or somebody chose settings."""
+    return _is_submitted() or SparkContext._active_spark_context is not None or not _OWN_CHOICES.issuperset(_chosen)
+
+
 def prefer_c1_compiler() -> None:
     """Let the JVM of the next new session have one compiler (docs/decisions/0045); who chose options keeps them."""
-    _chosen.setdefault("spark.driver.defaultJavaOptions", "-XX:TieredStopAtLevel=1")
-
-
-def on_jvm_start(begin: Callable[[], None]) -> None:
-    """Let this be called when a new session starts, for which this process and a core wait some seconds."""
-    _meanwhile.add(begin)
+    _chosen.setdefault(_JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
 
 
 def start_session(
@@ -132,8 +134,8 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     starts_java = not _is_submitted() and SparkContext._gateway is None
     if starts_java:
         check_java()
-    for begin in _meanwhile:
-        begin()
+    begin_all()
+    own_pool().close()  # its memory is for Spark's workers
     if _is_submitted():
         SparkContext._ensure_initialized()  # so that the settings of spark-submit can be read
         settings = {**driver_folders(dict(SparkConf().getAll())), **settings}

@@ -25,22 +25,14 @@ from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.large_results import rows_of_reader
-from pulsar_backlog.sql.task_rows import (
-    BATCH_ROWS,
-    SharedValue,
-    TaskRows,
-    Value,
-    here,
-    into_files,
-    via_files,
-    via_shuffle,
-)
+from pulsar_backlog.sql.task_rows import BATCH_ROWS, TaskRows, by_pool, here, via_files, via_shuffle
 from pulsar_backlog.tableio.living import BY_LEDGER, GONE
-from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tableio.spark_rows import in_one_chunk
-from pulsar_backlog.tableio.table_logs import log_without_spark, tasks_share_disk
+from pulsar_backlog.tableio.table_logs import fit_this_process, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema, ddl_schema
+from pulsar_backlog.tasks.files import IntoFiles
+from pulsar_backlog.tasks.shared import SharedValue, Value
 from pulsar_backlog.workers import OverBatches
 
 Row = dict[str, Any]
@@ -83,11 +75,20 @@ class QueryEngine(Protocol):
     def map_in_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> DataFrame:
         """Rows repartitioned by key, those of a task mapped by `batch_fn` to a schema in DDL; used inside the block."""
 
+    def collect_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> list[Any]:
+        """The few rows that tasks make so, by column.
+
+        Args:
+            task_rows: what tasks get.
+            batch_fn: of a class or function that pickle finds by name.
+            schema: of the rows, in DDL.
+        """
+
     def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
-        """Materialize what `batch_fn` makes of rows as by `map_in_tasks`, as a relation for later queries."""
+        """Materialize what such a `batch_fn` makes of rows, as a relation for later queries."""
 
     def share(self, value: Value) -> SharedValue[Value]:
-        """A value that `batch_fn` uses: a broadcast where tasks get it."""
+        """A value that `batch_fn` uses: a broadcast where tasks of Spark get it."""
 
     def sql(self, room: str, name: str, values: Mapping[str, int | str]) -> str:
         """The query `conf/<room>/<name>.sql` in this engine's words, with values in their places.
@@ -121,7 +122,7 @@ def query_engine(
             for name, rows in tables.items():
                 connection.register(name, rows)
             yield DuckEngine(context, connection, scratch)
-    elif _fits_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
+    elif fit_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
         tables_named = " ".join({*names, GONE.name})
         with _scratch() as scratch, opened(context.out, tables_named, limits=LIMITS, scratch=scratch) as connection:
             for name in names:
@@ -137,14 +138,6 @@ def _mine(name: str, cluster: str) -> str:
     mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
     gone = f"SELECT ledger_id FROM memory.main.{GONE.name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
     return f"{mine} AND ledger_id NOT IN ({gone})" if name in BY_LEDGER else mine
-
-
-def _fits_this_process(out: str, names: Collection[str], max_bytes: int) -> bool:
-    if local_out(out) is None:
-        return False
-    logs = [log_without_spark(out, TABLES[name]) for name in names]
-    plain_logs = [log for log in logs if log is not None and log.is_plain]
-    return len(plain_logs) == len(logs) and sum(log.size_bytes for log in plain_logs) <= max_bytes
 
 
 @contextmanager
@@ -198,8 +191,16 @@ class DuckEngine:
         few = spark.createDataFrame(in_one_chunk(self._connection.execute(task_rows.query).to_arrow_table()))
         return via_shuffle(few, task_rows, self._context.partitions, batch_fn, schema)
 
+    def collect_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> list[Any]:
+        """See `QueryEngine`; without a session where this machine's processes run tasks."""
+        pool = self._context.pool
+        if pool is None:
+            return self.map_in_tasks(task_rows, batch_fn, schema).collect()
+        folder = Path(tempfile.mkdtemp(dir=self._folder))
+        return list(by_pool(self._connection, task_rows, folder, pool, batch_fn))
+
     def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
-        """See `QueryEngine`; few rows are no task of Spark's."""
+        """See `QueryEngine`; few rows are no task."""
         arrow = ddl_schema(schema)
         made = here(self._connection, task_rows, batch_fn, arrow)
         if made is None and not tasks_share_disk():
@@ -208,7 +209,7 @@ class DuckEngine:
             self._connection.register(name, made)
             return
         folder = Path(tempfile.mkdtemp(dir=self._folder))
-        files = self.map_in_tasks(task_rows, into_files(batch_fn, folder, arrow), "path string").collect()
+        files = self.collect_tasks(task_rows, IntoFiles(batch_fn, folder, arrow), "path string")
         paths = ", ".join(literal(file["path"]) for file in files)
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS SELECT * FROM read_parquet([{paths}])")  # noqa: S608 - quoted
 
@@ -264,6 +265,10 @@ class SparkEngine:
         return via_shuffle(
             self._context.spark.sql(task_rows.query), task_rows, self._context.partitions, batch_fn, schema
         )
+
+    def collect_tasks(self, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> list[Any]:
+        """See `QueryEngine`."""
+        return self.map_in_tasks(task_rows, batch_fn, schema).collect()
 
     def materialize_tasks(self, name: str, task_rows: TaskRows, batch_fn: OverBatches, schema: str) -> None:
         """See `QueryEngine`."""

@@ -7,24 +7,21 @@ young JVM, and its way to Python and back, take longer than the tasks of an audi
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
-from pyspark.core.broadcast import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pulsar_backlog.tasks.files import FileTask
+from pulsar_backlog.tasks.pool import TaskPool
 from pulsar_backlog.workers import OverBatches, quiet
-
-Value = TypeVar("Value")
 
 BATCH_ROWS = 65_536
 TASK_ROWS = 262_144
@@ -48,28 +45,6 @@ class TaskRows:
     query: str
     by: tuple[str, ...]
     order: tuple[str, ...]
-
-
-class SharedValue(Generic[Value]):
-    """A value that tasks use: a broadcast, made when a function that names it is sent to them, and only then."""
-
-    def __init__(self, session: Callable[[], SparkSession], value: Value) -> None:
-        """Share `value` in the session that is asked for."""
-        self._session, self.value = session, value
-
-    def __reduce__(self) -> tuple[type[_Received[Value]], tuple[Broadcast[Value]]]:
-        return _Received, (self._session().sparkContext.broadcast(self.value),)
-
-
-class _Received(Generic[Value]):
-    """What a task has of it."""
-
-    def __init__(self, broadcast: Broadcast[Value]) -> None:
-        self._broadcast = broadcast
-
-    @property
-    def value(self) -> Value:
-        return self._broadcast.value  # Spark turns the collector on when it reads a broadcast
 
 
 def via_shuffle(rows: DataFrame, task_rows: TaskRows, partitions: int, batch_fn: OverBatches, schema: str) -> DataFrame:
@@ -113,17 +88,21 @@ def here(
     return made
 
 
-def into_files(batch_fn: OverBatches, folder: Path, schema: pa.Schema) -> OverBatches:
-    """What `batch_fn` makes, written to a Parquet file for each task: a row with its path."""
+def by_pool(
+    connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path, pool: TaskPool, batch_fn: OverBatches
+) -> list[Mapping[str, Any]]:
+    """The same by processes of this machine: rows of all tasks, which are few.
 
-    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        path = folder / f"{uuid.uuid4()}.parquet"
-        with parquet.ParquetWriter(path, schema) as writer:
-            for batch in batch_fn(batches):
-                writer.write_batch(batch)
-        yield pa.RecordBatch.from_pydict({"path": [str(path)]})
-
-    return write
+    Args:
+        connection: whose query it is.
+        task_rows: what tasks get.
+        folder: where their rows go; it may be removed afterwards.
+        pool: of the processes.
+        batch_fn: what pickle finds by name; it makes few rows.
+    """
+    task, paths = FileTask(batch_fn), _files(connection, task_rows, folder)
+    results = pool.run(task, paths) if len(paths) > 1 else map(task, paths)
+    return [row for rows in results for row in rows]
 
 
 def _rows_to_sort(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) -> int:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import functions as f
 
-from pulsar_backlog.output.data_files import FILES_DDL, rows_in_file, write_data_files
+from pulsar_backlog.output.data_files import FILES_DDL, rows_in_file
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.sql.task_rows import TaskRows
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
-
-Making = Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[str, pa.RecordBatch]]]
-"""What a task makes of its rows: rows of tables, each batch with the name of its table."""
+from pulsar_backlog.tasks.files import IntoTables, Making
 
 
 def replace_by_tasks(
     context: JobContext, engine: QueryEngine, task_rows: TaskRows, making: Making, names: Collection[str]
 ) -> dict[str, int]:
-    """Replace the cluster's rows of tables by what tasks make of their rows; how many each has now."""
+    """Replace the cluster's rows of tables by what tasks make of their rows; how many each has now.
+
+    `making` is of a class or function that pickle finds by name.
+    """
     tables = {name: TABLES[name] for name in names}
     with context.store.stage_all(tables.values(), context.slice) as staged:
         if staged is None:
             return _replaced(context, engine, task_rows, making, tables)
-        goals = {name: (one.place, arrow_schema(tables[name]), tables[name]) for name, one in staged.items()}
-
-        def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            yield from write_data_files(making(batches), goals)
-
-        files = engine.map_in_tasks(task_rows, write, FILES_DDL).collect()
+        places = {name: one.place for name, one in staged.items()}
+        files = engine.collect_tasks(task_rows, IntoTables(making, places), FILES_DDL)
         for one in staged.values():
             one.commit(files)
     return {name: sum(rows_in_file(file) for file in files if file["table"] == name) for name in names}

@@ -46,6 +46,6 @@ def model_rows(engine: QueryEngine) -> str:
 
 
 def packed_model_rows(engine: QueryEngine) -> TaskRows:
-    """What the models get: the same, packed as `frames.clients.rows.packed` does, whole topics in position order."""
+    """What the models get: the same, columns of few values packed into one, whole topics in position order."""
     columns = f"{', '.join(PACKED_COLUMNS)}, CAST({packed_facts()} AS bigint) AS facts"
     return TaskRows(f"SELECT {columns} FROM (\n{model_rows(engine)}\n) AS model_rows", ("topic",), POSITION)  # noqa: S608 - own words

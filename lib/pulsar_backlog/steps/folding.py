@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pyarrow as pa
-
 from pulsar_backlog.chunks.rows import LogEdge
-from pulsar_backlog.frames.chunks.fold import FoldContext, SendKey, fold_batches, tables_of
+from pulsar_backlog.frames.chunks.fold import FoldContext, FoldTask, SendKey
 from pulsar_backlog.progress import Meter, progress
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine
@@ -31,12 +29,7 @@ def fold(context: JobContext, engine: QueryEngine, edges: Mapping[str, LogEdge])
     """
     with _shown(engine) as meter:
         fold_context = FoldContext(context.cluster, edges, context.source(), meter, _resent_in_children(engine))
-        shared = context.spark.sparkContext.broadcast(fold_context)
-
-        def make(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-            for folded in fold_batches(batches, shared.value):
-                yield from tables_of(folded)
-
+        make = FoldTask(engine.share(fold_context))
         return replace_by_tasks(context, engine, fold_rows(engine), make, ("chunked_messages", "chunks"))
 
 

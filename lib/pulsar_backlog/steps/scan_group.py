@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 
-from pyspark.accumulators import Accumulator
-from pyspark.sql import Row
 from pyspark.sql import functions as f
 
 from pulsar_backlog.facts.ledger import Facts, ledger_row
@@ -16,7 +15,8 @@ from pulsar_backlog.facts.spans import publish_times_of
 from pulsar_backlog.facts.steps import PublishTimes
 from pulsar_backlog.frames.packed import unpacked
 from pulsar_backlog.frames.scanning.facts import packed_facts
-from pulsar_backlog.frames.scanning.scan import SCAN_TABLES, entries_frame, rejects_frame, scan_files
+from pulsar_backlog.frames.scanning.scan import entries_frame, rejects_frame, scan_files
+from pulsar_backlog.frames.scanning.task import SCAN_TABLES, ScanResult, ScanTask, pack_units, unit_bytes
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.live.run_folder import reading_of
 from pulsar_backlog.ledgers.store import Source
@@ -28,13 +28,19 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, less_what_was_lost, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.spark.java import check_java
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tasks.pool import TaskPool
 
 GROUP_BYTES = 64 * 1024**3
 """Bytes scanned between two commits: what a killed scan loses at most."""
 GROUP_LEDGERS = 2000
 """Ledgers scanned between two commits, so that the slice stays a list one can print."""
+MAX_POOL_BYTES = 16 * 1024**3
+"""Bytes between two commits that processes of one machine scan; more is Spark's."""
+MAX_BYTES_WITHOUT_JAVA = 1024**3
+"""Of these, up to which nobody looks for Java: of more, tables may come that only Spark reads, after a long scan."""
 
 
 def scan_groups(copies: Sequence[PlannedCopy]) -> Iterator[list[PlannedCopy]]:
@@ -66,22 +72,44 @@ def store_entries(
 
     The one door to `entries`: tasks write the files themselves where they can, Spark's writer does it elsewhere.
     """
-    spark, cluster = context.spark, context.cluster
+    cluster = context.cluster
     with context.store.stage_all([TABLES[name] for name in SCAN_TABLES], part) as staged:
         if staged is None:
-            frame, accounts = entries_frame(spark, source, units, cluster)
-            with _watched(context, show, accounts):
+            frame, accounts = entries_frame(context.spark, source, units, cluster)
+            with _watched(context, show, lambda: accounts.value):
                 context.store.replace(TABLES["entries"], frame, part)
             runs_stored = _facts_of_stored(context, part)
             return _with_rejects(context, source, units, part, accounts.value), runs_stored
-        places = {name: one.place for name, one in staged.items()}
-        frame, accounts, runs = scan_files(spark, source, units, cluster, places)
-        with _watched(context, show, accounts):
-            files = frame.collect()
-        _check_rows(files, accounts.value)
+        task = ScanTask(source, cluster, {name: one.place for name, one in staged.items()})
+        size = sum(map(unit_bytes, units))
+        if context.pool is None or size > MAX_POOL_BYTES:
+            result = _scan_by_spark(context, task, units, show)
+        else:
+            if size > MAX_BYTES_WITHOUT_JAVA:
+                check_java()
+            result = _scan_by_pool(context.pool, context, task, units, show)
+        _check_rows(result.files, result.accounts)
         for one in staged.values():
-            one.commit(files)
-    return accounts.value, runs.value
+            one.commit(result.files)
+    return result.accounts, result.runs
+
+
+def _scan_by_pool(
+    pool: TaskPool, context: JobContext, task: ScanTask, units: Sequence[ScanUnit], show: Progress
+) -> ScanResult:
+    """Scan in processes of this machine."""
+    every = ScanResult([], {}, {})
+    with _watched(context, show, lambda: every.accounts):
+        pool.run(task, pack_units(units, pool.cores), every.add)
+    return every
+
+
+def _scan_by_spark(context: JobContext, task: ScanTask, units: Sequence[ScanUnit], show: Progress) -> ScanResult:
+    """Scan in tasks of Spark."""
+    frame, accounts, runs = scan_files(context.spark, task, units)
+    with _watched(context, show, lambda: accounts.value):
+        files = frame.collect()
+    return ScanResult(files, accounts.value, runs.value)
 
 
 def _with_rejects(
@@ -102,7 +130,7 @@ def _facts_of_stored(context: JobContext, part: Slice) -> Runs:
     return runs.value
 
 
-def _check_rows(files: Iterable[Row], accounts: Accounts) -> None:
+def _check_rows(files: Iterable[Any], accounts: Accounts) -> None:
     """What was decoded and rejected is in the files; anything else is a fault of this program."""
     written = Counter[str]()
     for file in files:
@@ -127,16 +155,16 @@ def _publish_times(context: JobContext, ledger_id: int, run: Facts) -> Iterator[
             yield publish_times_of(batch, row)
 
 
-def _watched(context: JobContext, show: Progress, accounts: Accumulator[Accounts]) -> AbstractContextManager[None]:
+def _watched(context: JobContext, show: Progress, accounts: Callable[[], Accounts]) -> AbstractContextManager[None]:
     """Progress while tasks scan: of units that are finished, and of live ledgers also what is read of the others."""
     live = context.live()
     if live is None or live.run_folder is None:
-        return show.watch(lambda: accumulated_bytes(accounts.value))
+        return show.watch(lambda: accumulated_bytes(accounts()))
     folder = Path(live.run_folder)
     before = reading_of(folder).read_bytes
 
     def done_bytes() -> int:
-        return max(accumulated_bytes(accounts.value), reading_of(folder).read_bytes - before)
+        return max(accumulated_bytes(accounts()), reading_of(folder).read_bytes - before)
 
     return show.watch(done_bytes)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 from pyroaring import BitMap
 
-from pulsar_backlog.frames.subscriptions.ack_join import ACKS_DDL, SUM, join_acks
+from pulsar_backlog.frames.subscriptions.ack_join import ACKS_DDL, SUM, AckTask
 from pulsar_backlog.runs.context import Rows
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
@@ -42,13 +42,9 @@ def name_acks(engine: QueryEngine, states: States) -> None:
     """
     name_topics(engine, "cursor_topics", states)
     engine.register("cuts", pa.Table.from_pylist(list(_cuts(states)), schema=_CUTS))
-    shared = engine.share(dict(states))
-
-    def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from join_acks(batches, shared.value)
-
+    task = AckTask(engine.share(dict(states)))
     spans = TaskRows(engine.sql("subscriptions", "spans", {}), ("topic", "ledger_id"), ("first_entry_id",))
-    engine.materialize_tasks("acks", spans, join, ACKS_DDL)
+    engine.materialize_tasks("acks", spans, task, ACKS_DDL)
 
 
 def ack_range_rows(engine: QueryEngine, cluster: str) -> Rows:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.frames.subscriptions.reopened import (
     ANSWERS_DDL,
+    AnswerTask,
     Questions,
     Stops,
-    ask_models,
     questions_of,
     stops_of,
 )
-from pulsar_backlog.frames.subscriptions.stall_join import join_stalls
+from pulsar_backlog.frames.subscriptions.stall_join import StallTask
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
@@ -121,33 +121,24 @@ def _judge(
     """Make a relation of stalls of some subscriptions; copies of a uuid meet in one task."""
     name_topics(engine, f"topics_of_{name}", states)
     ends = {topic: log_ends[topic] for topic in states if topic in log_ends}
-    shared = engine.share((dict(states), ends, stops))
-
-    def join(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        states, ends, stops = shared.value
-        yield from join_stalls(batches, states, ends, cluster, stops)
-
+    task = StallTask(engine.share((dict(states), ends, stops)), cluster)
     query = engine.sql(
         "subscriptions",
         "stall_rows",
         {"topics": f"topics_of_{name}", "losses": "no_losses" if stops is None else "losses"},
     )
     rows = TaskRows(query, ("topic", "chunk_uuid"), ("publish_time_ms", *POSITION))
-    engine.materialize_tasks(name, rows, join, _STALLS_DDL)
+    engine.materialize_tasks(name, rows, task, _STALLS_DDL)
 
 
 def _ask(engine: QueryEngine, questions: Questions, models: Sequence[str]) -> Stops:
     """Make the relation `losses`, and give what stops models."""
     name_chunk_entries(engine)
     name_topics(engine, "asked_topics", questions)
-    shared = engine.share((dict(questions), tuple(models)))
-
-    def ask(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from ask_models(batches, *shared.value)
-
+    task = AnswerTask(engine.share((dict(questions), tuple(models))))
     rows = packed_model_rows(engine)
     query = f"SELECT * FROM (\n{rows.query}\n) AS every WHERE topic IN (SELECT topic FROM asked_topics)"  # noqa: S608 - own words
-    engine.materialize_tasks("answers", TaskRows(query, rows.by, rows.order), ask, ANSWERS_DDL)
+    engine.materialize_tasks("answers", TaskRows(query, rows.by, rows.order), task, ANSWERS_DDL)
     engine.materialize("losses", engine.sql("subscriptions", "losses", {}))
     return stops_of(engine.rows({"stops": engine.sql("subscriptions", "stops", {})})["stops"])
 

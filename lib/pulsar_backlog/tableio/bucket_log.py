@@ -51,9 +51,9 @@ class BucketLog(DeltaLog):
         """Where files of new rows go, under names that nobody else uses."""
         return BucketPlace(self.path, own_endpoint(self.path), f"part-{uuid4()}-")
 
-    def read(self, path: str) -> pa.Table:
-        """The rows of one of its small files."""
-        return pq.ParquetFile(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data)).read()
+    def open_file(self, path: str) -> pq.ParquetFile:
+        """One of its small files."""
+        return pq.ParquetFile(pa.BufferReader(self._bucket.fetch(path, _MAX_SMALL_BYTES).data))
 
     def settle(self) -> None:
         """An object stays from the moment that it is there."""

@@ -18,6 +18,7 @@ from urllib.parse import unquote
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from pulsar_backlog import __version__
@@ -105,6 +106,17 @@ class DeltaLog(ABC):
                 return None
         return count
 
+    def bounds(self, names: Sequence[str]) -> dict[str, dict[str, tuple[Any, Any, int | None]]]:
+        """Of each file, by path: smallest value, largest value and nulls of columns; None where the log does not tell.
+
+        Of a longer text they are a shorter one below and above.
+        """
+        columns = [f"{what}.{name}" for name in names for what in ("min", "max", "null_count")]
+        return {
+            unquote(path): {name: tuple(values[3 * i : 3 * i + 3]) for i, name in enumerate(names)}
+            for path, *values in self._of_files("path", *columns)
+        }
+
     def _of_files(self, *names: str) -> Iterator[tuple[Any, ...]]:
         """What the log says of each file, by delta-rs' names of it; None for what it does not say of any."""
         if self._table is None:
@@ -178,8 +190,12 @@ class DeltaLog(ABC):
         """Where files of new rows go, under names that nobody else uses."""
 
     @abstractmethod
+    def open_file(self, path: str) -> pq.ParquetFile:
+        """One of its small files."""
+
     def read(self, path: str) -> pa.Table:
         """The rows of one of its small files."""
+        return self.open_file(path).read()  # `read_table` imports pandas
 
     @abstractmethod
     def settle(self) -> None:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pulsar_backlog.errors import CommitConflictError
@@ -32,9 +31,9 @@ class LocalLog(DeltaLog):
         """Where files of new rows go, under names that nobody else uses."""
         return FolderPlace(self.folder, f"part-{uuid4()}-")
 
-    def read(self, path: str) -> pa.Table:
-        """The rows of one of its small files."""
-        return pq.ParquetFile(self.folder / path).read()  # `read_table` imports pandas
+    def open_file(self, path: str) -> pq.ParquetFile:
+        """One of its files."""
+        return pq.ParquetFile(self.folder / path)
 
     def settle(self) -> None:
         """Wait until the names of new files are on the disk: in the table's folder, among all tables, in `--out`."""

@@ -7,18 +7,20 @@ that they replace. A file that no commit names is no part of the table, and goes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_file
 from pulsar_backlog.tableio.delta_log import DeltaLog, add_action
 from pulsar_backlog.tableio.parquet_frames import frame_of_files
+from pulsar_backlog.tableio.slice_files import Part, parts_of_files, rows_outside
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_rows import with_columns_of
 from pulsar_backlog.tables import Table
@@ -43,12 +45,16 @@ class StagedFiles:
     log: DeltaLog
     table: Table
     replaced: Sequence[str] = ()
-    rewritten: Sequence[Any] = ()
+    rewritten: list[Any] = field(default_factory=list)
     offered: frozenset[str] = frozenset()
 
     def write(self, rows: pa.Table) -> list[Any]:
         """Write rows in this process; the files."""
-        made = write_data_file(rows.to_batches(), self.place, arrow_schema(self.table), self.table)
+        return self.write_batches(rows.to_batches())
+
+    def write_batches(self, batches: Iterable[pa.RecordBatch]) -> list[Any]:
+        """The same of batches that come one after the other."""
+        made = write_data_file(batches, self.place, arrow_schema(self.table), self.table)
         return [file for batch in made for file in batch.to_pylist()]
 
     def write_by_tasks(self, rows: DataFrame) -> list[Any]:
@@ -95,17 +101,36 @@ def stage(log: DeltaLog, table: Table, replaced: Sequence[str] = ()) -> Iterator
 
 
 @contextmanager
-def stage_slice(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> Iterator[StagedFiles]:
-    """The same, to replace a slice: of files with rows of it, what lies outside it is written anew."""
-    files = _files_of(spark, log, table, part)
+def stage_slice(begin: Callable[[], SparkSession], log: DeltaLog, table: Table, part: Slice) -> Iterator[StagedFiles]:
+    """The same, to replace a slice: of files with rows of it, what lies outside it is written anew.
+
+    Args:
+        begin: starts the session, or finds the running one; asked where Spark has to look at the files.
+        log: of the table.
+        table: its contract.
+        part: the slice.
+    """
+    parts = None if runs_session() else parts_of_files(log, table, part)
+    if parts is None:
+        files = _files_of(begin(), log, table, part)
+    else:
+        files = [path for path, how_much in parts.items() if how_much is not Part.NONE]
     with stage(log, table, files) as staged:
-        if files:
+        if parts is not None:
+            for path in (path for path in files if parts[path] is Part.SOME):
+                staged.rewritten += staged.write_batches(rows_outside(log, path, table, part))
+        elif files:
             inside = f.coalesce(part.column(), f.lit(False))
-            stay = snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
+            stay = snapshot(begin(), log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
             staged.rewritten = staged.write_by_tasks(with_columns_of(stay, table).select(*table.column_names()))
         yield staged
-    # As Spark's writer does: what is cached of the table is old now.
-    spark.catalog.refreshByPath(log.path)
+    if runs_session():  # as Spark's writer does: what is cached of the table is old now
+        begin().catalog.refreshByPath(log.path)
+
+
+def runs_session() -> bool:
+    """Whether a session runs in this process."""
+    return SparkContext._active_spark_context is not None
 
 
 def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> list[str]:

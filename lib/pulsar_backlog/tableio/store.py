@@ -145,7 +145,7 @@ class TableStore:
         if log is None or not log.is_plain or log.has_files_outside_root:
             yield None
             return
-        with stage_slice(self.begin(), log, table, part) as staged:
+        with stage_slice(self.begin, log, table, part) as staged:
             yield staged
 
     @contextmanager

@@ -8,6 +8,8 @@ below goes through Spark, behind the same functions (`tableio/store.py`).
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -63,12 +65,12 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
         return None
     schema = arrow_schema(table)
     read = [_rows_in_file(log, path) for path, _size, _rows in files]
-    rows = pa.concat_tables([_fitted(one, schema) for one in read] or [schema.empty_table()])
+    rows = pa.concat_tables([fitted(one, schema) for one in read] or [schema.empty_table()])
     cache(log.path, identity, rows)
     return rows
 
 
-def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows of a file in the contract's columns; those that were added after it was written are null."""
     for field in schema:
         if field.name not in rows.column_names:
@@ -89,9 +91,34 @@ def clear() -> None:
     _tables.clear()
 
 
+def rows_of_file(
+    log: DeltaLog, file: str, batch_rows: int, names: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a file of a table, which need not be small.
+
+    Args:
+        log: of the table.
+        file: path within the table.
+        batch_rows: rows of a batch, at most.
+        names: of the columns that are read; None for all.
+
+    Raises:
+        SourceError: its bucket cannot be read.
+        UsageError: it is damaged or gone.
+    """
+    with _readable(log, file):
+        yield from log.open_file(file).iter_batches(batch_rows, columns=names)
+
+
 def _rows_in_file(log: DeltaLog, file: str) -> pa.Table:
-    try:
+    with _readable(log, file):
         return log.read(file)
+
+
+@contextmanager
+def _readable(log: DeltaLog, file: str) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, OSError) as error:
         raise lost_file(f"{log.path}/{file}", str(error).partition("\n")[0]) from error
 

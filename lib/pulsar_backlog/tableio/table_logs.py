@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 
 from pyspark import SparkContext
 
@@ -11,7 +12,7 @@ from pulsar_backlog.tableio.bucket_log import BucketLog
 from pulsar_backlog.tableio.delta_log import DeltaLog
 from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.places import local_out, table_path
-from pulsar_backlog.tables import Table
+from pulsar_backlog.tables import TABLES, Table
 
 
 def log_without_spark(out: str, table: Table) -> DeltaLog | None:
@@ -38,6 +39,15 @@ def has_log_without_spark(out: str) -> bool:
     if folder is None:
         return is_output_bucket(out) and "%" not in out
     return tasks_share_disk() and "%" not in str(folder.resolve())
+
+
+def fit_this_process(out: str, names: Collection[str], max_bytes: int) -> bool:
+    """Whether tables lie in a local folder, and their files are of no more bytes together."""
+    if local_out(out) is None:
+        return False
+    logs = [log_without_spark(out, TABLES[name]) for name in names]
+    plain_logs = [log for log in logs if log is not None and log.is_plain]
+    return len(plain_logs) == len(logs) and sum(log.size_bytes for log in plain_logs) <= max_bytes
 
 
 def tasks_share_disk() -> bool:

@@ -24,6 +24,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.progress import Meter
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, arrow_type
+from pulsar_backlog.tasks.shared import SharedValue
 from pulsar_backlog.wire.rows import as_time
 from pulsar_backlog.wire.slices import decoded_size_check
 
@@ -77,6 +78,18 @@ class FoldContext:
         if self.meter is not None:
             self.meter.add(place.length)
         return data
+
+
+@dataclass(frozen=True)
+class FoldTask:
+    """What a task does with its chunk entries."""
+
+    context: SharedValue[FoldContext]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """Rows of `chunked_messages` and `chunks`, each batch with the name of its table."""
+        for folded in fold_batches(batches, self.context.value):
+            yield from tables_of(folded)
 
 
 def fold_batches(batches: Iterable[pa.RecordBatch], context: FoldContext) -> Iterator[pa.RecordBatch]:

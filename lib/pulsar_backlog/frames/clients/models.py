@@ -25,6 +25,7 @@ from pulsar_backlog.frames.times import times_of_ms
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.client_forecasts import OUTCOME_COUNTS
+from pulsar_backlog.tasks.shared import SharedValue
 from pulsar_backlog.terms import Position
 
 _OUTCOMES, _FORECASTS = (arrow_schema(TABLES[name]) for name in ("consumer_outcomes", "client_forecasts"))
@@ -48,6 +49,18 @@ class ModelContext:
     cluster: str
     models: tuple[str, ...]
     ledger_topics: Mapping[int, str]
+
+
+@dataclass(frozen=True)
+class ModelTask:
+    """What a task does with its packed rows."""
+
+    context: SharedValue[ModelContext]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """See `run_models`."""
+        context = self.context.value  # Spark turns the collector on when it reads a broadcast
+        yield from run_models(batches, context)
 
 
 def run_models(batches: Iterable[pa.RecordBatch], context: ModelContext) -> Iterator[tuple[str, pa.RecordBatch]]:

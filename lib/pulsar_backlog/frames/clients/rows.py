@@ -7,8 +7,6 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 
 from pulsar_backlog.chunks.clients.events import PayloadFact
 from pulsar_backlog.terms import SURENESSES
@@ -54,13 +52,8 @@ def packed_facts() -> str:
     return number
 
 
-def packed(rows: DataFrame) -> DataFrame:
-    """Rows of `MODEL_COLUMNS` with `packed_facts` as `facts` instead of the columns that it is made of."""
-    return rows.select(*PACKED_COLUMNS, f.expr(packed_facts()).cast("bigint").alias("facts"))
-
-
 def unpacked(facts: pa.Array) -> dict[str, list[Any]]:
-    """The columns that `packed` made one of."""
+    """The columns that `packed_facts` made one of."""
     places = _places(facts.to_numpy()).items()
     return {name: np.array(FEW_VALUES[name], dtype=object)[place].tolist() for name, place in places}
 

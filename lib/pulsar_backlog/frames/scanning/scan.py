@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
+from pulsar_backlog.frames.scanning.task import ScanTask, pack_units, scanned
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
-from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_files
-from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
-from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, with_facts
-from pulsar_backlog.scanning.unit import scan_unit
+from pulsar_backlog.ledgers.values import ScanUnit
+from pulsar_backlog.output.data_files import FILES_DDL
+from pulsar_backlog.scanning.accounts import Accounts
+from pulsar_backlog.scanning.fact_runs import Runs
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
-
-MAX_PACK_UNITS = 256
-"""Units of one task at most: thousands of tiny ledgers still spread over the executors."""
-MAX_PACK_BYTES = 512 * 1024 * 1024
-"""Bytes of one task at most: progress comes task by task."""
-TASKS_PER_CORE = 4
-"""Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
-
-
-SCAN_TABLES = ("entries", *ROW_TABLES, "rejects")
-"""Tables that tasks of a scan write. `entries` comes first, as its rows do."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -48,42 +36,15 @@ class ByKey(AccumulatorParam[dict[Key, Value]]):
         return value1
 
 
-def unit_bytes(unit: ScanUnit) -> int:
-    """Bytes of the data object that the unit covers."""
-    return sum(block.length for block in unit.blocks)
-
-
-def pack_units(units: Sequence[ScanUnit], cores: int) -> list[tuple[ScanUnit, ...]]:
-    """Units bundled for one task each: enough tasks for all cores, none smaller than a unit needs to be."""
-    fair_share = sum(map(unit_bytes, units)) // (cores * TASKS_PER_CORE)
-    limit = min(max(fair_share, UNIT_BYTES), MAX_PACK_BYTES)
-    packs: list[tuple[ScanUnit, ...]] = []
-    pack: list[ScanUnit] = []
-    size = 0
-    for unit in units:
-        if pack and (size + unit_bytes(unit) > limit or len(pack) == MAX_PACK_UNITS):
-            packs.append(tuple(pack))
-            pack, size = [], 0
-        pack.append(unit)
-        size += unit_bytes(unit)
-    return [*packs, tuple(pack)] if pack else packs
-
-
 def entries_frame(
     spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str
 ) -> tuple[DataFrame, Accumulator[Accounts]]:
     """Rows of `entries` for `units`, and the accumulator that has their accounts once the frame was consumed."""
-    scan = _Scan(spark, source, units, cluster)
-    schema = spark_schema(TABLES["entries"].ddl())
-
-    def entries(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (batch for table, batch in scan.batches(numbers) if table == "entries")
-
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(entries), schema), scan.accounts
+    return _rows_of(spark, source, units, cluster, "entries")
 
 
 def scan_files(
-    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, places: Mapping[str, Place]
+    spark: SparkSession, task: ScanTask, units: Sequence[ScanUnit]
 ) -> tuple[DataFrame, Accumulator[Accounts], Accumulator[Runs]]:
     """The same rows, those of the fact tables and of `rejects`, written by the tasks into Parquet files: `FILES_DDL`.
 
@@ -92,60 +53,53 @@ def scan_files(
 
     Args:
         spark: session whose tasks share a disk with this process.
-        source: where the ledgers lie.
+        task: what each does.
         units: what to scan.
-        cluster: name of the cluster.
-        places: where files go, for each of `SCAN_TABLES`.
     """
-    scan = _Scan(spark, source, units, cluster)
+    packs = _Packs(spark, units)
+    accounts: Accumulator[Accounts] = spark.sparkContext.accumulator({}, ByKey())
     runs: Accumulator[Runs] = spark.sparkContext.accumulator({}, ByKey())
-    tables = {name: (places[name], arrow_schema(TABLES[name]), TABLES[name]) for name in SCAN_TABLES}
+    sent = packs.sent
 
     def write_files(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from write_data_files(with_facts(scan.batches(numbers), cluster, runs.add), tables)
+        yield from task.write(_units_of(numbers, sent.value), accounts.add, runs.add)
 
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(write_files), FILES_DDL), scan.accounts, runs
-
-
-class _Scan:
-    """What a task of either kind does: units in, batches of `entries` and `rejects` out, accounts on the side."""
-
-    def __init__(self, spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str) -> None:
-        packs = pack_units(units, spark.sparkContext.defaultParallelism)
-        self.accounts: Accumulator[Accounts] = spark.sparkContext.accumulator({}, ByKey())
-        self.packs = len(packs)
-        self._units = spark.sparkContext.broadcast(packs)
-        self._source, self._cluster = source, cluster
-
-    def batches(self, numbers: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """What the packs hold whose numbers come in, each batch with its table's name."""
-        schema, rejects_schema = arrow_schema(TABLES["entries"]), arrow_schema(TABLES["rejects"])
-        for unit in _units_of(numbers, self._units.value):
-            account = UnitAccount()
-            for piece in scan_unit(self._source, unit, self._cluster, schema):
-                account += piece.account
-                if piece.rejects:
-                    yield "rejects", pa.RecordBatch.from_pylist(piece.rejects, schema=rejects_schema)
-                if piece.batch is not None:
-                    yield "entries", piece.batch
-            self.accounts.add({unit_key(unit): account})
+    return packs.frame().mapInArrow(quiet(write_files), FILES_DDL), accounts, runs
 
 
 def rejects_frame(
     spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str
 ) -> tuple[DataFrame, Accumulator[Accounts]]:
     """Rows of `rejects` for `units` that are walked again, and the accumulator that has their accounts by this walk."""
-    scan = _Scan(spark, source, units, cluster)
-    schema = spark_schema(TABLES["rejects"].ddl())
-
-    def rejects(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (batch for table, batch in scan.batches(numbers) if table == "rejects")
-
-    return _one_row_a_pack(spark, scan.packs).mapInArrow(quiet(rejects), schema), scan.accounts
+    return _rows_of(spark, source, units, cluster, "rejects")
 
 
-def _one_row_a_pack(spark: SparkSession, packs: int) -> DataFrame:
-    return spark.range(0, packs, 1, max(packs, 1))
+def _rows_of(
+    spark: SparkSession, source: Source, units: Sequence[ScanUnit], cluster: str, table: str
+) -> tuple[DataFrame, Accumulator[Accounts]]:
+    """Rows of one table that a scan of units gives; the accounts of its walk."""
+    packs = _Packs(spark, units)
+    accounts: Accumulator[Accounts] = spark.sparkContext.accumulator({}, ByKey())
+    sent = packs.sent
+
+    def rows(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        every = scanned(source, cluster, _units_of(numbers, sent.value), accounts.add)
+        return (batch for name, batch in every if name == table)
+
+    return packs.frame().mapInArrow(quiet(rows), spark_schema(TABLES[table].ddl())), accounts
+
+
+class _Packs:
+    """Units for tasks of Spark: a broadcast, and a frame with a row for each task."""
+
+    def __init__(self, spark: SparkSession, units: Sequence[ScanUnit]) -> None:
+        packs = pack_units(units, spark.sparkContext.defaultParallelism)
+        self._spark, self._count = spark, len(packs)
+        self.sent = spark.sparkContext.broadcast(packs)
+
+    def frame(self) -> DataFrame:
+        """A number for each task."""
+        return self._spark.range(0, self._count, 1, max(self._count, 1))
 
 
 def _units_of(batches: Iterable[pa.RecordBatch], packs: list[tuple[ScanUnit, ...]]) -> Iterator[ScanUnit]:

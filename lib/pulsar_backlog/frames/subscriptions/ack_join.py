@@ -8,6 +8,7 @@ memory is the states (bitmaps) and, of one ledger, its runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +19,7 @@ from pulsar_backlog.facts.spans import entry_ids_of
 from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.states import OpenedState, States
 from pulsar_backlog.tables.arrow import ddl_schema
+from pulsar_backlog.tasks.shared import SharedValue
 
 SUM = "sum"
 ACKS_DDL = (
@@ -34,6 +36,17 @@ _OUT_ROWS = 1 << 16
 
 Key = tuple[str, int]
 """A topic, and a ledger of it."""
+
+
+@dataclass(frozen=True)
+class AckTask:
+    """What a task does with its spans."""
+
+    states: SharedValue[States]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """See `join_acks`."""
+        yield from join_acks(batches, self.states.value)
 
 
 def join_acks(batches: Iterable[pa.RecordBatch], states: States) -> Iterator[pa.RecordBatch]:

@@ -20,6 +20,7 @@ from pulsar_backlog.chunks.clients.reopened import Reopened, Stop
 from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, no_garbage_collection
 from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.tables.arrow import ddl_schema
+from pulsar_backlog.tasks.shared import SharedValue
 from pulsar_backlog.terms import Position
 
 ANSWERS_DDL = (
@@ -69,6 +70,17 @@ def questions_of(stuck: Iterable[Mapping[str, Any]], states: States) -> Question
         if own:
             questions[topic] = tuple(own)
     return questions
+
+
+@dataclass(frozen=True)
+class AnswerTask:
+    """What a task does with packed rows of topics that models are asked about."""
+
+    shared: SharedValue[tuple[Questions, Sequence[str]]]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """See `ask_models`."""
+        yield from ask_models(batches, *self.shared.value)
 
 
 def ask_models(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -18,10 +18,24 @@ from pulsar_backlog.subscriptions.states import States, SubscriptionState
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.stalls import MAX_POSITIONS
+from pulsar_backlog.tasks.shared import SharedValue
 from pulsar_backlog.terms import Position
 from pulsar_backlog.wire.rows import as_time
 
 _OUT_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class StallTask:
+    """What a task does with copies of chunks: their topics' states, ends of logs, and what stops models."""
+
+    shared: SharedValue[tuple[States, Mapping[str, Position], Stops | None]]
+    cluster: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """See `join_stalls`."""
+        states, ends, stops = self.shared.value
+        yield from join_stalls(batches, states, ends, self.cluster, stops)
 
 
 def join_stalls(

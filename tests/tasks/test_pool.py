@@ -1,0 +1,131 @@
+"""Tasks in processes of this machine: every input once, exceptions and deaths, nothing that outlives who asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pulsar_backlog.errors import SourceError
+from pulsar_backlog.spark.deaths import death_words
+from pulsar_backlog.tasks import beside, pool
+from pulsar_backlog.tasks.pool import TaskPool, WorkerDeathError
+from pulsar_backlog.tasks.shared import SharedValue
+from tests.tasks.task_examples import (
+    Multiply,
+    die,
+    fail,
+    fail_oddly,
+    modules,
+    wait_a_little,
+)
+
+PARENT = """
+import sys
+from pulsar_backlog.tasks.pool import TaskPool
+from tests.tasks.task_examples import tell_and_wait
+TaskPool(1).run(tell_and_wait, sys.argv[1:])
+"""
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there, and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def two() -> Iterator[TaskPool]:
+    made = TaskPool(2)
+    yield made
+    made.close()
+
+
+def _no_session() -> SparkSession:
+    raise AssertionError("a session was asked for")
+
+
+def test_every_input_is_worked_on_once_and_shared_values_go_along(two: TaskPool) -> None:
+    told: list[tuple[int, int]] = []
+    results = two.run(Multiply(SharedValue(_no_session, 7)), range(50), told.append)
+    assert sorted(number for number, _ in results) == [7 * number for number in range(50)]
+    assert told == results
+    again = two.run(Multiply(SharedValue(_no_session, 2)), [5, 6])  # the task before is forgotten
+    assert sorted(number for number, _ in again) == [10, 12]
+    assert {pid for _, pid in again} <= {pid for _, pid in results}
+
+
+def test_inputs_are_worked_on_at_once(two: TaskPool) -> None:
+    assert len(set(two.run(wait_a_little, range(6)))) == 2
+
+
+def test_an_exception_of_a_task_is_raised_as_it_was(two: TaskPool) -> None:
+    with pytest.raises(SourceError, match="s3://b/k: not_found: gone") as raised:
+        two.run(fail, range(6))
+    assert raised.value.reason == "not_found"
+    assert "in fail" in raised.value.__notes__[0]
+    assert sorted(two.run(fail, [1, 2])) == [1, 2]
+
+
+def test_an_exception_that_pickle_does_not_know_is_told_in_its_words(two: TaskPool) -> None:
+    with pytest.raises(RuntimeError, match="OfItsOwnError: 1 and 2"):
+        two.run(fail_oddly, [1])
+
+
+def test_a_worker_that_is_ended_from_outside_is_told_as_such(two: TaskPool) -> None:
+    with pytest.raises(WorkerDeathError, match="ended by SIGKILL") as raised:
+        two.run(die, range(6))
+    assert "a Python worker" in (death_words([raised.value]) or "")
+    assert sorted(two.run(fail, [1, 2])) == [1, 2]
+
+
+def test_workers_know_no_spark(two: TaskPool) -> None:
+    """Its import takes each of them longer than most tasks."""
+    (names,) = two.run(modules, [0])
+    assert "pulsar_backlog.wire.kernel" in names
+    assert "pyspark" not in names
+
+
+def test_what_may_be_done_meanwhile_begins_with_the_first_task_only(
+    two: TaskPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(beside, "_beginnings", set())
+    beside.when_waiting(lambda: begun.append("meanwhile"))
+    assert begun == []
+    for _ in range(2):
+        two.run(fail, [1])
+    assert begun == ["meanwhile"]
+
+
+def test_workers_end_soon_after_who_started_them(tmp_path: Path) -> None:
+    told = tmp_path / "worker"
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, str(told)])
+    deadline = time.monotonic() + 60
+    while not (told.exists() and told.read_text("ascii").endswith("\n")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    worker = int(told.read_text("ascii"))
+    assert _runs(worker)
+    parent.kill()
+    parent.wait()
+    while _runs(worker):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("limit", "usable"), [("max 100000", 8), ("150000 100000", 2), ("50000 100000", 1), ("", 8)])
+def test_a_container_has_its_share_of_the_cores(
+    limit: str, usable: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cpu.max").write_text(limit)
+    monkeypatch.setattr(pool, "_CPU_LIMIT", tmp_path / "cpu.max")
+    monkeypatch.setattr(pool.os, "sched_getaffinity", lambda _: set(range(8)))
+    assert pool.cores() == usable
