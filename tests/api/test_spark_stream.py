@@ -84,6 +84,25 @@ def test_a_batch_that_is_begun_again_is_the_same(tmp_path: Path) -> None:
     assert again.latestOffset() == second
 
 
+def test_a_ledger_that_is_away_for_a_while_is_not_delivered_again(tmp_path: Path) -> None:
+    """Spark 4.0 and 4.1 do not say where a batch begins: the reader itself knows how far each ledger was read."""
+    folder = tmp_path / "objects"
+    shutil.copytree(OBJECTS, folder)
+    reader = reader_of(folder)
+    first = reader.latestOffset()
+    found = delivered(reader, reader.initialOffset(), first)
+    away = [path for path in folder.iterdir() if "-ledger-292" in path.name]
+    assert away
+    for path in away:
+        path.rename(tmp_path / path.name)
+    second = reader.latestOffset()
+    found += delivered(reader, first, second)
+    for path in away:
+        (tmp_path / path.name).rename(path)
+    found += delivered(reader, second, reader.latestOffset())
+    assert found == stored(OBJECTS)
+
+
 def move_ledgers(source: Path, folder: Path) -> list[Path]:
     """Copy every second ledger, the higher ids first; the files that are left."""
     folder.mkdir()

@@ -49,14 +49,19 @@ def field(number: int, value: int | bytes) -> bytes:
     return varint(number << 3 | 2) + varint(len(value)) + value
 
 
-def metadata(length: int, last_entry_id: int | None, managed_ledger: str | None = MANAGED_LEDGER) -> bytes:
+CREATED_MS = 1_700_000_000_000
+
+
+def metadata(
+    length: int, last_entry_id: int | None, managed_ledger: str | None = MANAGED_LEDGER, created_ms: int = CREATED_MS
+) -> bytes:
     """LedgerMetadataFormat of a closed ledger."""
     last = b"" if last_entry_id is None else field(4, last_entry_id)
     custom = field(11, field(1, b"application") + field(2, b"pulsar"))
     if managed_ledger is not None:
         custom += field(11, field(1, b"pulsar/managed-ledger") + field(2, managed_ledger.encode()))
     head = field(1, 1) + field(2, 1) + field(3, length) + last + field(5, 3)
-    return head + field(9, 1) + field(10, 1_700_000_000_000) + custom
+    return head + field(9, 1) + field(10, created_ms) + custom
 
 
 def index(data_length: int, meta: bytes, entries: Sequence[tuple[int, int, int]], header_length: int = 128) -> bytes:
@@ -66,7 +71,10 @@ def index(data_length: int, meta: bytes, entries: Sequence[tuple[int, int, int]]
 
 
 def offload(
-    bodies: Sequence[bytes], block_bytes: int = 1 << 26, managed_ledger: str | None = MANAGED_LEDGER
+    bodies: Sequence[bytes],
+    block_bytes: int = 1 << 26,
+    managed_ledger: str | None = MANAGED_LEDGER,
+    created_ms: int = CREATED_MS,
 ) -> Offloaded:
     """What the offloader stores of a ledger: blocks of `block_bytes`, the last one as long as it must be."""
     data, offsets, first_ids, entry_id = b"", [], [], 0
@@ -80,6 +88,6 @@ def offload(
             block += block_entry(entry_id, bodies[entry_id])
             entry_id += 1
         data += block + padding(length - len(block))
-    meta = metadata(sum(map(len, bodies)), len(bodies) - 1, managed_ledger)
+    meta = metadata(sum(map(len, bodies)), len(bodies) - 1, managed_ledger, created_ms)
     named = [(first, part, offset) for part, (first, offset) in enumerate(zip(first_ids, offsets, strict=True), 1)]
     return Offloaded(data, index(len(data), meta, named), tuple(offsets), tuple(first_ids), tuple(bodies))

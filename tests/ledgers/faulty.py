@@ -27,6 +27,7 @@ class FaultyProxy:
     Attributes:
         endpoint: address of the proxy, with the path of the store's.
         asked: requests as they came: method and path with query.
+        sent: bytes of the bodies of all answers to GET.
         faults: how often each fault was played.
     """
 
@@ -34,6 +35,7 @@ class FaultyProxy:
         self.store = urlsplit(store)
         self.keeps_host = keeps_host
         self.asked: list[str] = []
+        self.sent = 0
         self.faults: Counter[str] = Counter()
         self.closing = threading.Event()
         self._plan: Iterator[str | None] = itertools.repeat(None)
@@ -60,6 +62,11 @@ class FaultyProxy:
             if fault:
                 self.faults[fault] += 1
             return fault
+
+    def count(self, body_bytes: int) -> None:
+        """Note an answer."""
+        with self._lock:
+            self.sent += body_bytes
 
     def close(self) -> None:
         """Take no request any more."""
@@ -113,6 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(int(fault), {"Content-Type": "application/xml"}, b"<Error><Code>SlowDown</Code></Error>")
             return
         status, headers, body = self._ask()
+        self.proxy.count(len(body) if self.command == "GET" else 0)
         if fault and self.command == "GET":
             self._send_badly(fault, status, headers, body)
         else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import pyarrow as pa
 
+from pulsar_backlog.api.block_times import trimmed
 from pulsar_backlog.api.choices import (
     MAX_MESSAGE_BYTES,
     Mode,
@@ -24,6 +25,7 @@ from pulsar_backlog.api.choices import (
 )  # fmt: skip
 from pulsar_backlog.api.compaction import compaction_horizon
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
+from pulsar_backlog.api.ledger_times import with_ends
 from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import MessageReader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
@@ -208,23 +210,24 @@ class Backlog:
 
     @cached_property
     def _copies(self) -> list[LedgerCopy]:  # those that are read, in the order of topic and ledger
-        read = [copy for copy in self._all_copies if copy.selected and copy.data_uri is not None]
-        return sorted(read, key=lambda copy: (copy.topic or "", copy.ledger_id))
+        ordered = sorted(self._all_copies, key=lambda copy: (copy.topic or "", copy.ledger_id))
+        return [copy for copy in with_ends(ordered) if copy.selected and copy.data_uri is not None]
 
     def _records(self, topics: dict[int, str]) -> ClusterRecords:
         if self._options.admin is None:
             return ClusterRecords({}, {})
         return ClusterRecords.of(required_state(Path(self._options.admin), topics))
 
-    def copies_for(self, wanted: Wanted) -> list[LedgerCopy]:
-        """The ledgers that may hold what is wanted, in the order of topic and ledger.
+    def copies_for(self, wanted: Wanted, *, whole: bool = False) -> list[LedgerCopy]:
+        """Ledgers that may hold what is wanted, by topic and id; unless `whole` without blocks of other times.
 
         Raises:
             UsageError: no topic matches.
         """
         if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):
             raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
-        return [copy for copy in self._copies if wanted.holds(copy)]
+        since, until = (None, None) if whole else (wanted.stored_since, wanted.stored_until)
+        return [trimmed(self._source, copy, since, until) for copy in self._copies if wanted.holds(copy)]
 
     def schemas_of(self, copies: Sequence[LedgerCopy], decode: bool | str) -> TopicSchemas | None:
         """The schemas by which messages of ledgers are decoded; None where they are not to be.

@@ -148,7 +148,7 @@ class MessageReader:
 
     def _of_keys(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without batch members of other keys; what was not opened stays: nobody knows its keys."""
-        if not self.wanted.keys:
+        if not self.wanted.chooses_keys:
             return batch
         opened = pc.is_in(batch.column("outcome"), pa.array(OPENED))
         member = pc.and_(pc.greater_equal(batch.column("batch_index"), 0), opened)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,11 +13,14 @@ _LAST = 2**63 - 1
 _SINCE_UNTIL = {"publish_time": ("since", "until"), "broker_timestamp": ("broker_since", "broker_until")}
 
 
-def narrowed(wanted: Wanted, filters: Iterable[Any]) -> Wanted:
-    """The choice without what the filters, all of which must hold, rule out."""
+def narrowed(wanted: Wanted, filters: Iterable[Any], masked: Collection[str] = ()) -> Wanted:
+    """The choice without what the filters, all of which must hold, rule out.
+
+    Those on columns that are `masked` rule out nothing here: they are about what becomes of the stored values.
+    """
     for one in filters:
         name = ".".join(one.attribute) if hasattr(one, "attribute") else ""
-        narrow = _NARROWING.get(name)
+        narrow = None if name in masked else _NARROWING.get(name)
         if narrow is not None:
             wanted = narrow(wanted, name, type(one).__name__, one)
     return wanted
@@ -32,6 +35,11 @@ def _topic(wanted: Wanted, _: str, kind: str, one: Any) -> Wanted:
 def _producer(wanted: Wanted, _: str, kind: str, one: Any) -> Wanted:
     values = _values(kind, one)
     return wanted if values is None or wanted.producers else replace(wanted, producers=values)
+
+
+def _key(wanted: Wanted, _: str, kind: str, one: Any) -> Wanted:
+    values = _values(kind, one)
+    return wanted if values is None or wanted.stored_keys else replace(wanted, stored_keys=values)
 
 
 def _ledger(wanted: Wanted, _: str, kind: str, one: Any) -> Wanted:
@@ -92,6 +100,7 @@ def _both(some: tuple[tuple[int, int], ...], others: tuple[tuple[int, int], ...]
 _NARROWING: dict[str, Callable[[Wanted, str, str, Any], Wanted]] = {
     "topic": _topic,
     "producer_name": _producer,
+    "partition_key": _key,
     "ledger_id": _ledger,
     "entry_id": _entry,
     "publish_time": _time,

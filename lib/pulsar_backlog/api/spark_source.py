@@ -104,7 +104,8 @@ class BacklogReader(DataSourceReader):
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name
         """Leave out what filters rule out; Spark looks at all of them once more."""
-        self._wanted = narrowed(self._wanted, filters)
+        masked = {mask.path[0] for mask in self.options.reading.masks}
+        self._wanted = narrowed(self._wanted, filters, masked)
         return filters
 
     def partitions(self) -> list[InputPartition]:
@@ -165,7 +166,7 @@ def _schemas(options: SparkOptions) -> TopicSchemas | None:
     if not options.decode:
         return None
     backlog = Backlog(options.source)
-    return backlog.schemas_of(backlog.copies_for(options.wanted), options.decode)
+    return backlog.schemas_of(backlog.copies_for(options.wanted, whole=True), options.decode)
 
 
 def _columns(options: SparkOptions, schemas: TopicSchemas | None) -> pa.Schema:

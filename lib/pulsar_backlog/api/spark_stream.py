@@ -44,6 +44,7 @@ class BacklogStreamReader(DataSourceStreamReader):
         self._options = options
         self._names = names
         self._copies: dict[int, LedgerCopy] = {}
+        self._reached: dict[str, int] = {}  # by the offset before, which only Spark from 4.2 on tells
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is delivered."""
@@ -51,9 +52,12 @@ class BacklogStreamReader(DataSourceStreamReader):
 
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:  # noqa: N802 - Spark's name
         """All that is stored now; from Spark 4.2 on, `limit` bounds the new entries."""
-        self._copies = _listed(self._options)
+        self._copies = _listed(self._options, self._options.wanted)
         most = getattr(limit, "max_rows", None)
-        return {"ledgers": _advanced((start or self.initialOffset())["ledgers"], self._copies, self._past, most)}
+        before = self._reached if start is None else start["ledgers"]
+        # A ledger that is not listed for a while stays in the offset: it would be delivered again when it is back.
+        self._reached = _advanced(before, self._copies, self._past, most)
+        return {"ledgers": dict(self._reached)}
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """The option `max_entries_per_batch`; only Spark from 4.2 on asks."""
@@ -63,14 +67,14 @@ class BacklogStreamReader(DataSourceStreamReader):
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """A span for each ledger with entries of this batch."""
-        if not self._copies.keys() >= {int(ledger) for ledger in end["ledgers"]}:
-            self._copies = _listed(self._options)
+        firsts = {ledger: start["ledgers"].get(ledger, 0) for ledger in end["ledgers"]}
+        new = {ledger: past for ledger, past in end["ledgers"].items() if past > firsts[ledger]}
+        if not self._copies.keys() >= set(map(int, new)):
+            # Whatever their times: what is closed by now may be ruled out, and is part of a batch begun before.
+            self._copies = _listed(self._options, replace(self._options.wanted, since=None, until=None))
         spans: list[InputPartition] = []
-        for ledger, past in end["ledgers"].items():
-            first = start["ledgers"].get(ledger, 0)
-            copy = self._copies.get(int(ledger))
-            if past <= first:
-                continue
+        for ledger, past in new.items():
+            first, copy = firsts[ledger], self._copies.get(int(ledger))
             if copy is None:
                 raise UsageError(f"ledger {ledger} was to be read from entry {first} on, and is not stored any more")
             spans.append(LedgerSpan(copy, first, past, self._log(copy, end)))
@@ -133,6 +137,6 @@ def _rows(backlog: Backlog, options: SparkOptions, wanted: Wanted, span: LedgerS
     )
 
 
-def _listed(options: SparkOptions) -> dict[int, LedgerCopy]:
+def _listed(options: SparkOptions, wanted: Wanted) -> dict[int, LedgerCopy]:
     """Ledgers in the order of topic and id; listed anew."""
-    return {copy.ledger_id: copy for copy in Backlog(options.source).copies_for(options.wanted)}
+    return {copy.ledger_id: copy for copy in Backlog(options.source).copies_for(wanted, whole=True)}

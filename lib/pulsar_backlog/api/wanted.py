@@ -11,6 +11,7 @@ from functools import reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.api.ledger_times import earlier, later, with_allowance
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.units import units_of
@@ -34,6 +35,7 @@ class Wanted:
         broker_until: likewise.
         producers: producer names; any may match.
         keys: message keys as text; any may match.
+        stored_keys: values of the column `partition_key`, as they are stored; any may match.
         exact_topics: full topic names besides; any may match.
         entry_ids: first and last entry id, in every ledger.
     """
@@ -48,21 +50,33 @@ class Wanted:
     broker_until: datetime | None = None
     producers: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
+    stored_keys: tuple[str, ...] = ()
     exact_topics: tuple[str, ...] = ()
     entry_ids: tuple[int, int] = (0, 2**63 - 1)
 
     @property
     def scope(self) -> Scope:
         """The ledgers that may hold what is wanted."""
-        return Scope(self.topics, self.ledgers, self.since, self.until)
+        return with_allowance(Scope(self.topics, self.ledgers, self.since, self.until))
+
+    @property
+    def stored_since(self) -> datetime | None:
+        """The later of the first times wanted."""
+        return max((one for one in (self.since, self.broker_since) if one is not None), default=None)
+
+    @property
+    def stored_until(self) -> datetime | None:
+        """The earlier of the times not wanted any more."""
+        return min((one for one in (self.until, self.broker_until) if one is not None), default=None)
 
     def holds(self, copy: LedgerCopy) -> bool:
         """Whether a ledger may hold a wanted entry."""
         before = self.start is not None and copy.ledger_id < self.start[0]
         after = self.end is not None and (copy.ledger_id, 0) >= self.end
         created, closed = copy.created_time, copy.closed_time
-        late = self.broker_until is not None and created is not None and created >= self.broker_until
-        early = self.broker_since is not None and closed is not None and closed < self.broker_since
+        first, end = earlier(self.broker_since), later(self.broker_until)
+        late = end is not None and created is not None and created >= end
+        early = first is not None and closed is not None and closed < first
         other = bool(self.exact_topics) and copy.topic not in self.exact_topics
         return self.scope.holds(copy) and not (before or after or late or early or other)
 
@@ -129,15 +143,21 @@ class Wanted:
             masks.append(reduce(pc.or_, in_range))
         return _all_of(masks, batch.num_rows)
 
+    @property
+    def chooses_keys(self) -> bool:
+        """Whether only messages of some keys are wanted."""
+        return bool(self.keys or self.stored_keys)
+
     def with_key(self, batch: pa.RecordBatch) -> pa.Array:
         """Mask: which rows have a wanted key, as text or as the bytes of the text; all where no key was named."""
-        if not self.keys:
-            return _all_of([], batch.num_rows)
-        coded = pc.fill_null(batch.column("partition_key_b64_encoded"), False)
         key = batch.column("partition_key")
+        stored = [pc.is_in(key, pa.array(self.stored_keys))] if self.stored_keys else []
+        if not self.keys:
+            return _all_of(stored, batch.num_rows)
+        coded = pc.fill_null(batch.column("partition_key_b64_encoded"), False)
         encoded = [base64.b64encode(one.encode()).decode() for one in self.keys]
         plain = pc.and_(pc.invert(coded), pc.is_in(key, pa.array(self.keys)))
-        return pc.or_(plain, pc.and_(coded, pc.is_in(key, pa.array(encoded))))
+        return _all_of([*stored, pc.or_(plain, pc.and_(coded, pc.is_in(key, pa.array(encoded))))], batch.num_rows)
 
     def wants_time(self, publish_time_ms: int) -> bool:
         """Whether a publish time is wanted."""

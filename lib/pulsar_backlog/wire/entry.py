@@ -137,6 +137,18 @@ def decode_entry(data: bytes) -> Entry:
     )
 
 
+def broker_metadata_of(head: bytes) -> BrokerMetadata | None:
+    """What the broker put before an entry, from its first bytes alone; None where that is not there, or not whole.
+
+    Raises:
+        DecodeError: `broker_metadata_undecodable`.
+    """
+    if _u16(head, 0) != MAGIC_BROKER_METADATA or len(head) < 6:
+        return None
+    end = 6 + int.from_bytes(head[2:6])
+    return decode_broker_metadata(head[6:end], 6, set()) if end <= len(head) else None
+
+
 def is_chunk(metadata: MessageMetadata) -> bool:
     """Whether the entry carries chunk fields (any of uuid, chunk id, chunk count)."""
     fields = (metadata.uuid, metadata.chunk_id, metadata.num_chunks_from_msg)
