@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
@@ -23,7 +23,7 @@ from pulsar_backlog.api.choices import (
     several,
     wanted_of,
 )  # fmt: skip
-from pulsar_backlog.api.compaction import compaction_horizon
+from pulsar_backlog.api.compaction import saved_horizon
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.ledger_times import with_ends
 from pulsar_backlog.api.malformed import by_mode
@@ -35,7 +35,7 @@ from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.ledgers.inventory import ClusterRecords, settle
+from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.survey import survey
@@ -45,10 +45,10 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options
+from pulsar_backlog.steps.stored_schemas import stored_versions
 from pulsar_backlog.steps.topic_schemas import schemas_for
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
-from pulsar_backlog.terms import Position
 
 if TYPE_CHECKING:
     from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
@@ -204,9 +204,13 @@ class Backlog:
         return explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))
 
     @cached_property
-    def _all_copies(self) -> list[LedgerCopy]:
+    def _inventory(self) -> Inventory:
         surveyed = survey(self._source, take_listing(self._source))
-        return settle(surveyed, self._records(surveyed.topics())).copies
+        return settle(surveyed, self._records(surveyed.topics()))
+
+    @property
+    def _all_copies(self) -> list[LedgerCopy]:
+        return self._inventory.copies
 
     @cached_property
     def _copies(self) -> list[LedgerCopy]:  # those that are read, in the order of topic and ledger
@@ -235,7 +239,8 @@ class Backlog:
         Raises:
             UsageError: there is no such way, or no schema is known.
         """
-        return schemas_for(decode, {copy.topic for copy in copies}, self._options)
+        stored = partial(stored_versions, self._source, self._inventory.internal, self._options.admin)
+        return schemas_for(decode, {copy.topic for copy in copies}, self._options, stored)
 
     def entries_in(self, copy: LedgerCopy) -> int:
         """One more than the last entry id of a ledger, by walking it."""
@@ -258,7 +263,9 @@ class Backlog:
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
-        horizon = self._compacted_to(topic) if reading.visible == "compacted" else None
+        horizon = (
+            saved_horizon(self._options.admin, self._all_copies, topic) if reading.visible == "compacted" else None
+        )
         reader = MessageReader(context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open)
         units = (unit for copy in copies for unit in wanted.units(copy))
         return by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading)
@@ -269,12 +276,6 @@ class Backlog:
 
     def _log(self, topic: str | None) -> list[LedgerCopy]:
         return [copy for copy in self._copies if copy.topic == topic]
-
-    def _compacted_to(self, topic: str | None) -> Position | None:
-        if self._options.admin is None:
-            return None
-        topics = {copy.ledger_id: copy.topic for copy in self._all_copies if copy.topic is not None}
-        return compaction_horizon(required_state(Path(self._options.admin), topics).topics.get(topic or ""))
 
     def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
         store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes)

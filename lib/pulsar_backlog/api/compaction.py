@@ -7,12 +7,15 @@ it copies the last chunk alone, which no client can read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import pyarrow as pa
 
 from pulsar_backlog.api.decoded import Run
+from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_cursors import COMPACTION
 from pulsar_backlog.cluster.values import TopicState
+from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.messages.compacting import Latest
 from pulsar_backlog.terms import Position
 
@@ -21,6 +24,14 @@ def compaction_horizon(state: TopicState | None) -> Position | None:
     """Up to where saved state says that a topic was compacted; None where it says nothing."""
     marks = [one.mark_delete for one in state.cursors if one.name == COMPACTION] if state else []
     return max((mark for mark in marks if mark is not None), default=None)
+
+
+def saved_horizon(admin: str | None, copies: Iterable[LedgerCopy], topic: str | None) -> Position | None:
+    """The same of a topic in a folder of saved state."""
+    if admin is None:
+        return None
+    topics = {copy.ledger_id: copy.topic for copy in copies if copy.topic is not None}
+    return compaction_horizon(required_state(Path(admin), topics).topics.get(topic or ""))
 
 
 class Compaction:

@@ -52,6 +52,7 @@ class StoredSchema:
         time_ms: when.
         is_deletion: whether it says that the topic has no schema any more.
         index: versions that the entry knows.
+        properties: of the schema, as its producer set them.
         is_exact: whether the bytes are this and nothing else.
     """
 
@@ -62,6 +63,7 @@ class StoredSchema:
     time_ms: int
     is_deletion: bool
     index: tuple[SchemaVersion, ...]
+    properties: tuple[tuple[str, str], ...]
     is_exact: bool
 
 
@@ -85,6 +87,7 @@ def decode_schema(data: bytes) -> StoredSchema:
         time_ms=info.timestamp,
         is_deletion=info.deleted,
         index=tuple(_version(one) for one in entry.index),
+        properties=tuple((text_of(one.key), text_of(one.value)) for one in info.props),
         is_exact=is_exact(entry) and is_exact(info),
     )
 

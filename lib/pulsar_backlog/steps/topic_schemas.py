@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from pulsar_backlog.cluster.access import read_access
 from pulsar_backlog.cluster.admin_http import AdminError, AdminHttp
@@ -20,10 +21,14 @@ from pulsar_backlog.schemas.values import SchemaInfo, TopicSchemas
 
 WAYS = "schema, schema:VERSION, json, text, bytes or avro-with:FILE"
 _WITHOUT_SCHEMA = {"json": SchemaInfo("JSON"), "text": SchemaInfo("STRING"), "bytes": SchemaInfo("BYTES")}
+Stored: TypeAlias = Callable[[str], Mapping[int, SchemaInfo]]
+"""Schemas of a topic by version."""
 _AVRO_WITH, _VERSION = "avro-with:", "schema:"
 
 
-def schemas_for(decode: bool | str, topics: Iterable[str | None], options: Options) -> TopicSchemas | None:
+def schemas_for(
+    decode: bool | str, topics: Iterable[str | None], options: Options, stored: Stored | None = None
+) -> TopicSchemas | None:
     """The schemas that messages of topics are decoded by; None where they are not to be.
 
     Args:
@@ -31,6 +36,7 @@ def schemas_for(decode: bool | str, topics: Iterable[str | None], options: Optio
             `text`, `bytes`, `avro-with:FILE`, whatever schema they name.
         topics: full names; None of ledgers that nothing names.
         options: of the source; they say where schemas are.
+        stored: gives the schemas of a topic that the source itself holds.
 
     Raises:
         UsageError: it is no such way, no schema is known, or the topics have different ones.
@@ -45,7 +51,7 @@ def schemas_for(decode: bool | str, topics: Iterable[str | None], options: Optio
     number = way.removeprefix(_VERSION)
     if way != "schema" and not (way.startswith(_VERSION) and number.isdecimal()):
         raise UsageError(f"decode {way!r} is none of {WAYS}")
-    schemas = _of_topics({unpartitioned(topic) for topic in topics if topic is not None}, options)
+    schemas = _of_topics({unpartitioned(topic) for topic in topics if topic is not None}, options, stored)
     if way == "schema":
         return schemas
     if int(number) not in schemas.versions:
@@ -64,14 +70,14 @@ def _avro_file(place: str) -> SchemaInfo:
     return SchemaInfo("AVRO", data)
 
 
-def _of_topics(topics: set[str], options: Options) -> TopicSchemas:
-    by_topic = {topic: _versions(topic, options) for topic in sorted(topics)}
+def _of_topics(topics: set[str], options: Options, stored: Stored | None) -> TopicSchemas:
+    by_topic = {topic: _versions(topic, options, stored) for topic in sorted(topics)}
     without = [topic for topic, versions in by_topic.items() if not versions]
     if without or not by_topic:
         raise UsageError(
             f"no schema of {without[0] if without else 'any topic'} is known: name a folder of schemas (schemas), "
-            "saved state that has them (admin), or a broker's web service (admin_url); or decode as json, text, "
-            "bytes or avro-with:FILE"
+            "saved state that has them (admin), files of bookies that do, or a broker's web service (admin_url); "
+            "or decode as json, text, bytes or avro-with:FILE"
         )
     (first, versions), *others = by_topic.items()
     other = next((topic for topic, own in others if own != versions), None)
@@ -80,11 +86,14 @@ def _of_topics(topics: set[str], options: Options) -> TopicSchemas:
     return TopicSchemas(versions)
 
 
-def _versions(topic: str, options: Options) -> dict[int, SchemaInfo]:
+def _versions(topic: str, options: Options, stored: Stored | None) -> dict[int, SchemaInfo]:
     for folder in (options.schemas, options.admin):
         versions = saved_versions(folder, topic) if folder is not None else {}
         if versions:
             return versions
+    held = stored(topic) if stored is not None else {}
+    if held:
+        return dict(held)
     return _live_versions(topic, options) if options.admin_url is not None else {}
 
 
