@@ -36,7 +36,7 @@ from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_j
 from pulsar_backlog.spark.session import prefer_c1_compiler
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.internal_ledgers import store_internal_copies
-from pulsar_backlog.steps.known_state import state_inputs, state_of
+from pulsar_backlog.steps.known_state import scope_in, state_inputs, state_of
 from pulsar_backlog.steps.many_ledgers import Listed, nothing_in_scope, take_many
 from pulsar_backlog.steps.source_inventory import take_inventory, unfinished_uploads
 from pulsar_backlog.tables import TABLES
@@ -89,7 +89,7 @@ def take_few(context: JobContext, listed: Listed) -> dict[str, int]:
     """Examine, compare, write what one process can hold; rows by table."""
     state_by_ids = partial(state_of, context)
     inventory, findings, placed, state = take_inventory(listed.source, listed.listing, listed.uploads, state_by_ids)
-    scope = scope_of(context.options)
+    scope = scope_in(context)
     stored = LedgerIds(pa.array([copy.ledger_id for copy in inventory.copies if copy.selected], pa.int64()))
     missing = note_gone(context, scope, stored, findings, state)
     copies = [copy for copy in inventory.copies if scope.holds(copy)]

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pulsar_backlog.arguments import scope_of
+from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.options import given_options
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -63,3 +64,25 @@ def test_only_an_empty_scope_is_everything() -> None:
     assert scope_of(given_options({})).is_everything
     for options in ({"topic": "*"}, {"ledger": "0"}, {"since": "2026-11-21"}, {"until": "2026-11-21"}):
         assert not scope_of(given_options(options)).is_everything
+
+
+@pytest.mark.parametrize(
+    ("glob", "topic", "named", "may_be"),
+    [
+        ("topic://t/ns/a", "persistent://t/ns/a-partition-0", True, True),  # a partition that was migrated
+        ("t/ns/a", "persistent://t/ns/a-partition-0", True, True),
+        ("topic://t/*", "persistent://t/ns/a-partition-0", True, True),
+        ("persistent://t/*", "persistent://t/ns/a-partition-0", True, True),  # by its own name too
+        ("topic://t/ns/a", "segment://t/ns/a/0000-ffff-2", True, True),
+        ("topic://t/ns/a", "persistent://t/ns/a-partition-1", False, True),  # no layout names it
+        ("topic://t/ns/b", "persistent://t/ns/b", False, True),
+        ("topic://t/ns/b", "persistent://t/ns/b-partition-x", False, False),
+        ("t/ns/a", "persistent://t/ns/a-partition-1", False, False),
+        ("topic://t/ns/a", None, False, False),
+    ],
+)
+def test_migrated_topics(glob: str, topic: str | None, named: bool, may_be: bool) -> None:
+    scope = Scope((glob,), migrated={"persistent://t/ns/a-partition-0": "topic://t/ns/a"})
+    assert (scope.names(topic), scope.may_name(topic)) == (named, may_be)
+    assert not scope.is_everything
+    assert Scope(migrated=scope.migrated).is_everything

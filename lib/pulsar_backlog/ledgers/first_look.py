@@ -201,7 +201,7 @@ class _Look:
                 if self.is_over():
                     break
                 for topic in pool.map(self._topic_of, some):
-                    if topic is None or self.scope.names(topic):
+                    if topic is None or self.scope.may_name(topic):
                         return True
                     self.topics.add(topic)
         return False

@@ -16,13 +16,13 @@ from pulsar_backlog.frames.export.plan import (
     plan_entries,
 )
 from pulsar_backlog.ledgers.buckets.addresses import own_endpoint
-from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options, parse_instant
 from pulsar_backlog.report.terminal.exported import ExportSummary
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.steps.known_state import scope_in
 from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.tableio.slices import Slice
 
@@ -114,7 +114,7 @@ def wanted_topics(context: JobContext) -> list[str] | None:
     """
     if not context.options.topic:
         return None
-    scope = Scope(topics=context.options.topic)
+    scope = scope_in(context)
     rows = context.table("ledgers").select("topic").distinct().toLocalIterator()
     topics = sorted(row["topic"] for row in rows if scope.names(row["topic"]))
     if not topics:

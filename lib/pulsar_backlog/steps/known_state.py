@@ -7,6 +7,7 @@ surer of the log than who knew more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import functions as f
 
+from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_globs
@@ -24,6 +26,7 @@ from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.wire.names import SCALABLE_SCHEME
 
 TABLE = "saved_states"
 _ANALYSIS = "analyze_subscriptions"
@@ -54,6 +57,18 @@ def state_of(context: JobContext, topics_of_ledgers: Mapping[int, str]) -> Clust
     given = required_state(Path(folder), topics_of_ledgers)
     others = _store(context, given, folder)
     return together(given, list(_readable(others)), topics_of_ledgers) if others else given
+
+
+def scope_in(context: JobContext) -> Scope:
+    """The choice that a job's options make; migrated topics are known as parts of scalable ones from saved layouts."""
+    scope = scope_of(context.options)
+    if not scope.topics:
+        return scope
+    rows = (row for row in _rows(context, "topic", "state") if row["topic"].startswith(SCALABLE_SCHEME))
+    layouts = [saved.layout for saved in _readable(rows) if saved.layout is not None]
+    return replace(
+        scope, migrated={one.name: layout.topic for layout in layouts for one in layout.segments if one.is_legacy}
+    )
 
 
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:

@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
@@ -46,7 +45,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import findings_frame
 from pulsar_backlog.steps.gone_ledgers import Missing, note_gone
 from pulsar_backlog.steps.internal_ledgers import store_internal_copies
-from pulsar_backlog.steps.known_state import state_of
+from pulsar_backlog.steps.known_state import scope_in, state_of
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
 from pulsar_backlog.tableio.work_size import prepare_for_many
 from pulsar_backlog.tables import TABLES
@@ -84,7 +83,7 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     surveyed = survey(source, listing)
     topics = ChainMap(surveyed.topics(), cast(dict[int, str], LedgerTopics(ledgers)))
     state = state_of(context, topics)
-    by = Comparison(context.cluster, context.job, scope_of(context.options), Knowledge.of(state) if state else None)
+    by = Comparison(context.cluster, context.job, scope_in(context), Knowledge.of(state) if state else None)
     besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
     claims = claims_frame(context.spark, claims_of(state) if state else (), by.facts.compacted if by.facts else ())
     compared = context.cache(compared_ledgers(attempts, claims, besides, by))

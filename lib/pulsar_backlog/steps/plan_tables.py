@@ -17,7 +17,6 @@ from pulsar_backlog.frames.repair import restore as repair_restore
 from pulsar_backlog.frames.repair import rows as repair_rows
 from pulsar_backlog.frames.repair import stored_messages
 from pulsar_backlog.frames.repair.dead_letters import dead_letter_rows
-from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
@@ -25,7 +24,7 @@ from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.report.earlier import Earlier
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import scanned_source
-from pulsar_backlog.steps.known_state import earlier_state
+from pulsar_backlog.steps.known_state import earlier_state, scope_in
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tableio.living import living_rows
@@ -44,7 +43,7 @@ class PlanTables:
         ledgers = self._whole("ledgers").filter(f.col("cluster") == self.context.cluster)
         self._topics: list[str] | None = None
         if self.context.options.topic:
-            scope = Scope(topics=self.context.options.topic)
+            scope = scope_in(self.context)
             rows = ledgers.select("topic").distinct().toLocalIterator()
             self._topics = sorted(row["topic"] for row in rows if scope.names(row["topic"]))
             if not self._topics:

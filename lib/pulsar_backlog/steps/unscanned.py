@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.ledgers.budget import TopicBytes
@@ -17,6 +16,7 @@ from pulsar_backlog.ledgers.values import PlannedCopy
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine, Row
+from pulsar_backlog.steps.known_state import scope_in
 
 TABLES_ASKED = ("ledgers", "scans", "ledger_facts", "producer_facts", "noted_entries", "findings")
 
@@ -61,7 +61,7 @@ def pending_copies(context: JobContext, engine: QueryEngine) -> Pending:
         context: of the job.
         engine: knows `TABLES_ASKED`.
     """
-    scope = scope_of(context.options)
+    scope = scope_in(context)
     plan = engine.rows({"pending": engine.sql("scan", "pending", {})})["pending"]
     rows = [row for row in plan if scope.holds(_place(row))]
     changed = [row for row in rows if _changed(row)]

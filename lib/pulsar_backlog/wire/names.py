@@ -31,6 +31,7 @@ DOMAINS = ("persistent://", "segment://", "topic://")
 _SCHEME, SEGMENT_SCHEME, SCALABLE_SCHEME = DOMAINS
 _DOMAIN, _SEGMENT = "persistent", "segment"
 _NAMED_ENTITY = re.compile(r"[-=:.\w]+", re.ASCII)  # what brokers accept as tenant, cluster or namespace
+_PARTITION = re.compile(r"-partition-\d+\Z", re.ASCII)
 _MALFORMED_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _DESCRIPTOR = re.compile(r"[0-9a-f]{4}-[0-9a-f]{4}-(0|[1-9][0-9]{0,18})", re.ASCII)
 
@@ -114,6 +115,14 @@ def scalable_topic_of(topic: str) -> str | None:
     except ValueError:
         return None
     return f"{SCALABLE_SCHEME}{'/'.join([*spaces, local])}"
+
+
+def scalable_names(topic: str) -> tuple[str, ...]:
+    """Names that a scalable topic has to which a topic, or the topic of a partition, is migrated; () of other names."""
+    if not topic.startswith(_SCHEME):
+        return ()
+    local = topic.removeprefix(_SCHEME)
+    return tuple(dict.fromkeys(f"{SCALABLE_SCHEME}{name}" for name in (local, _PARTITION.sub("", local))))
 
 
 def _taken_apart(topic: str) -> tuple[list[str], str, str]:
