@@ -1,8 +1,9 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
-Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, and which models
-`client_forecasts` is of; the folder of saved admin JSON and raw cursor state, `saved_states` of topics it lacks, and
-cursor ledgers in files of bookies (`internal_copies`).
+Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, which models
+`client_forecasts` is of, and `entries` of topics whose counts look as if a transaction were open; the folder of saved
+admin JSON and raw cursor state, `saved_states` of topics it lacks, and cursor ledgers in files of bookies
+(`internal_copies`).
 Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state.
 Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported;
 nobody is told to wait for a message that a model of a client, opened again, does not deliver.
@@ -32,7 +33,13 @@ from pulsar_backlog.sql.engines import MAX_TASK_BYTES, query_engine
 from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import saved_state
 from pulsar_backlog.steps.subscription_acks import ack_range_rows, name_acks, subscription_rows
-from pulsar_backlog.steps.subscription_stalls import findings_of_stalls, log_evidence, name_stalls, stall_rows
+from pulsar_backlog.steps.subscription_stalls import (
+    findings_of_stalls,
+    log_evidence,
+    name_stalls,
+    open_transactions,
+    stall_rows,
+)
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
@@ -61,7 +68,8 @@ def analyze(context: JobContext) -> JobResult:
             return _without_state(digest)
         name_acks(engine, saved.states)
         name_stalls(engine, saved.readers, saved.horizons, models, context.cluster)
-        held_up = saved.held_up(log_evidence(engine))
+        begins = open_transactions(context, saved.wanted_transactions)
+        held_up = saved.held_up(log_evidence(engine), begins)
         replaced = {
             "subscriptions": subscription_rows(engine, saved.rows(context.cluster, held_up)),
             "ack_ranges": ack_range_rows(engine, context.cluster),

@@ -168,3 +168,32 @@ def test_whether_a_join_would_block_is_an_answer() -> None:
     assert "join_would_block" not in kinds(shared("Shared", unacked=2, unackedMessages=2), LogEvidence(arriving=1))
     draining = shared("Key_Shared", unacked=2, drainingHashesCount=1)
     assert kinds(draining, LogEvidence(arriving=1))[0] == "draining_hashes"
+
+
+def test_compaction_is_no_subscription_that_wants_a_consumer() -> None:
+    of_broker = next(subscriptions_of_stats(Fields({"subscriptions": {"__compaction": {"msgBacklog": 7}}}, [])))
+    (reason,) = holdups(of_broker)
+    assert (reason.kind, reason.sureness, reason.remedy) == ("compaction", "certain", "compact")
+    assert reason.evidence == "7 entries since the topic was compacted last"
+    drained = next(subscriptions_of_stats(Fields({"subscriptions": {"__compaction": {"msgBacklog": 0}}}, [])))
+    assert holdups(drained) == ()
+
+
+@pytest.mark.parametrize(
+    ("subscription", "log", "sureness"),
+    [
+        (shared(), LogEvidence(open_transaction_at=(4, 7), read_position=(4, 7)), "likely"),
+        (shared("Exclusive"), LogEvidence(open_transaction_at=(4, 7), read_position=(4, 7)), "likely"),
+        (shared(), LogEvidence(open_transaction_at=(4, 7), read_position=(4, 6)), "cannot_tell"),
+        (shared(), LogEvidence(open_transaction_at=(4, 7)), "cannot_tell"),
+        (shared(), NO_EVIDENCE, None),
+        (shared(availablePermits=0), LogEvidence(open_transaction_at=(4, 7)), None),  # that is why
+        (shared(msgInReplay=2), LogEvidence(open_transaction_at=(4, 7)), None),  # chunks without a pin
+        (shared(unackedMessages=9, unacked=9), LogEvidence(open_transaction_at=(4, 7)), None),  # all was sent
+        (shared(consumers=0), LogEvidence(open_transaction_at=(4, 7)), None),
+    ],
+)
+def test_an_open_transaction(subscription: SavedSubscription, log: LogEvidence, sureness: str | None) -> None:
+    found = [reason for reason in holdups(subscription, log) if reason.kind == "open_transaction"]
+    assert [reason.sureness for reason in found] == ([sureness] if sureness else [])
+    assert all("from 4:7 on" in reason.evidence and reason.remedy == "end_transaction" for reason in found)

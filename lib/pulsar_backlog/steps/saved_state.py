@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,13 @@ from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.steps.stored_cursors import with_stored_cursors
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import HeldUp, findings_of_holdups, findings_of_state
-from pulsar_backlog.subscriptions.holdups import NO_EVIDENCE, LogEvidence, dead_letter_topics, holdups
+from pulsar_backlog.subscriptions.holdups import (
+    NO_EVIDENCE,
+    LogEvidence,
+    dead_letter_topics,
+    holdups,
+    may_wait_for_transaction,
+)
 from pulsar_backlog.subscriptions.limits import LimitsFrom, limits_from, limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
@@ -66,22 +72,37 @@ class SavedState:
             if one.kind == "compaction" and one.newest is not None
         }
 
-    def held_up(self, evidence: Mapping[tuple[str, str], LogEvidence]) -> HeldUp:
+    @property
+    def wanted_transactions(self) -> list[str]:
+        """Topics of which it matters whether a transaction is open."""
+        return sorted({one.topic for one in self.subscriptions if may_wait_for_transaction(one.saved)})
+
+    def held_up(
+        self, evidence: Mapping[tuple[str, str], LogEvidence], open_transactions: Mapping[str, Sequence[Position]]
+    ) -> HeldUp:
         """Why subscriptions do not drain, by topic and name, of those whose statistics were saved.
 
         Args:
             evidence: what the log says, by topic and subscription.
+            open_transactions: where transactions begin that nothing ends, in order, by topic.
         """
         return {
-            (one.topic, one.name): holdups(one.saved, self._with_topic(one, evidence), self.broker)
+            (one.topic, one.name): holdups(
+                one.saved, self._with_topic(one, evidence, open_transactions.get(one.topic, ())), self.broker
+            )
             for one in self.subscriptions
             if one.saved is not None and one.saved.dispatch is not None
         }
 
-    def _with_topic(self, one: Analysed, evidence: Mapping[tuple[str, str], LogEvidence]) -> LogEvidence:
+    def _with_topic(
+        self, one: Analysed, evidence: Mapping[tuple[str, str], LogEvidence], begins: Sequence[Position]
+    ) -> LogEvidence:
         log = evidence.get((one.topic, one.name), NO_EVIDENCE)
         topic = next((name for name in dead_letter_topics(one.topic, one.name) if name in self.topics), None)
-        return replace(log, dead_letter_topic=topic)
+        chosen = one.newest.chosen if one.newest else None
+        at = next((at for at in begins if chosen and at > chosen.acked.mark_delete), None)
+        read_position = chosen.read_position if chosen else None
+        return replace(log, dead_letter_topic=topic, open_transaction_at=at, read_position=read_position)
 
     def rows(self, cluster: str, held_up: HeldUp) -> list[dict[str, Any]]:
         """What is said of each cursor without a look at entries."""

@@ -18,7 +18,7 @@ from pulsar_backlog.frames.subscriptions.reopened import (
 from pulsar_backlog.frames.subscriptions.stall_join import StallTask
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
-from pulsar_backlog.sql.engines import QueryEngine
+from pulsar_backlog.sql.engines import QueryEngine, query_engine
 from pulsar_backlog.sql.task_rows import TaskRows
 from pulsar_backlog.steps.chunk_rows import POSITION, name_chunk_entries, packed_model_rows
 from pulsar_backlog.steps.finding_rows import case_of, counted, noticed_findings
@@ -30,6 +30,7 @@ from pulsar_backlog.subscriptions.stall_words import compaction_advice
 from pulsar_backlog.subscriptions.states import States
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
 _OF_THE_LOG = frozenset({"C27"})
 """Findings of a topic whoever subscribes: `chunk_findings` counts them."""
@@ -107,6 +108,20 @@ def log_evidence(engine: QueryEngine) -> dict[tuple[str, str], LogEvidence]:
         )
         for row in rows
     }
+
+
+def open_transactions(context: JobContext, topics: Sequence[str]) -> dict[str, list[Position]]:
+    """Where transactions begin that no marker of their topic ends, in order; with no topics nothing is read."""
+    if not topics:
+        return {}
+    names = ", ".join(map(portable_literal, topics))
+    values = {"topics": names, "commit": TXN_COMMIT, "abort": TXN_ABORT}
+    with query_engine(context, ("entries",)) as engine:
+        rows = engine.rows({"open": engine.sql("subscriptions", "open_transactions", values)})["open"]
+    begins: dict[str, list[Position]] = {}
+    for row in rows:
+        begins.setdefault(row["topic"], []).append((row["ledger_id"], row["entry_id"]))
+    return begins
 
 
 def findings_of_stalls(context: JobContext, engine: QueryEngine) -> Rows:

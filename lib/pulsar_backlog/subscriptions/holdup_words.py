@@ -26,6 +26,9 @@ _IN_ORDER = (
     HoldupKind("statistics_wrong", None, "look",
         "The statistics contradict themselves, as they do after a reset of the cursor: unload the topic, and save them "
         "again."),
+    HoldupKind("compaction", None, "compact",
+        "Nobody connects to the broker's own subscription of compaction: it goes on when the topic is compacted, by "
+        "hand or at its threshold. Do not delete it while anybody reads the compacted topic."),
     HoldupKind("no_consumers", None, "connect",
         "Nobody is connected: connect a consumer, or delete the subscription if nobody needs it."),
     HoldupKind("replicated_behind", None, "wait",
@@ -49,6 +52,10 @@ _IN_ORDER = (
         "A skip, an expiry (TTL), a backlog quota that evicts, or a subscription that begins there put the cursor "
         "inside a message: no client gets it, and on a Shared subscription its rest blocks what is stored after it. A "
         "repair plan resets the cursor to its first chunk where it is whole and nothing after it is acknowledged."),
+    HoldupKind("open_transaction", None, "end_transaction",
+        "A broker sends nothing from the first entry of an open transaction on, to nobody: have its application commit "
+        "or abort it, or wait until it times out. Consumers, resets and acknowledgements do not help before. Its end "
+        "may be stored where this audit did not look."),
     HoldupKind("draining_hashes", "C47", "let_leave",
         "A consumer joined while {who} held unfinished messages: their hashes drain until it acknowledges them, and "
         "with chunks still to come that is never. Let it leave: the others then get all whole. Its own expiry of "

@@ -2,6 +2,7 @@
 
     kind                 holds when
     statistics_wrong     more entries are unacknowledged than there are: so after a reset of the cursor
+    compaction           the broker's own subscription: stored since the topic was compacted last
     no_consumers         nobody is connected; `replicated_behind` where the subscription is replicated
     unacked_limit        the limit of unacknowledged messages stops all consumers
     pinned_to_dead       Shared: entries count as sent, and no connected consumer has them
@@ -9,6 +10,7 @@
     small_queue_stall    Shared, 4.0: chunks wait in replay, consumers with small queues hold the rest and have permits
     last_chunk_only      Shared: the same with larger queues: an old client asked for the last chunk alone
     cursor_inside        the cursor stands inside a message, of which no client gets the rest
+    open_transaction     consumers have permits, and what comes next is of a transaction that nothing ends
     draining_hashes      Key_Shared: an old owner holds entries of hashes that others took over
     join_would_block     Key_Shared: a consumer holds chunks of messages whose end is still to come
     leaked_permits       nobody has permits, and the log holds last chunks that clients drop with their permits
@@ -27,7 +29,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pulsar_backlog.cluster.saved_cursors import SavedSubscription
+from pulsar_backlog.cluster.saved_cursors import COMPACTION, SavedSubscription
 from pulsar_backlog.cluster.saved_dispatch import SavedConsumer, SavedDispatch
 from pulsar_backlog.counting import counted
 from pulsar_backlog.foreign_text import visible
@@ -52,6 +54,8 @@ class LogEvidence:
         inside: messages that mark-delete is inside of.
         arriving: chunked messages whose end may still come.
         dead_letter_topic: that of the subscription; None when there is none.
+        open_transaction_at: first unacknowledged entry of a transaction that no marker ends; None when there is none.
+        read_position: next entry to read, as saved; None when nothing says.
     """
 
     headless_at: Position | None = None
@@ -60,6 +64,8 @@ class LogEvidence:
     inside: int = 0
     arriving: int = 0
     dead_letter_topic: str | None = None
+    open_transaction_at: Position | None = None
+    read_position: Position | None = None
 
 
 NO_EVIDENCE = LogEvidence()
@@ -96,7 +102,16 @@ def holdups(
     """
     if saved is None or saved.dispatch is None or (saved.dispatch.backlog or 0) <= 0:
         return ()
-    return tuple(_all(_Moment(saved, saved.dispatch, log, broker)))
+    moment = _Moment(saved, saved.dispatch, log, broker)
+    return tuple(_of_compaction(moment) if saved.name == COMPACTION else _all(moment))
+
+
+def may_wait_for_transaction(saved: SavedSubscription | None) -> bool:
+    """Whether entries wait though consumers have permits and nothing is put aside: as an open transaction makes it."""
+    if saved is None or saved.dispatch is None or saved.name == COMPACTION:
+        return False
+    moment = _Moment(saved, saved.dispatch, NO_EVIDENCE, None)
+    return moment.waiting > 0 and moment.permits > 0 and not moment.in_replay
 
 
 def dead_letter_topics(topic: str, subscription: str) -> tuple[str, ...]:
@@ -151,6 +166,7 @@ def _all(moment: _Moment) -> Iterator[Holdup]:
         yield _made("cursor_inside", "likely", evidence)
     if moment.consumers:
         yield from _shared(moment) if moment.saved.type == "Shared" else ()
+        yield from _open_transaction(moment)
         yield from _draining(moment)
         yield from _permits(moment)
         yield from _with_consumers(moment)
@@ -189,6 +205,22 @@ def _shared(moment: _Moment) -> Iterator[Holdup]:
         yield _made("headless_chunk", "likely", f"{replay}, and consumers that have permits and nothing else")
     elif moment.in_replay and moment.permits > 0:
         yield _without_pin(moment)
+
+
+def _open_transaction(moment: _Moment) -> Iterator[Holdup]:
+    at = moment.log.open_transaction_at
+    if at is None or not may_wait_for_transaction(moment.saved):
+        return
+    stands = moment.log.read_position == at
+    evidence = (
+        f"{counted(moment.waiting, 'entry')} to be sent, {counted(moment.permits, 'permit')}, and a transaction that "
+        f"no marker ends from {position_text(at)} on{', where the cursor reads next' if stands else ''}"
+    )
+    yield _made("open_transaction", "likely" if stands else "cannot_tell", evidence)
+
+
+def _of_compaction(moment: _Moment) -> Iterator[Holdup]:
+    yield _made("compaction", "certain", f"{counted(moment.backlog, 'entry')} since the topic was compacted last")
 
 
 def _without_pin(moment: _Moment) -> Holdup:

@@ -71,7 +71,7 @@ PREDICTION_COLUMNS = (
     Column("rollback_bytes", "bigint", "Bytes of those entries."),
 )
 HOLDUP_COLUMNS = (
-    Column("holdups", "array<struct<kind:string,code:string,sureness:string,evidence:string,remedy:string,advice:string>>", "Why it did not drain when its statistics were saved: `statistics_wrong`, `no_consumers`, `replicated_behind`, `unacked_limit`, `pinned_to_dead`, `headless_chunk`, `small_queue_stall`, `last_chunk_only`, `cursor_inside`, `draining_hashes`, `join_would_block`, `leaked_permits`, `no_permits`, `with_consumers`, `delayed`, `dead_letters_left`, each with its evidence and what to do; empty where nothing waits or no reason shows; null when no saved stats say. Counts of one moment: what a second snapshot repeats is sure.", since=2),
+    Column("holdups", "array<struct<kind:string,code:string,sureness:string,evidence:string,remedy:string,advice:string>>", "Why it did not drain when its statistics were saved: `statistics_wrong`, `compaction`, `no_consumers`, `replicated_behind`, `unacked_limit`, `pinned_to_dead`, `headless_chunk`, `small_queue_stall`, `last_chunk_only`, `cursor_inside`, `open_transaction`, `draining_hashes`, `join_would_block`, `leaked_permits`, `no_permits`, `with_consumers`, `delayed`, `dead_letters_left`, each with its evidence and what to do; empty where nothing waits or no reason shows; null when no saved stats say. Counts of one moment: what a second snapshot repeats is sure.", since=2),
 )
 
 TABLE = Table(
