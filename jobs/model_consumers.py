@@ -1,6 +1,6 @@
 """What real clients would do with the stored chunks: outcomes by publication and model, forecasts by topic and model.
 
-Reads: `noted_entries`, `chunked_messages`, `ledgers`.
+Reads: `noted_entries`, `chunked_messages`, `ledgers`; `saved_states` for what one read of the brokers takes at most.
 Writes: `consumer_outcomes`, `client_forecasts` and its `findings`.
 Guarantees: every publication has one outcome per model, every topic with chunks one forecast per model. A topic
 partition is read in position order as a stream, chunk rows only.
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
+from pulsar_backlog.chunks.dispatch.brokers import broker_for
 from pulsar_backlog.frames.clients.models import ModelContext, ModelTask
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
@@ -26,6 +27,7 @@ from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_j
 from pulsar_backlog.sql.engines import MAX_TASK_BYTES, QueryEngine, query_engine
 from pulsar_backlog.sql.task_tables import replace_by_tasks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_rows
+from pulsar_backlog.steps.known_state import settings_in
 from pulsar_backlog.steps.model_findings import TABLES_ASKED, findings_of_models
 
 JOB = "model_consumers"
@@ -45,13 +47,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
     models = context.options.model or DEFAULT_MODELS
-    inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
+    read_batch = broker_for(settings_in(context)).read_batches[0]
+    inputs: dict[str, object] = {"read_batch": read_batch, **{name: context.version(name) for name in INPUTS}}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
     with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
         name_chunk_entries(engine)
-        model_context = ModelContext(context.cluster, models, _ledger_topics(engine, models))
+        model_context = ModelContext(context.cluster, models, _ledger_topics(engine, models), read_batch)
         make = ModelTask(engine.share(model_context))
         rows = replace_by_tasks(
             context, engine, packed_model_rows(engine), make, ("consumer_outcomes", "client_forecasts")

@@ -14,6 +14,7 @@ SETTINGS = (
     "brokerEntryMetadataInterceptors",
     "defaultRetentionSizeInMB",
     "defaultRetentionTimeInMinutes",
+    "dispatcherMaxReadBatchSize",
     "dispatcherPauseOnAckStatePersistentEnabled",
     "managedCursorInfoCompressionType",
     "managedLedgerCursorPositionFlushSeconds",

@@ -29,7 +29,10 @@ def forecast(
     subscription: Annotated[str, typer.Option(help="its subscription")],
     consumers: Annotated[str, typer.Option(help=_CONSUMERS)],
     event: Annotated[list[str] | None, typer.Option(help=_EVENTS)] = None,
-    broker: Annotated[str, typer.Option(metavar="|".join(_BROKERS), help="release line of the broker")] = "4.0",
+    broker: Annotated[
+        str | None,
+        typer.Option(metavar="|".join(_BROKERS), help="its release line; default: as a snapshot says, else 4.0"),
+    ] = None,
     type_: Annotated[
         str | None, typer.Option("--type", metavar="|".join(_TYPES), help="subscription type; default: as it was saved")
     ] = None,
@@ -41,17 +44,22 @@ def forecast(
 
     The first line is the verdict. Without an event, remedies are tried where something stays or is lost.
     """
+    from pulsar_backlog.chunks.dispatch.brokers import broker_for
     from pulsar_backlog.chunks.dispatch.forecast import MAX_ENTRIES, StoredEntry, consumers_of
     from pulsar_backlog.chunks.dispatch.forecast import forecast as foresee
     from pulsar_backlog.chunks.dispatch.remedies import best_remedy, needs_remedy, tried_remedies
     from pulsar_backlog.report.terminal.forecast import forecast_lines, forecast_rows, verdict_line
+    from pulsar_backlog.sql.saved_brokers import saved_brokers
     from pulsar_backlog.sql.unacknowledged import unacknowledged
     from pulsar_backlog.terminal import terminal
 
     line = next((one for one in _BROKERS if one == broker), None)
-    if line is None:
+    if line is None and broker is not None:
         raise UsageError(f"--broker: {broker!r} is none of {', '.join(_BROKERS)}")
-    backlog = unacknowledged(absolute("out", out) or "", topic, subscription, MAX_ENTRIES, endpoint)
+    out_folder = absolute("out", out) or ""
+    backlog = unacknowledged(out_folder, topic, subscription, MAX_ENTRIES, endpoint)
+    played = broker_for(saved_brokers(out_folder, backlog.cluster, endpoint), line)
+    batches = played.read_batches
     dispatch = next((one for one in _TYPES if one == (type_ or backlog.subscription_type)), None)
     if dispatch is None:
         raise UsageError(f"--type: the type of {subscription!r} was not saved; give one of {', '.join(_TYPES)}")
@@ -61,15 +69,15 @@ def forecast(
     ]
     try:
         clients = consumers_of(consumers, queue)
-        stages = foresee(entries, clients, event or (), broker=line, dispatch=dispatch)
+        stages = foresee(entries, clients, event or (), broker=played.line, dispatch=dispatch, read_batches=batches)
         wanted = not event and needs_remedy(stages[-1])
-        tried = list(tried_remedies(entries, clients, line, dispatch)) if wanted else []
+        tried = list(tried_remedies(entries, clients, played.line, dispatch, batches)) if wanted else []
     except ValueError as error:
         raise UsageError(str(error)) from None
     remedy = best_remedy(stages[-1], tried)
     console = terminal()
     if as_json or not console.is_terminal:
-        console.file.writelines(json.dumps(row) + "\n" for row in forecast_rows(stages, remedy, tried))
+        console.file.writelines(json.dumps(row) + "\n" for row in forecast_rows(stages, played, remedy, tried))
     else:
         console.file.write(verdict_line(stages, remedy, tried) + "\n")
-        console.file.writelines(line + "\n" for line in forecast_lines(stages, len(entries), dispatch, broker))
+        console.file.writelines(line + "\n" for line in forecast_lines(stages, len(entries), dispatch, played.words))

@@ -9,7 +9,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql.duck import opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 
-_SUBSCRIPTIONS = "SELECT topic, subscription, subscription_type, state, backlog_entries FROM subscriptions"
+_SUBSCRIPTIONS = "SELECT cluster, topic, subscription, subscription_type, state, backlog_entries FROM subscriptions"
 _ENTRIES = (
     "SELECT e.uuid, e.chunk_id, e.num_chunks_from_msg, e.partition_key FROM entries AS e JOIN ack_ranges AS r "
     "ON e.cluster = r.cluster AND e.ledger_id = r.ledger_id AND e.topic = r.topic "
@@ -23,11 +23,13 @@ class Unacknowledged:
     """A subscription's entries.
 
     Attributes:
+        cluster: whose it is.
         topic: full name.
         subscription_type: null when no saved statistics say.
         entries: in order; uuid, chunk_id, num_chunks_from_msg, partition_key.
     """
 
+    cluster: str
     topic: str
     subscription_type: str | None
     entries: list[dict[str, Any]]
@@ -51,4 +53,4 @@ def unacknowledged(out: str, topic: str, subscription: str, most: int, endpoint:
     query = f"{_ENTRIES} WHERE r.{whose.replace(' AND ', ' AND r.', 1)} AND e.marker_type IS NULL AND {_GONE}"
     with opened(out, query, endpoint) as connection:
         entries = rows_of(connection, f"{query} ORDER BY e.ledger_id, e.entry_id LIMIT {most + 1:d}")
-    return Unacknowledged(row["topic"], row["subscription_type"], entries)
+    return Unacknowledged(row["cluster"], row["topic"], row["subscription_type"], entries)

@@ -18,6 +18,7 @@ from pyspark.sql import functions as f
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.required_state import required_state
+from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_globs
 from pulsar_backlog.cluster.topic_states import SavedTopic, by_topic, together
 from pulsar_backlog.cluster.values import ClusterState
@@ -69,6 +70,12 @@ def scope_in(context: JobContext) -> Scope:
     return replace(
         scope, migrated={one.name: layout.topic for layout in layouts for one in layout.segments if one.is_legacy}
     )
+
+
+def settings_in(context: JobContext) -> SavedSettings:
+    """Version and settings of brokers, as the newest snapshot says that an audit was given; nothing without one."""
+    rows = [row for row in _rows(context, "topic", "state") if not row["topic"]]
+    return next((one.settings for one in _readable(rows) if one.settings is not None), SavedSettings())
 
 
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:

@@ -115,7 +115,7 @@ def open_transactions(context: JobContext, topics: Sequence[str]) -> dict[str, l
     if not topics:
         return {}
     names = ", ".join(map(portable_literal, topics))
-    values = {"topics": names, "commit": TXN_COMMIT, "abort": TXN_ABORT}
+    values: dict[str, int | str] = {"topics": names, "commit": TXN_COMMIT, "abort": TXN_ABORT}
     with query_engine(context, ("entries",)) as engine:
         rows = engine.rows({"open": engine.sql("subscriptions", "open_transactions", values)})["open"]
     begins: dict[str, list[Position]] = {}

@@ -61,11 +61,12 @@ def test_a_live_shared_consumer_gets_nothing_behind_a_headless_chunk() -> None:
     assert (delivered(journal), session.damage and session.damage.position) == ([[0]], (1, 1))
 
 
-def test_one_that_catches_up_gets_the_rest_of_the_batch() -> None:
+@pytest.mark.parametrize(("given", "count"), [({}, 99), ({"read_batch": 50}, 49), ({"read_batch": 500}, 111)])
+def test_one_that_catches_up_gets_the_rest_of_the_batch(given: dict[str, int], count: int) -> None:
     entries = log(". A1 " + ". " * 110)
-    session, journal = consume(entries, settings("J-NEW", subscription="Shared"))
+    session, journal = consume(entries, settings("J-NEW", subscription="Shared", **given))
     assert session.damage is not None
-    assert len(journal.deliveries) == 99
+    assert len(journal.deliveries) == count
 
 
 def test_newer_brokers_acknowledge_headless_chunks() -> None:

@@ -14,9 +14,6 @@ from __future__ import annotations
 from pulsar_backlog.chunks.clients.events import LogEntry
 from pulsar_backlog.chunks.clients.settings import ClientSettings
 
-MAX_READ_BATCH = 100
-"""Default of `dispatcherMaxReadBatchSize`."""
-
 
 class SharedDispatch:
     """The pins of one subscription with one consumer.
@@ -27,7 +24,7 @@ class SharedDispatch:
 
     def __init__(self, settings: ClientSettings, *, catching_up: bool) -> None:
         self._pins: set[str] = set()
-        self._batch_size = min(settings.receiver_queue, MAX_READ_BATCH) if catching_up else 1
+        self._batch_size = min(settings.receiver_queue, settings.read_batch) if catching_up else 1
         self._in_batch = 0
         self.waiting: list[LogEntry] = []
 

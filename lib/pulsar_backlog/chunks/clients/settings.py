@@ -34,6 +34,8 @@ DEFAULT_MAX_PENDING: dict[Family, int] = {"java": 10, "cpp": 10, "go": 100, "sql
 
 DEFAULT_EXPIRY_MS = 60_000
 DEFAULT_QUEUE = 1000
+DEFAULT_READ_BATCH = 100
+"""`dispatcherMaxReadBatchSize` of brokers before 5.0."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class ClientSettings:
         start: first position that is read; None is the beginning.
         acks_headless: whether the broker itself acknowledges headless chunks of a Shared subscription, as brokers
             newer than 4.0.8 do, instead of trying them again for ever.
+        read_batch: `dispatcherMaxReadBatchSize` of the broker; decides on Shared what is read behind a headless chunk.
     """
 
     profile: Profile
@@ -70,6 +73,7 @@ class ClientSettings:
     restart_after: tuple[Position, ...] = ()
     start: Position | None = None
     acks_headless: bool = False
+    read_batch: int = DEFAULT_READ_BATCH
 
     @property
     def family(self) -> Family:

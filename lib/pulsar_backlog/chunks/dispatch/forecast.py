@@ -156,6 +156,7 @@ def forecast(
     broker: BrokerLine,
     dispatch: DispatchType,
     entries_played: int = ENTRIES_PLAYED,
+    read_batches: Sequence[int | None] = (None,),
 ) -> list[Stage]:
     """What the consumers' connecting, and each event after it, delivers, loses and leaves.
 
@@ -166,6 +167,7 @@ def forecast(
         broker: release line.
         dispatch: subscription type.
         entries_played: in all plays of one stage; fewer plays where there are more entries.
+        read_batches: what one read may take at most: several where it is not known; None is the line's default.
 
     Raises:
         ValueError: there are more entries than are played, or an event is not known.
@@ -180,19 +182,21 @@ def forecast(
     keys = {slice_.label: entry.key for slice_, entry in zip(slices, entries, strict=True) if entry.key is not None}
     steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), _SETTLE)
     setting = Setting(broker, dispatch, translation.consumers, steps, keys=keys)
-    stages = [_stage("", setting, slices, entries_played)]
+    settings = [replace(setting, read_batch=one) for one in read_batches]
+    stages = [_stage("", settings, slices, entries_played)]
     for event in events:
         steps = (*steps, *translation.steps(event))
-        setting = replace(setting, consumers=translation.consumers, steps=steps)
-        stages.append(_stage(event, setting, slices, entries_played))
+        settings = [replace(one, consumers=translation.consumers, steps=steps) for one in settings]
+        stages.append(_stage(event, settings, slices, entries_played))
     return stages
 
 
-def _stage(event: str, setting: Setting, slices: Sequence[Slice], entries_played: int) -> Stage:
-    plays = min(MAX_PLAYS, max(7, entries_played // (1 + len(slices) * len(setting.steps))))
+def _stage(event: str, settings: Sequence[Setting], slices: Sequence[Slice], entries_played: int) -> Stage:
+    """Plays of a setting; of several that may be, in turn."""
+    plays = min(MAX_PLAYS, max(7, entries_played // (1 + len(slices) * len(settings[0].steps))))
     outcomes: dict[Outcome, int] = {}
     for seed in range(plays):
-        outcome = play(setting, seed)
+        outcome = play(settings[seed % len(settings)], seed)
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
     prediction = Prediction(outcomes)
     most = {label: most for label, _least, most in prediction.certain.deliveries}

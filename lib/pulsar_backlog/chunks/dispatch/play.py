@@ -45,7 +45,7 @@ class Play:
     def __init__(self, setting: Setting, seed: int) -> None:
         self.setting = setting
         self.clock = Clock(seed)
-        self.topic = Topic(READ_BATCHES[setting.broker])
+        self.topic = Topic(setting.read_batch or READ_BATCHES[setting.broker])
         self.auditor = Auditor()
         self.delivered: Counter[str] = Counter()
         self.other_topics: dict[str, list[tuple[str, int | None, int | None]]] = {}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_QUEUE
 from pulsar_backlog.chunks.dispatch.forecast import ENTRIES_PLAYED, Stage, StoredEntry, forecast
@@ -43,24 +44,26 @@ def needs_remedy(stage: Stage) -> bool:
 
 
 def tried_remedies(
-    entries: Sequence[StoredEntry], consumers: dict[str, ConsumerSettings], broker: BrokerLine, dispatch: DispatchType
-) -> Iterator[Remedy]:
+    entries: Sequence[StoredEntry], consumers: dict[str, ConsumerSettings], broker: BrokerLine, dispatch: DispatchType,
+    read_batches: Sequence[int | None] = (None,),
+) -> Iterator[Remedy]:  # fmt: skip
     """Every remedy that the subscription can take, played."""
+    play = partial(forecast, dispatch=dispatch, read_batches=read_batches)
     names = list(consumers)[:MOST_LEAVING] if dispatch == "Key_Shared" and len(consumers) > 1 else []
     events = ["unload", "restart", *(f"leave {name}" for name in names)]
     budget = ENTRIES_PLAYED // (len(events) + 3)
     for event in events:
-        stages = forecast(entries, consumers, [event], broker=broker, dispatch=dispatch, entries_played=budget)
+        stages = play(entries, consumers, [event], broker=broker, entries_played=budget)
         yield Remedy(event, stages[-1])
     rare = dispatch == "Shared" and broker == "4.0" and len(consumers) > 1
     smallest = min(one.queue for one in consumers.values())
     for queue in (SMALL_QUEUE, DEFAULT_QUEUE):
         if smallest < queue and (rare or queue == DEFAULT_QUEUE):
             larger = {name: replace(one, queue=max(one.queue, queue)) for name, one in consumers.items()}
-            stages = forecast(entries, larger, (), broker=broker, dispatch=dispatch, entries_played=budget)
+            stages = play(entries, larger, (), broker=broker, entries_played=budget)
             yield Remedy(f"queue {queue}", stages[-1])
     if rare and 1 < smallest < SMALL_QUEUE:
-        stages = forecast(entries, consumers, (), broker="4.2", dispatch=dispatch, entries_played=budget)
+        stages = play(entries, consumers, (), broker="4.2", entries_played=budget)
         yield Remedy("broker 4.2", stages[-1])
 
 

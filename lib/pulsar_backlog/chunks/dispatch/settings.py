@@ -176,6 +176,7 @@ class Setting:
         keys: message key by label; a message without one has its producer and sequence id.
         sizes: bytes by label, where they matter.
         topic: its name, which decides who is active on Failover; empty when it is not known.
+        read_batch: entries that one read takes at most; None is the release line's default.
     """
 
     broker: BrokerLine
@@ -185,6 +186,7 @@ class Setting:
     keys: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
     topic: str = ""
+    read_batch: int | None = None
 
     @property
     def races_rarely(self) -> bool:

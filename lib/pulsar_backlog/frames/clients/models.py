@@ -16,7 +16,7 @@ from pulsar_backlog.chunks.clients.events import LogEntry
 from pulsar_backlog.chunks.clients.models import parse_model
 from pulsar_backlog.chunks.clients.open_in_log import OpenInLog
 from pulsar_backlog.chunks.clients.outcomes import InLogFields
-from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, ClientSettings
+from pulsar_backlog.chunks.clients.settings import BUILDS, DEFAULT_EXPIRY_MS, DEFAULT_READ_BATCH, ClientSettings
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
 from pulsar_backlog.frames.clients.log_stream import Stretch, by_topic, no_garbage_collection
 from pulsar_backlog.frames.clients.rows import unpacked
@@ -44,11 +44,13 @@ class ModelContext:
         cluster: name of the cluster.
         models: written names.
         ledger_topics: topic of each ledger that a model's `start` or `reconnect_after` names.
+        read_batch: entries that one read of the brokers takes at most.
     """
 
     cluster: str
     models: tuple[str, ...]
     ledger_topics: Mapping[int, str]
+    read_batch: int = DEFAULT_READ_BATCH
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,7 @@ def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
         start=settings.start if here(settings.start) else None,
         reconnect_after=tuple(filter(here, settings.reconnect_after)),
         restart_after=tuple(filter(here, settings.restart_after)),
+        read_batch=context.read_batch,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pulsar_backlog.chunks.dispatch.brokers import PlayedBroker
 from pulsar_backlog.chunks.dispatch.forecast import Stage
 from pulsar_backlog.chunks.dispatch.remedies import Remedy
 from pulsar_backlog.foreign_text import visible
@@ -20,10 +21,17 @@ _REMEDIES = {
 
 
 def forecast_rows(
-    stages: Sequence[Stage], remedy: Remedy | None = None, tried: Sequence[Remedy] = ()
+    stages: Sequence[Stage], broker: PlayedBroker, remedy: Remedy | None = None, tried: Sequence[Remedy] = ()
 ) -> Iterator[dict[str, Any]]:
     """The verdict, then a row for each stage and for each remedy that was tried."""
-    yield {"verdict": verdict_line(stages, remedy, tried), "remedy": remedy.name if remedy else None}
+    yield {
+        "verdict": verdict_line(stages, remedy, tried),
+        "remedy": remedy.name if remedy else None,
+        "broker": broker.line,
+        "broker_from": broker.line_from,
+        "read_batches": list(broker.read_batches),
+        "read_batches_from": broker.batch_from,
+    }
     yield from stage_rows(stages)
     for one in tried:
         yield from stage_rows([one.stage], remedy=one.name)
@@ -90,8 +98,8 @@ def _count(messages: int) -> str:
 
 
 def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker: str) -> Iterator[str]:
-    """What is likely, stage by stage; print `verdict_line` first."""
-    yield f"{entries:,} unacknowledged entries, {dispatch}, broker {broker}; the consumers connect to the saved state."
+    """What is likely, stage by stage, of a broker in words; print `verdict_line` first."""
+    yield f"{entries:,} unacknowledged entries, {dispatch}, {broker}; the consumers connect to the saved state."
     for stage in stages:
         plays = sum(stage.prediction.outcomes.values())
         agreed = "all plays agree" if stage.prediction.sharp else f"{len(stage.prediction.outcomes)} different outcomes"
