@@ -14,7 +14,10 @@ from pulsar_backlog.errors import UsageError
 if TYPE_CHECKING:
     from pulsar_backlog.chunks.dispatch.settings import BrokerLine, DispatchType
 
-_CONSUMERS = "clients that connect, in order, such as 'java 4.2 x 2, python'; named c1, c2, c3"
+_CONSUMERS = (
+    "clients that connect, in order, such as 'java 4.2 x 2, python'; named c1, c2, c3; 'java 4.2 rejects 2' and "
+    "'java 4.2 times out 2' make every message a dead letter after two redeliveries"
+)
 _EVENTS = (
     "what happens then, in order: unload, 'leave c1', 'kill c1', 'cut c1', 'join java 4.2', restart, "
     "'rolling restart'; may be given several times"

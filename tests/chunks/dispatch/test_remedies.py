@@ -59,3 +59,52 @@ def test_a_remedy_that_loses_more_is_none() -> None:
     assert [remedy.name for remedy in tried] == ["unload", "restart", "leave c1", "leave c2"]
     base = forecast(entries, clients, (), broker="4.2", dispatch="Key_Shared")[0]
     assert best_remedy(base, tried) is None
+
+
+REJECTED = "A0/3 A1/3 A2/3 ."
+
+
+@pytest.mark.parametrize(
+    ("consumers", "stays", "dead_letters", "remedy"),
+    [
+        # As it was recorded: of a message that Java 4.2 rejects all but the last chunk stay, and of two consumers each
+        # may send a copy; Java 4.0 and Python never get the message again; Go and ack timeouts of Java settle all.
+        ("java 4.2 rejects 2", (2, 2), (2, 2), "ack timeout"),
+        ("java 4.2 rejects 2 x 2", (0, 2), (2, 3), "ack timeout"),
+        ("java 4.0 rejects 2", (3, 3), (1, 1), "ack timeout"),
+        ("python rejects 2", (3, 3), (1, 1), None),
+        ("go rejects 2", (0, 0), (2, 2), None),
+        ("java 4.2 times out 2", (0, 0), (2, 2), None),
+        ("python times out 2", (3, 3), (1, 1), None),
+    ],
+)
+def test_dead_letters(
+    consumers: str, stays: tuple[int, int], dead_letters: tuple[int, int], remedy: str | None
+) -> None:
+    entries, clients = stored(REJECTED), consumers_of(consumers, 1000)
+    (stage,) = forecast(entries, clients, (), broker="4.2", dispatch="Shared")
+    assert (stage.certain.backlog, stage.dead_letters, stage.eaten) == (stays, dead_letters, ())
+    best = best_remedy(stage, list(tried_remedies(entries, clients, "4.2", "Shared")))
+    assert (best and best.name) == remedy
+
+
+def test_an_ack_timeout_in_words() -> None:
+    line = verdict(REJECTED, "java 4.2 rejects 2")
+    assert line == (
+        "It does not drain: 2 entries stay. Best remedy: let an ack timeout ask again instead of negative "
+        "acknowledgements; then 0 entries stay."
+    )
+
+
+@pytest.mark.parametrize(
+    ("consumers", "dispatch", "message"),
+    [
+        ("go times out 2", "Shared", "go has no ack timeout"),
+        ("java 4.2 rejects 2", "Exclusive", "an Exclusive subscription has no dead letters"),
+        ("java 4.2 rejects", "Shared", "'java 4.2 rejects' is no client with a version"),
+        ("java 4.2 rejects two", "Shared", "'java 4.2 rejects two' is no client with a version"),
+    ],
+)
+def test_dead_letters_that_there_are_not(consumers: str, dispatch: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        verdict(REJECTED, consumers, dispatch=dispatch)

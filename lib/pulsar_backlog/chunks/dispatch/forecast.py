@@ -1,6 +1,8 @@
 """What-if questions about a saved subscription: its unacknowledged entries, consumers that connect, and events.
 
     consumers   java 4.2 x 2, python     named c1, c2, c3, in this order; java, python, cpp, node, go with a version
+                java 4.2 rejects 2       every message is negatively acknowledged, a dead letter after 2 redeliveries
+                java 4.2 times out 2     the same by an ack timeout
     events      unload                   the topic is unloaded, and all come back
                 leave c1                 c1 closes; `kill c1` dies, `cut c1` loses its connection and comes back
                 join go                  one more consumer, named after the others
@@ -36,9 +38,14 @@ MAX_PLAYS = 84
 ENTRIES_PLAYED = 16_000
 """Entries of all plays of one forecast: about two seconds."""
 
-_COUNTED = re.compile(r"(?P<client>.+?)\s*(?:x\s*(?P<count>\d{1,2}))?$")
+_CLIENT = re.compile(r"[a-zA-Z+]+([ -]+[\d.]+)?", re.ASCII)
+_COUNTED = re.compile(
+    r"(?P<client>.+?)(?:\s+(?P<verb>rejects|times out)\s+(?P<most>\d{1,2}))?\s*(?:x\s*(?P<count>\d{1,2}))?$"
+)
 _SETTLE = Step("wait", (200_000,))
 """Long enough for clients to give up open messages: Java and C++ look once in 60 s for what is older than that."""
+_SETTLE_REJECTED = Step("wait", (45_000,))
+"""With dead letters: until the last is there, and not until the chunks that they leave behind expire in the client."""
 
 
 class StoredEntry(NamedTuple):
@@ -69,6 +76,7 @@ class Stage:
         undelivered: uuids that no outcome delivers.
         eaten: uuids that every outcome acknowledges without delivering them.
         endangered: uuids that some outcomes, and not all, acknowledge without delivering them.
+        dead_letters: least and most messages that went to the dead-letter topic.
     """
 
     event: str
@@ -78,6 +86,7 @@ class Stage:
     undelivered: tuple[str, ...]
     eaten: tuple[str, ...]
     endangered: tuple[str, ...]
+    dead_letters: tuple[int, int] = (0, 0)
 
 
 def consumers_of(text: str, queue: int) -> dict[str, ConsumerSettings]:
@@ -91,16 +100,42 @@ def consumers_of(text: str, queue: int) -> dict[str, ConsumerSettings]:
         match = _COUNTED.match(part)
         if match is None:
             raise ValueError(f"no consumer {part!r}")
-        made.extend([ConsumerSettings(client_named(match["client"]), queue=queue)] * int(match["count"] or 1))
+        made.extend([_consumer(match, queue)] * int(match["count"] or 1))
     if not made:
         raise ValueError("no consumer is named")
     return {f"c{number}": settings for number, settings in enumerate(made, 1)}
 
 
+def _consumer(match: re.Match[str], queue: int) -> ConsumerSettings:
+    """The settings of one consumer, and what its application does.
+
+    Raises:
+        ValueError: the client is not known, or what stands behind it is no version.
+    """
+    if _CLIENT.fullmatch(match["client"]) is None:
+        raise ValueError(f"{match[0]!r} is no client with a version, and perhaps 'rejects N' or 'times out N', 'x N'")
+    made = ConsumerSettings(client_named(match["client"]), queue=queue)
+    if match["verb"] == "rejects":
+        return replace(made, policy={"default": "nack"}, nack_delay_ms=1_000, dead_letter_max=int(match["most"]))
+    return by_ack_timeout(replace(made, dead_letter_max=int(match["most"]))) if match["verb"] else made
+
+
+def by_ack_timeout(consumer: ConsumerSettings) -> ConsumerSettings:
+    """The same consumer, whose application acknowledges nothing, so that an ack timeout asks again.
+
+    Raises:
+        ValueError: its client has none.
+    """
+    if not consumer.client.has_ack_timeout:
+        raise ValueError(f"{consumer.client.family} has no ack timeout")
+    return replace(consumer, policy={"default": "none"}, ack_timeout_ms=2_000)
+
+
 class _Events:
     """Events as steps; consumers are added as events bring them."""
 
-    def __init__(self, consumers: dict[str, ConsumerSettings]) -> None:
+    def __init__(self, consumers: dict[str, ConsumerSettings], settle: Step) -> None:
+        self._settle = settle
         self.consumers = dict(consumers)
         self._connected = list(consumers)
 
@@ -114,20 +149,20 @@ class _Events:
         if event.strip().lower() == "rolling restart":
             return tuple(self._rolling())
         if verb == "unload" and not who:
-            return (Step("unload"), _SETTLE)
+            return (Step("unload"), self._settle)
         if verb == "restart" and not who:
             old, self._connected = self._connected, []
             again = [self._join(self.consumers[name]) for name in old]
-            return (*(Step("close", (name,)) for name in old), Step("wait", (300,)), *again, _SETTLE)
+            return (*(Step("close", (name,)) for name in old), Step("wait", (300,)), *again, self._settle)
         if verb == "join" and who:
             queue = next(iter(self.consumers.values())).queue
-            return (self._join(ConsumerSettings(client_named(who), queue=queue)), _SETTLE)
+            return (self._join(ConsumerSettings(client_named(who), queue=queue)), self._settle)
         if verb in ("leave", "kill", "cut") and who:
             if who not in self._connected:
                 raise ValueError(f"{event!r}: {who} is not connected; there are {', '.join(self._connected) or 'none'}")
             if verb != "cut":
                 self._connected.remove(who)
-            return (Step("close" if verb == "leave" else verb, (who,)), _SETTLE)
+            return (Step("close" if verb == "leave" else verb, (who,)), self._settle)
         raise ValueError(
             f"no event {event!r}: there are unload, leave NAME, kill NAME, cut NAME, join CLIENT, restart and rolling "
             "restart"
@@ -145,7 +180,7 @@ class _Events:
             self._connected.remove(name)
             yield Step("close", (name,))
             yield Step("wait", (300,))
-        yield _SETTLE
+        yield self._settle
 
 
 def forecast(
@@ -174,13 +209,16 @@ def forecast(
     """
     if len(entries) > MAX_ENTRIES:
         raise ValueError(f"{len(entries):,} unacknowledged entries; a forecast plays at most {MAX_ENTRIES:,}")
-    translation = _Events(consumers)
+    if dispatch in ("Exclusive", "Failover") and any(one.dead_letter_max is not None for one in consumers.values()):
+        raise ValueError(f"an {dispatch} subscription has no dead letters: Shared and Key_Shared have")
+    settle = _SETTLE if all(one.dead_letter_max is None for one in consumers.values()) else _SETTLE_REJECTED
+    translation = _Events(consumers, settle)
     slices = tuple(
         Slice(entry.uuid or f"entry {at}", entry.chunk_id if entry.uuid else None, entry.num_chunks or 1)
         for at, entry in enumerate(entries)
     )
     keys = {slice_.label: entry.key for slice_, entry in zip(slices, entries, strict=True) if entry.key is not None}
-    steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), _SETTLE)
+    steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), settle)
     setting = Setting(broker, dispatch, translation.consumers, steps, keys=keys)
     settings = [replace(setting, read_batch=one) for one in read_batches]
     stages = [_stage("", settings, slices, entries_played)]
@@ -212,7 +250,15 @@ def _stage(event: str, settings: Sequence[Setting], slices: Sequence[Slice], ent
         undelivered,
         _in_order(every, slices),
         _in_order(some - every, slices),
+        _dead_letters(outcomes),
     )
+
+
+def _dead_letters(outcomes: Iterable[Outcome]) -> tuple[int, int]:
+    """Least and most messages in the dead-letter topic."""
+    topic = ConsumerSettings.dead_letter_topic
+    counts = [sum(len(messages) for name, messages in outcome.other_topics if name == topic) for outcome in outcomes]
+    return min(counts), max(counts)
 
 
 def _in_order(labels: set[str], slices: Sequence[Slice]) -> tuple[str, ...]:

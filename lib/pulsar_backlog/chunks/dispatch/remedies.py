@@ -5,6 +5,7 @@
     leave c1            one consumer goes; on Key_Shared it gives back the hashes that drain
     queue 10            receiver queues of 10 or more, or of 1,000: leaked permits hold up a large queue later
     broker 4.2          an upgrade; its dispatcher counts permits right
+    ack timeout         instead of negative acknowledgements that end in dead letters: Java then acknowledges all chunks
 
 A rolling restart is not among them: it frees nothing that one of these does not free.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_QUEUE
-from pulsar_backlog.chunks.dispatch.forecast import ENTRIES_PLAYED, Stage, StoredEntry, forecast
+from pulsar_backlog.chunks.dispatch.forecast import ENTRIES_PLAYED, Stage, StoredEntry, by_ack_timeout, forecast
 from pulsar_backlog.chunks.dispatch.settings import BrokerLine, ConsumerSettings, DispatchType
 
 MOST_LEAVING = 4
@@ -62,9 +63,24 @@ def tried_remedies(
             larger = {name: replace(one, queue=max(one.queue, queue)) for name, one in consumers.items()}
             stages = play(entries, larger, (), broker=broker, entries_played=budget)
             yield Remedy(f"queue {queue}", stages[-1])
+    timed = _by_ack_timeout(consumers)
+    if timed is not None:
+        yield Remedy("ack timeout", play(entries, timed, (), broker=broker, entries_played=budget)[-1])
     if rare and 1 < smallest < SMALL_QUEUE:
         stages = play(entries, consumers, (), broker="4.2", entries_played=budget)
         yield Remedy("broker 4.2", stages[-1])
+
+
+def _by_ack_timeout(consumers: dict[str, ConsumerSettings]) -> dict[str, ConsumerSettings] | None:
+    """Consumers that reject messages until they are dead letters, with an ack timeout; None where none of Java does."""
+    rejecting = {
+        name
+        for name, one in consumers.items()
+        if one.dead_letter_max is not None and one.client.timeout_all and "nack" in one.policy.values()
+    }
+    if not rejecting:
+        return None
+    return {name: by_ack_timeout(one) if name in rejecting else one for name, one in consumers.items()}
 
 
 def best_remedy(base: Stage, remedies: Sequence[Remedy]) -> Remedy | None:

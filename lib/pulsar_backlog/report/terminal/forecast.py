@@ -17,6 +17,7 @@ _REMEDIES = {
     "queue 10": "set the receiver queues to 10 or more",
     "queue 1000": "set the receiver queues to 1,000, the default",
     "broker 4.2": "upgrade the broker to 4.2",
+    "ack timeout": "let an ack timeout ask again instead of negative acknowledgements",
 }
 
 
@@ -52,6 +53,8 @@ def stage_rows(stages: Sequence[Stage], remedy: str | None = None) -> Iterator[d
             "undelivered": list(stage.undelivered),
             "acknowledged_undelivered": list(stage.eaten),
             "perhaps_acknowledged_undelivered": list(stage.endangered),
+            "dead_letters_least": stage.dead_letters[0],
+            "dead_letters_most": stage.dead_letters[1],
         }
 
 
@@ -106,6 +109,8 @@ def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker:
         yield f"After {visible(stage.event) if stage.event else 'they have connected'} ({plays} plays, {agreed}):"
         staying = _span(stage.certain.backlog, "entry stays", "entries stay")
         yield f"    {_span(stage.delivered, 'delivery', 'deliveries')}; {staying}"
+        if stage.dead_letters[1]:
+            yield f"    {_span(stage.dead_letters, 'message goes', 'messages go')} to the dead-letter topic"
         if stage.undelivered:
             yield f"    never delivered in any play: {_named(stage.undelivered)}"
         if stage.eaten:
