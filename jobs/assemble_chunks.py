@@ -38,7 +38,7 @@ from pulsar_backlog.steps.folding import fold
 from pulsar_backlog.steps.known_state import state_inputs, state_of
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
-from pulsar_backlog.steps.segments import held_back, segment_rows, stored_segments, transaction_rows
+from pulsar_backlog.steps.segments import findings_of_ledgers, segment_rows, stored_segments, transaction_rows
 from pulsar_backlog.steps.topic_stats import topic_stats
 
 JOB = "assemble_chunks"
@@ -69,7 +69,7 @@ def assemble(context: JobContext) -> JobResult:
         rows = fold(context, engine, edges)
         chains = list(_chains(context, engine))
         segments = stored_segments(engine, state)
-        chains += held_back(engine, segments, state)
+        chains += findings_of_ledgers(engine, segments, state)
         rows["segments"] = context.replace("segments", segment_rows(segments, context.cluster))
         rows["transactions"] = context.replace("transactions", transaction_rows(state, context.cluster))
     with query_engine(context, (*INPUTS, *MADE_HERE)) as engine:

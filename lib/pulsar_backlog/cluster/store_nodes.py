@@ -15,16 +15,18 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pulsar_backlog.cluster.fields import Fields
+from pulsar_backlog.cluster.fields import Fields, storable
 from pulsar_backlog.cluster.stored_values import ROOT, decoded_nodes
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire.ledger_metadata import LedgerMetadata, decode_ledger_metadata
+from pulsar_backlog.wire.names import topic_of_managed_ledger
 
 LEDGERS, SCHEMAS = "/ledgers/", "/schemas/"
 
 _ID = re.compile(r"[0-9/]*L[0-9]{4,10}", re.ASCII)
 _VERSION = b"BookieMetadataFormatVersion\t"
 _MAX_VARINT_BYTES = 5
+_CURSOR_KEY = "pulsar/cursor"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,17 @@ class StoreNodes:
         try:
             return None if value is None else decode_ledger_metadata(_body(value))
         except DecodeError:
+            return None
+
+    def topic(self, ledger_id: int) -> str | None:
+        """Full name of the topic or segment whose messages a ledger holds; None of cursors, schemas and the like."""
+        metadata = self.metadata(ledger_id)
+        name = metadata.managed_ledger if metadata is not None else None
+        if metadata is None or name is None or any(key == _CURSOR_KEY for key, _ in metadata.custom):
+            return None
+        try:
+            return storable(topic_of_managed_ledger(name))
+        except ValueError:
             return None
 
 

@@ -13,6 +13,7 @@ from pulsar_backlog.cluster.store_nodes import StoreNodes
 from pulsar_backlog.cluster.stored_values import SavedCursorLedger, StoredValue
 from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.findings import Finding
+from pulsar_backlog.wire.names import is_segment
 
 
 @dataclass(frozen=True)
@@ -127,6 +128,9 @@ def broker_copies(state: ClusterState) -> dict[int, LedgerRecord]:
 
 
 def topics_besides(state: ClusterState) -> dict[int, str]:
-    """Topics by ledger, of ledgers that no saved list names but transactions of segments do."""
+    """Segments by ledger, of ledgers that no saved list names: by BookKeeper's metadata, and by transactions."""
     listed = {ledger.ledger_id for topic in state.topics.values() for ledger in topic.ledgers}
-    return {ledger_id: of for ledger_id, of in state.transactions.ledgers().items() if ledger_id not in listed}
+    named = ((ledger_id, state.nodes.topic(ledger_id)) for ledger_id in state.nodes.ledgers if ledger_id not in listed)
+    by_metadata = {ledger_id: topic for ledger_id, topic in named if topic is not None and is_segment(topic)}
+    by_writes = {ledger_id: of for ledger_id, of in state.transactions.ledgers().items() if ledger_id not in listed}
+    return by_writes | by_metadata

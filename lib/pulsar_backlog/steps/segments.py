@@ -10,6 +10,7 @@ from pulsar_backlog.cluster.transactions import Transactions
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.reconciliation.open_transactions import SegmentLedger, findings_of_open_transactions
+from pulsar_backlog.reconciliation.segment_ledgers import findings_of_unlisted_ledgers, has_lists
 from pulsar_backlog.reconciliation.segments import SegmentState, Stored, segment_states
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.tables import TABLES
@@ -22,13 +23,18 @@ def stored_segments(engine: QueryEngine, state: ClusterState | None) -> list[Seg
     return segment_states(state, {row["topic"]: Stored(row["ledgers"], row["entries"], row["bytes"]) for row in rows})
 
 
-def held_back(engine: QueryEngine, segments: list[SegmentState], state: ClusterState | None) -> Iterator[Finding]:
-    """What open transactions keep from consumers; asks for ledgers only where there are any."""
+def findings_of_ledgers(
+    engine: QueryEngine, segments: list[SegmentState], state: ClusterState | None
+) -> Iterator[Finding]:
+    """What open transactions keep from consumers, and ledgers that no list names; asks where there may be any."""
     transactions = state.transactions if state else Transactions()
-    if "open" in transactions.headers.values():
+    is_open = "open" in transactions.headers.values()
+    if is_open or has_lists(state):
         rows = engine.rows({"ledgers": engine.sql("log", "ledgers_of_segments", {})})["ledgers"]
         ledgers = [SegmentLedger(**row) for row in rows]
-        yield from findings_of_open_transactions(segments, transactions, ledgers)
+        yield from findings_of_unlisted_ledgers(ledgers, state)
+        if is_open:
+            yield from findings_of_open_transactions(segments, transactions, ledgers)
 
 
 def segment_rows(segments: list[SegmentState], cluster: str) -> pa.Table:
