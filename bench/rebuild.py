@@ -33,8 +33,11 @@ from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog, to_nothing
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.frames.chunks.fold import FoldContext, fold_batches, tables_of
+from pulsar_backlog.frames.export.filters import Filters
 from pulsar_backlog.frames.export.messages import exported_chunked
-from pulsar_backlog.frames.export.plan import Filters, pack, plan_chunked, with_transactions
+from pulsar_backlog.frames.export.plan import plan_chunked
+from pulsar_backlog.frames.export.tasks import pack
+from pulsar_backlog.frames.log.transactions import with_transactions
 from pulsar_backlog.jobfiles import load_job
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource

@@ -22,12 +22,9 @@ from collections.abc import Sequence
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.decoded import shaped
+from pulsar_backlog.frames.export.filters import wanted_entries
 from pulsar_backlog.frames.export.findings import COUNTED, INCOMPLETE, as_it_was_read, places_of_export
-from pulsar_backlog.frames.export.plan import (
-    Decided,
-    wanted_entries,
-    with_transactions,
-)
+from pulsar_backlog.frames.log.transactions import Decided, with_transactions
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.report.terminal.exported import print_export

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pulsar_backlog.frames.export.plan import assign_tasks
+from pulsar_backlog.frames.export.tasks import assign_tasks
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages import opening
 from pulsar_backlog.messages.entry_rows import ExportContext, export_stretch, stretches

@@ -8,6 +8,6 @@ What leans on more than Spark's public Python API; CONTRIBUTING.md names the tes
 - `daemon.py`, `workers.py` of the package: `pyspark.daemon` and `pyspark.worker`, whose `main` a task is.
 - `sql/spark_scope.py`: `cloneSession`, `sqlParser`, `Dataset.ofRows`, names of the parser's nodes.
 - `tableio/spark_log.py`: Delta's `DeltaLog`, `DeltaOperations$Write` and its count of arguments.
-- `frames/export/plan.py`: `repartitionById`, where Spark has it (4.1).
+- `frames/export/tasks.py`: `repartitionById`, where Spark has it (4.1).
 - `sql/duck_values.py`: texts in SQL; Spark 4.0 drops the quote of `''`.
 """

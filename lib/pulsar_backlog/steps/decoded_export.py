@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.decoded import Shape, shaped
-from pulsar_backlog.frames.export.plan import Filters
+from pulsar_backlog.frames.export.filters import Filters
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.runs.context import JobContext

@@ -6,15 +6,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.frames.export.filters import Filters, of_keys
 from pulsar_backlog.frames.export.findings import COUNTED
 from pulsar_backlog.frames.export.messages import exported_chunked, exported_entries
-from pulsar_backlog.frames.export.plan import (
-    Filters,
-    of_keys,
-    pack,
-    plan_chunked,
-    plan_entries,
-)
+from pulsar_backlog.frames.export.plan import plan_chunked, plan_entries
+from pulsar_backlog.frames.export.tasks import pack
 from pulsar_backlog.ledgers.buckets.addresses import own_endpoint
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource

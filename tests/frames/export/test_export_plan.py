@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pulsar_backlog.frames.export.plan import Decided, Filters, plan_entries, with_transactions
+from pulsar_backlog.frames.export.filters import Filters
+from pulsar_backlog.frames.export.plan import plan_entries
+from pulsar_backlog.frames.log.transactions import Decided, with_transactions
 from pulsar_backlog.messages.kinds import TRANSACTIONS
 from tests.frames.rows import table_frame
 

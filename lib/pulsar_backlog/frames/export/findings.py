@@ -7,7 +7,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.frames.codes import code_of
-from pulsar_backlog.frames.export.plan import exportable
+from pulsar_backlog.frames.export.filters import is_exportable
 from pulsar_backlog.messages.kinds import ABORTED, CANNOT_TELL, OPEN, TRANSACTIONS
 from pulsar_backlog.messages.masking import MASKED
 from pulsar_backlog.messages.outcomes import Outcome
@@ -48,7 +48,7 @@ def places_of_export(messages: DataFrame, publications: DataFrame, hidden: DataF
         "topic", code_of(f.col("outcome"), dict(OUTCOME_CODES)).alias("code"), "ledger_id", "entry_id",
         f.lit("certain").alias("sureness"), f.lit("read from the stored bytes").alias("reason"),
     )  # fmt: skip
-    rest = publications.filter(~exportable()).select(
+    rest = publications.filter(~is_exportable()).select(
         "topic", f.lit("X01").alias("code"), f.col("first_ledger_id").alias("ledger_id"),
         f.col("first_entry_id").alias("entry_id"), "sureness", "reason",
     )  # fmt: skip

@@ -8,7 +8,7 @@ from operator import and_
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from pulsar_backlog.frames.export.plan import with_transactions
+from pulsar_backlog.frames.log.transactions import with_transactions
 from pulsar_backlog.frames.repair.rows import copies_in_log, republished, tried_originals
 from pulsar_backlog.messages.kinds import TRANSACTIONS
 from pulsar_backlog.messages.provenance import LOOP_PROPERTY
