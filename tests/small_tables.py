@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.sql.duck_values import duck_type, quoted
-from pulsar_backlog.tableio.delta_log import statistics_settings
+from pulsar_backlog.tableio.delta_actions import statistics_settings
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Table
 

@@ -83,10 +83,10 @@ def upkeep_of(log: DeltaLog, table: Table, hours: int, now_ms: int) -> Upkeep:
         now_ms: when the run began, milliseconds since 1970.
     """
     files = log.files()
-    small = [] if table.name in NOT_JOINED else [(path, size) for path, size, _rows in files if 2 * size < FILE_BYTES]
-    wanted = -(-sum(size for _path, size in small) // FILE_BYTES)
+    small = [] if table.name in NOT_JOINED else [file for file in files if 2 * file.size_bytes < FILE_BYTES]
+    wanted = -(-sum(file.size_bytes for file in small) // FILE_BYTES)
     # Twice as many: a table that was joined yesterday and got a file since is left alone.
-    joined = [path for path, _size in small] if len(small) >= 2 * wanted + 2 else []
+    joined = [file.path for file in small] if len(small) >= 2 * wanted + 2 else []
     names = {name: one for name, one in log.listing(LOG_FOLDER).items() if name[:20].isdecimal()}
     checkpoints = {name: int(name[:20]) for name in names if _CHECKPOINT.fullmatch(name)}
     before_ms = now_ms - hours * _HOUR_MS
@@ -142,6 +142,6 @@ def _check_rows(log: DeltaLog, due: Upkeep, written: int) -> None:
     Raises:
         ValueError: there are more or fewer.
     """
-    counts = [rows for path, _size, rows in log.files() if path in set(due.joined)]
+    counts = [file.rows for file in log.files() if file.path in set(due.joined)]
     if None not in counts and sum(filter(None, counts)) != written:
         raise ValueError(f"{log.path}: {sum(filter(None, counts))} rows in small files, {written} written")

@@ -32,7 +32,7 @@ def frame_of_files(spark: SparkSession, log: DeltaLog, table: Table) -> DataFram
     """
     if table.name in SKIPPING or log.has_files_outside_root or not log.is_plain or not log.fits(table):
         return None
-    files = [f"{log.path}/{path}" for path, *_ in log.files()]
+    files = [f"{log.path}/{file.path}" for file in log.files()]
     if not 0 < len(files) <= MAX_FILES or set(log.path) & _PATTERN:
         return None
     return spark.read.schema(StructType.fromJson(delta_schema(table))).parquet(*files)

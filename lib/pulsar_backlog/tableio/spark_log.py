@@ -10,7 +10,7 @@ import delta.exceptions  # noqa: F401 - makes Delta's refusals Python exceptions
 from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, StructType
 
-from pulsar_backlog.tableio.delta_log import metadata_action
+from pulsar_backlog.tableio.delta_actions import metadata_action
 from pulsar_backlog.tables import Table
 
 

@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_file
-from pulsar_backlog.tableio.delta_log import DeltaLog, add_action
+from pulsar_backlog.tableio.delta_actions import add_action
+from pulsar_backlog.tableio.delta_log import DeltaLog
 from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.slice_files import Part, parts_of_files, rows_outside
 from pulsar_backlog.tableio.slices import Slice

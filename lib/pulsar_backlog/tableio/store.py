@@ -168,7 +168,7 @@ class TableStore:
 
     def _check_files(self, table: Table) -> None:
         log = log_without_spark(self.out, table)
-        listed = {path for path, *_ in log.files() if "/" not in path} if log is not None else set()
+        listed = {file.path for file in log.files() if "/" not in file.path} if log is not None else set()
         if gone := listed and listed.difference(beside(self.out).names(f"tables/{table.name}")):
             raise lost_file(f"{self._path(table)}/{min(gone)}", "its log names it")
 
@@ -199,7 +199,7 @@ class TableStore:
         if log.version >= 0 and new.num_rows == 0 and others.num_rows == old.num_rows:
             return True
         rows = pa.concat_tables([others, new])
-        with stage(log, table, [path for path, *_ in log.files()]) as staged:
+        with stage(log, table, [file.path for file in log.files()]) as staged:
             staged.commit(staged.write(rows))
         now = log_without_spark(self.out, table)
         if now is not None and now.version == log.version + 1:  # else another writer has been here meanwhile

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pulsar_backlog.tableio.delta_log import DeltaLog
+from pulsar_backlog.tableio.delta_log import DeltaLog, TableFile
 from pulsar_backlog.tableio.places import lost_file
 from pulsar_backlog.tableio.table_logs import log_without_spark
 from pulsar_backlog.tables import Table
@@ -64,7 +64,7 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     if table.name in UNCACHED_TABLES or not log.is_plain or not log.fits(table) or not _is_small(files):
         return None
     schema = arrow_schema(table)
-    read = [_rows_in_file(log, path) for path, _size, _rows in files]
+    read = [_rows_in_file(log, file.path) for file in files]
     rows = pa.concat_tables([fitted(one, schema) for one in read] or [schema.empty_table()])
     cache(log.path, identity, rows)
     return rows
@@ -123,7 +123,9 @@ def _readable(log: DeltaLog, file: str) -> Iterator[None]:
         raise lost_file(f"{log.path}/{file}", str(error).partition("\n")[0]) from error
 
 
-def _is_small(files: list[tuple[str, int, int | None]]) -> bool:
-    rows = [rows for _path, _size, rows in files]
-    exact = [count for count in rows if count is not None]
-    return len(exact) == len(rows) and sum(exact) <= MAX_ROWS and sum(size for _path, size, _rows in files) <= MAX_BYTES
+def _is_small(files: list[TableFile]) -> bool:
+    """Whether the rows of files are few; false where the log does not say how many one has."""
+    rows = [file.rows for file in files if file.rows is not None]
+    if len(rows) < len(files):
+        return False
+    return sum(rows) <= MAX_ROWS and sum(file.size_bytes for file in files) <= MAX_BYTES
