@@ -102,8 +102,8 @@ def reconciled(
     claims = {claim.record.ledger_id: claim for claim in claims_of(state)}
     ids = sorted(stored.keys() | claims.keys() | knowledge.compacted.keys())
     rows = [row for id_ in ids for row in compare_ledger(id_, stored.get(id_, []), claims.get(id_), knowledge)]
-    whose = Whose.of((row.judged.verdict, row.pulsar_cluster) for row in rows)
-    return [row.owned(owned(row.judged, row.pulsar_cluster, whose)) for row in rows]
+    ownership = Ownership.of((row.judged.verdict, row.pulsar_cluster) for row in rows)
+    return [row.owned(owned(row.judged, row.pulsar_cluster, ownership)) for row in rows]
 
 
 def stored_besides(uploads: Iterable[Upload], streamed: Iterable[Streamed]) -> Iterator[Stored]:
@@ -162,7 +162,7 @@ def _absent(rows: list[Row], ledger_id: int, claim: Claim | None, knowledge: Kno
 
 
 @dataclass(frozen=True)
-class Whose:
+class Ownership:
     """What shows whose a place is: what the metadata call complete, and who wrote that.
 
     Attributes:
@@ -174,28 +174,28 @@ class Whose:
     clusters: frozenset[str]
 
     @classmethod
-    def of(cls, names: Iterable[tuple[str, str | None]]) -> Whose:
+    def of(cls, names: Iterable[tuple[str, str | None]]) -> Ownership:
         """By verdict and Pulsar cluster of all that is stored."""
         owners = {owner for verdict, owner in names if verdict == "current"}
         return cls(bool(owners), frozenset(owner for owner in owners if owner is not None))
 
 
-def owned(judged: Judged, owner: str | None, whose: Whose) -> tuple[Judged, bool, bool]:
-    """Whose something stored is decides whether it may be called needless.
+def owned(judged: Judged, writer: str | None, ownership: Ownership) -> tuple[Judged, bool, bool]:
+    """What something stored is in a place of this ownership: another cluster's copies are not called needless.
 
     Args:
         judged: what it is otherwise.
-        owner: Pulsar's own name of the cluster that wrote it; None where that is not known.
-        whose: the place is.
+        writer: Pulsar's own name of the cluster that wrote it; None where that is not known.
+        ownership: of the place.
 
     Returns:
         What it is, whether it leaks, and whether only a sole owner may say so.
     """
     if judged.verdict not in NOT_NEEDED:
         return judged, False, False
-    if whose.clusters and owner is not None and owner not in whose.clusters:
+    if ownership.clusters and writer is not None and writer not in ownership.clusters:
         reason = "One Pulsar cluster wrote it, and another wrote what these metadata call complete."
         return Judged("other_cluster", reason), False, False
-    if not whose.confirmed:
+    if not ownership.confirmed:
         return Judged(judged.verdict, judged.reason + _NONE_CONFIRMED, judged.current_copy), False, False
-    return judged, True, owner is None or owner not in whose.clusters
+    return judged, True, writer is None or writer not in ownership.clusters

@@ -22,15 +22,9 @@ from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.frames.inventory.attempts import OBJECTS_OF_TASK, found_ledgers, listed_objects
-from pulsar_backlog.frames.inventory.compared import (
-    Comparison,
-    besides_frame,
-    claims_frame,
-    compared_ledgers,
-    owned_rows,
-    tallies_of,
-    whose_of,
-)
+from pulsar_backlog.frames.inventory.comparison import Comparison, compare_ledgers
+from pulsar_backlog.frames.inventory.ownership import owned_rows, ownership_of, tallies_of
+from pulsar_backlog.frames.inventory.sides import claims_frame, other_storage_frame
 from pulsar_backlog.frames.packed import unpacked
 from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.ledgers.listing import Listing
@@ -84,9 +78,10 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     topics = ChainMap(surveyed.topics(), cast(dict[int, str], LedgerTopics(ledgers)))
     state = state_of(context, topics)
     by = Comparison(context.cluster, context.job, scope_in(context), Knowledge.of(state) if state else None)
-    besides = besides_frame(context.spark, surveyed.attempts, stored_besides(listed.uploads, surveyed.streamed))
+    uploads_and_streams = stored_besides(listed.uploads, surveyed.streamed)
+    other_storage = other_storage_frame(context.spark, surveyed.attempts, uploads_and_streams)
     claims = claims_frame(context.spark, claims_of(state) if state else (), by.facts.compacted if by.facts else ())
-    compared = context.cache(compared_ledgers(attempts, claims, besides, by))
+    comparison = context.cache(compare_ledgers(attempts, claims, other_storage, by))
     in_files = pa.array([one.pair.ledger_id for one in surveyed.attempts], pa.int64())
     in_objects = ledgers.filter(ledgers["is_stored"])["ledger_id"]
     stored = LedgerIds(pa.chunked_array([*in_objects.chunks, in_files]))
@@ -94,12 +89,12 @@ def take_many(context: JobContext, listed: Listed) -> dict[str, int]:
     findings = [*surveyed.findings, *listed.findings, *(state.findings if state else ())]
     missing = note_gone(context, by.scope, stored, findings, state)
     findings += missing.findings
-    return _write(context, compared, by, findings, state, stored, missing, surveyed.internal)
+    return _write(context, comparison, by, findings, state, stored, missing, surveyed.internal)
 
 
 def _write(
     context: JobContext,
-    compared: DataFrame,
+    comparison: DataFrame,
     by: Comparison,
     findings: list[Finding],
     state: ClusterState | None,
@@ -108,10 +103,11 @@ def _write(
     internal: Sequence[Examined],
 ) -> dict[str, int]:
     """Replace what the tables say of the ledgers within the scope."""
-    rows = unpacked(compared, "ledgers")
+    rows = unpacked(comparison, "ledgers")
     inside = None if by.scope.is_everything else context.cache(rows.select("ledger_id").distinct())
     counts = {"ledgers": _replace(context, "ledgers", rows, inside, missing)}
-    owned = context.cache(owned_rows(compared, whose_of(unpacked(compared, "inventory")), by))
+    ownership = ownership_of(unpacked(comparison, "inventory"))
+    owned = context.cache(owned_rows(comparison, ownership, by.scope))
     rows = unpacked(owned, "inventory")
     store_internal_copies(context, internal)
     counts["inventory"] = _replace(
@@ -122,7 +118,7 @@ def _write(
             *findings_of_absent(state, stored),
             *findings_of_inventory(tallies_of(owned), not any(one.code == "S02" for one in findings)),
         ]
-    _replace_findings(context, unpacked(compared, "findings"), findings, stored, inside)
+    _replace_findings(context, unpacked(comparison, "findings"), findings, stored, inside)
     return counts | {"findings": context.rows("findings")}
 
 
