@@ -1,6 +1,6 @@
 -- C32: as many permits kept as half the receiver queue.
 SELECT
-  'C32' AS code,
+  $code AS code,
   topic AS subject,
   topic,
   CAST(NULL AS bigint) AS ledger_id,
@@ -8,15 +8,20 @@ SELECT
   CAST(max(permits_kept) AS bigint) AS count,
   'likely' AS sureness,
   'counted from the beginning of the log, without a reconnect' AS reason,
-  concat(
-    'Permits that a client keeps: ', CAST(max(permits_kept) AS string), ' at most (',
+  replace(
+    replace($message, '{count}', CAST(max(permits_kept) AS string)),
+    '{models}',
     array_join(
       array_sort(
-        collect_set(concat(model, ' keeps ', CAST(permits_kept AS string), ' of ', CAST(receiver_queue AS string)))
+        collect_set(
+          replace(
+            replace(replace($of_model, '{model}', model), '{permits}', CAST(permits_kept AS string)),
+            '{queue}', CAST(receiver_queue AS string)
+          )
+        )
       ),
       ', '
-    ),
-    ').'
+    )
   ) AS message,
   collect_set(CAST(NULL AS string)) AS evidence,
   FALSE AS incomplete

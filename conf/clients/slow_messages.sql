@@ -1,6 +1,6 @@
 -- C20: whole messages that took longer than the default expiry.
 SELECT
-  'C20' AS code,
+  $code AS code,
   topic AS subject,
   topic,
   min_by(first_ledger_id, (first_ledger_id, first_entry_id)) AS ledger_id,
@@ -8,10 +8,7 @@ SELECT
   count(*) AS count,
   'certain' AS sureness,
   'read from the broker' || chr(39) || 's timestamps' AS reason,
-  concat(
-    'Chunked messages that took longer than 60 seconds to store: ', CAST(count(*) AS string), ', the longest ',
-    CAST(max(span_ms) AS string), ' milliseconds.'
-  ) AS message,
+  replace(replace($message, '{count}', CAST(count(*) AS string)), '{extent}', CAST(max(span_ms) AS string)) AS message,
   array_repeat(
     min_by(concat_ws(':', CAST(first_ledger_id AS string), CAST(first_entry_id AS string)), (first_ledger_id, first_entry_id)), 1
   ) AS evidence,

@@ -90,6 +90,14 @@ def test_a_finding_says_who_and_where(found: dict[str, dict[str, dict[str, Any]]
     loop = found[str([case[2].get("damage") for case in CASES].index("reconnect_loop"))]["C41"]
     assert (loop["ledger_id"], loop["entry_id"], loop["evidence"]) == (7, 5, ["7:5"])
     assert loop["message"] == "java: reconnect_loop at 7:5, messages behind it: 0."
+    first = {
+        code: found[str([case[0] for case in CASES].index(code))][code]["message"] for code in ("C19", "C20", "C32")
+    }
+    assert first == {
+        "C19": "11 chunked messages are open at one time: java keeps 10.",
+        "C20": "Chunked messages that took longer than 60 seconds to store: 1, the longest 60001 milliseconds.",
+        "C32": "Permits that a client keeps: 500 at most (java keeps 500 of 1000).",
+    }
     lost = found[str([case[0] for case in CASES].index("C21"))]["C21"]
     assert (lost["count"], lost["evidence"]) == (1, ["7:3"])
     assert lost["message"] == "Whole chunked messages that a client does not deliver exactly once: 1 (java 1 lost)."

@@ -1,6 +1,6 @@
--- Made of conf/clients/overflows.sql (1ce867fc9e1b855f) by `make docs`; do not edit.
+-- Made of conf/clients/overflows.sql (73ee9d338fbee58a) by `make docs`; do not edit.
 SELECT
-  'C19' AS code,
+  $code AS code,
   topic AS subject,
   topic,
   CAST(NULL AS BIGINT) AS ledger_id,
@@ -8,10 +8,22 @@ SELECT
   CAST(MAX(peak_open_in_log) AS BIGINT) AS count,
   'likely' AS sureness,
   'counted by stored times; a consumer that catches up has them open for a shorter or longer time' AS reason,
-  CAST(MAX(peak_open_in_log) AS TEXT) || ' chunked messages are open at one time: ' || ARRAY_TO_STRING(
-    LIST_SORT(COALESCE(LIST(DISTINCT model || ' keeps ' || CAST(pending_limit AS TEXT)) FILTER (WHERE model || ' keeps ' || CAST(pending_limit AS TEXT) IS NOT NULL), []), 'ASC', 'NULLS LAST'),
-    ', '
-  ) || '.' AS message,
+  REPLACE(
+    REPLACE($message, '{count}', CAST(MAX(peak_open_in_log) AS TEXT)),
+    '{models}',
+    ARRAY_TO_STRING(
+      LIST_SORT(COALESCE(LIST(DISTINCT REPLACE(
+        REPLACE($of_model, '{model}', model),
+        '{limit}',
+        CAST(pending_limit AS TEXT)
+      )) FILTER (WHERE REPLACE(
+        REPLACE($of_model, '{model}', model),
+        '{limit}',
+        CAST(pending_limit AS TEXT)
+      ) IS NOT NULL), []), 'ASC', 'NULLS LAST'),
+      ', '
+    )
+  ) AS message,
   COALESCE(LIST(DISTINCT CAST(NULL AS TEXT)) FILTER (WHERE CAST(NULL AS TEXT) IS NOT NULL), []) AS evidence,
   FALSE AS incomplete
 FROM client_forecasts

@@ -6,6 +6,8 @@ SQL_OUTCOMES = (
     "pulsar-backlog sql OUT \"SELECT * FROM consumer_outcomes WHERE topic = 'SUBJECT' AND outcome <> 'delivered'\""
 )
 SQL_FORECASTS = "pulsar-backlog sql OUT \"SELECT * FROM client_forecasts WHERE topic = 'SUBJECT'\""
+_STOPS, _STOPS_MODEL = "{models}.", "{model}: {damage} at {place}, messages behind it: {blocked}"
+"""Words of what breaks or stops a client, each model's own."""
 
 KINDS = (
     FindingKind(
@@ -17,6 +19,8 @@ KINDS = (
         "Set maxPendingChunkedMessage of the consumers above the highest number in the message. A reconnect redelivers what the client dropped, unless auto-ack was on or too many are open again.",
         SQL_FORECASTS,
         f"{PULSAR}/issues/26688",
+        counted="{count} chunked messages are open at one time: {models}.",
+        counted_of_model="{model} keeps {limit}",
     ),
     FindingKind(
         "C20",
@@ -27,6 +31,7 @@ KINDS = (
         "Set the expiry of incomplete chunks above the longest span in the message, on every consumer that can (Python cannot).",
         "pulsar-backlog sql OUT \"SELECT * FROM chunked_messages WHERE topic = 'SUBJECT' AND span_ms > 60000\"",
         f"{PULSAR}/issues/26676",
+        counted="Chunked messages that took longer than {expiry_seconds} seconds to store: {count}, the longest {extent} milliseconds.",
     ),
     FindingKind(
         "C21",
@@ -48,6 +53,8 @@ KINDS = (
         "Reconnect the consumer: that restores all permits. Raise receiverQueueSize until the cause is repaired.",
         SQL_FORECASTS,
         f"{PULSAR}/issues/26675",
+        counted="Permits that a client keeps: {count} at most ({models}).",
+        counted_of_model="{model} keeps {permits} of {queue}",
     ),
     FindingKind(
         "C40",
@@ -69,6 +76,8 @@ KINDS = (
         "Keep what an export holds of it and the stored objects, then acknowledge (skip) the entry; restarting the consumer does not help.",
         SQL_FORECASTS,
         f"{PULSAR}/issues/26395",
+        counted=_STOPS,
+        counted_of_model=_STOPS_MODEL,
     ),
     FindingKind(
         "C42",
@@ -79,6 +88,8 @@ KINDS = (
         "Keep what an export holds of it and the stored objects, then acknowledge (skip) the entry; restarting the consumer does not help.",
         SQL_FORECASTS,
         f"{PULSAR}/issues/16796",
+        counted=_STOPS,
+        counted_of_model=_STOPS_MODEL,
     ),
     FindingKind(
         "C43",
@@ -89,5 +100,7 @@ KINDS = (
         "Reconnecting releases some of the messages behind; skip the entries that the evidence names to be rid of them.",
         SQL_FORECASTS,
         f"{PULSAR}/blob/492eb456/pulsar-broker/src/main/java/org/apache/pulsar/broker/service/SharedConsumerAssignor.java",
+        counted=_STOPS,
+        counted_of_model=_STOPS_MODEL,
     ),
 )

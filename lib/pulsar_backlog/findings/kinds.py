@@ -31,6 +31,7 @@ class FindingKind:
         upstream: where the fact or the fault is documented.
         counted: what is counted where one finding stands for many places of a topic: the beginning of a sentence, or
             the sentence with `{count}` and `{extent}` in it; empty where each finding has a message of its own.
+        counted_of_model: what one client model adds, where the sentence has `{models}` in it.
     """
 
     code: str
@@ -42,6 +43,7 @@ class FindingKind:
     command: str
     upstream: str
     counted: str = ""
+    counted_of_model: str = ""
 
 
 SQL_REJECTS = 'pulsar-backlog sql OUT "SELECT * FROM rejects WHERE ledger_id = SUBJECT"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
-from pulsar_backlog.findings import MAX_EVIDENCE, count_sentences
+from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE, count_sentences
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
@@ -31,11 +31,12 @@ def findings_of_models(context: JobContext, engine: QueryEngine) -> Rows:
         context: of the job.
         engine: knows `TABLES_ASKED`.
     """
+    slow: dict[str, int | str] = {"expiry_ms": DEFAULT_EXPIRY_MS, "complete": listed(COMPLETE)}
     values: dict[str, dict[str, int | str]] = {
-        "overflows": {},
-        "slow_messages": {"expiry_ms": DEFAULT_EXPIRY_MS, "complete": listed(COMPLETE)},
-        "permit_leaks": {},
-        "damages": {"code": case_of("damage", DAMAGE_CODES), "doubt": DOUBT_OF_ROW},
+        "overflows": _words("C19"),
+        "slow_messages": _words("C20", expiry_seconds=DEFAULT_EXPIRY_MS // 1000) | slow,
+        "permit_leaks": _words("C32"),
+        "damages": _words_of_damages() | {"doubt": DOUBT_OF_ROW},
     }
     queries = [engine.sql("clients", name, given) for name, given in values.items()]
     sentences = count_sentences(*_CODES.values())
@@ -47,3 +48,24 @@ def findings_of_models(context: JobContext, engine: QueryEngine) -> Rows:
         }  # fmt: skip
         queries.append(engine.sql("clients", "messages_of_models", of_name))
     return noticed_findings(context, engine, *queries)
+
+
+def _words(code: str, **numbers: int) -> dict[str, int | str]:
+    """SQL: a code, its sentence with numbers in their places, and what each client model adds to it."""
+    (sentence,) = count_sentences(code).values()
+    for name, number in numbers.items():
+        sentence = sentence.replace(f"{{{name}}}", str(number))
+    return {
+        "code": portable_literal(code), "message": portable_literal(sentence),
+        "of_model": portable_literal(CATALOGUE[code].counted_of_model),
+    }  # fmt: skip
+
+
+def _words_of_damages() -> dict[str, int | str]:
+    """The same of each kind of damage."""
+    codes = sorted({*DAMAGE_CODES.values()})
+    return {
+        "code": case_of("damage", DAMAGE_CODES),
+        "message": case_of("code", count_sentences(*codes)),
+        "of_model": case_of("code", {code: CATALOGUE[code].counted_of_model for code in codes}),
+    }
