@@ -18,7 +18,7 @@ WITH wrong AS (
 
   SELECT
     'lost_message' AS kind, $state_code AS code,
-    CASE sureness WHEN 'cannot_tell' THEN 'warning' ELSE 'error' END AS severity, topic,
+    CASE sureness WHEN 'cannot_tell' THEN $unsure_severity ELSE $state_severity END AS severity, topic,
     CAST(NULL AS string) AS subscription, concat(chunk_uuid, ' @ ', CAST(publish_time_ms AS string)) AS subject,
     last_ledger_id AS ledger_id,
     concat(

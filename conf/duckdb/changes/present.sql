@@ -1,4 +1,4 @@
--- Made of conf/changes/present.sql (367a624315478015) by `make docs`; do not edit.
+-- Made of conf/changes/present.sql (79274e279901bc05) by `make docs`; do not edit.
 WITH wrong AS (
   SELECT
     'finding' AS kind,
@@ -33,7 +33,11 @@ WITH wrong AS (
   SELECT
     'lost_message' AS kind,
     $state_code AS code,
-    CASE sureness WHEN 'cannot_tell' THEN 'warning' ELSE 'error' END AS severity,
+    CASE sureness
+      WHEN 'cannot_tell'
+      THEN $unsure_severity
+      ELSE $state_severity
+    END AS severity,
     topic,
     CAST(NULL AS TEXT) AS subscription,
     chunk_uuid || ' @ ' || CAST(publish_time_ms AS TEXT) AS subject,

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from pulsar_backlog.chunks.verdict_findings import NO_LOSS, STATE_CODES
-from pulsar_backlog.findings import CATALOGUE
+from pulsar_backlog.findings import CATALOGUE, Severity
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
@@ -28,6 +28,8 @@ _PASSING = ("S17", "S43", "S44")
 """Codes of what is said of one audit: ledgers that changed in or left the source since the one before."""
 _DAMAGED = "C34"
 """Code of a message of which every chunk is stored and no good copy of some."""
+_UNSURE: Severity = "warning"
+"""Of a lost message whose loss nobody can tell; of any other, that of its state's finding."""
 _ACKNOWLEDGEMENTS = pa.schema([(name, pa.string()) for name in ("code", "pattern", "owner", "last_day")])
 _LAST_RUN = "SELECT run_id FROM problems ORDER BY compared_at DESC LIMIT 1"
 _FINISHED = "SELECT run_id FROM runs WHERE job = {}"
@@ -75,6 +77,8 @@ def put_together(
     present: dict[str, int | str] = {
         "stall_severity": case_of("code", {code: kind.severity for code, kind in CATALOGUE.items()}),
         "state_code": case_of("state", codes),
+        "state_severity": case_of("state", {state: CATALOGUE[code].severity for state, code in codes.items()}),
+        "unsure_severity": portable_literal(_UNSURE),
         "complete": listed(sorted(COMPLETE)),
         "incomplete": listed(sorted(INCOMPLETE)),
         "no_loss": portable_literal(NO_LOSS),
