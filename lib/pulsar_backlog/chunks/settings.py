@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-DEFAULT_MAX_PENDING = 10
-"""`maxPendingChunkedMessage` of Java, C++ and Python; Go has 100."""
-DEFAULT_EXPIRY_MS = 60_000
-"""`expireTimeOfIncompleteChunkedMessage` of all clients."""
-DEFAULT_QUEUE = 1000
-"""`receiverQueueSize`, and `maxPendingMessages` of C++ and older Java producers."""
+from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, DEFAULT_MAX_PENDING, DEFAULT_QUEUE
+
 QUEUE_BYTES = 256 * 1024 * 1024
 """Memory that a consumer's queue of whole messages should not exceed."""
 FRAME_PADDING_BYTES = 10 * 1024
@@ -60,9 +56,11 @@ def recommend(load: TopicLoad) -> tuple[Setting, ...]:
 
 def _consumer(load: TopicLoad) -> Iterator[Setting]:
     peak = load.peak_open_messages
-    pending = max(DEFAULT_MAX_PENDING, _with_room(peak))
+    default = DEFAULT_MAX_PENDING["java"]
+    pending = max(default, _with_room(peak))
     peak_words = f"up to {peak:,} unfinished at once ({load.peak_open_bytes:,} bytes)"
-    wanting = "the default, 10, drops some (Go: 100)" if peak > DEFAULT_MAX_PENDING else "10 is the default"
+    of_go = DEFAULT_MAX_PENDING["go"]
+    wanting = f"the default, {default}, drops some (Go: {of_go})" if peak > default else f"{default} is the default"
     yield Setting("maxPendingChunkedMessage", str(pending), f"{peak_words}; {wanting}")
     yield Setting("autoAckOldestChunkedMessageOnQueueFull", "false", "true acknowledges messages that nobody has read")
     expiry_ms = max(DEFAULT_EXPIRY_MS, -(-2 * load.max_span_ms // 10_000) * 10_000)

@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping
 
 import pyarrow as pa
 
+from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS
 from pulsar_backlog.facts.steps import FARTHEST, PUBLISH_TOLERANCE_MS
 from pulsar_backlog.findings import MAX_EVIDENCE, count_sentences
 from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.finding_rows import DOUBT_OF_ROW, case_of
 
-CLOCK_TOLERANCE_MS = 60_000
+CLOCK_TOLERANCE_MS = DEFAULT_EXPIRY_MS
 """How far clocks may be apart: the default expiry of incomplete chunks, below which no client decides differently."""
 
 _ABSENT = pa.schema([("topic", pa.string()), ("ledger_id", pa.int64())])

@@ -30,10 +30,11 @@ FAMILIES: dict[Profile, Family] = {
 }  # fmt: skip
 
 DEFAULT_MAX_PENDING: dict[Family, int] = {"java": 10, "cpp": 10, "go": 100, "sql": 0}
-"""Chunked messages a client puts together at one time; 0 is no limit."""
-
+"""`maxPendingChunkedMessage`: chunked messages a client puts together at one time; 0 is no limit."""
 DEFAULT_EXPIRY_MS = 60_000
+"""`expireTimeOfIncompleteChunkedMessage` of all clients."""
 DEFAULT_QUEUE = 1000
+"""`receiverQueueSize` of all clients, and `maxPendingMessages` of C++ and older Java producers."""
 DEFAULT_READ_BATCH = 100
 """`dispatcherMaxReadBatchSize` of brokers before 5.0."""
 
