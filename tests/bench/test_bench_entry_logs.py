@@ -8,8 +8,8 @@ from bench.entry_logs import planned, scan, write_entry_log
 from bench.generate import Spec, write_backlog
 from bench.subjects import Backlog
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from tests.ledgers.sources import see
-from tests.scanning.arrow_types import schema_of
 
 
 def test_the_log_holds_every_entry_of_the_objects(tmp_path: Path) -> None:
@@ -19,5 +19,5 @@ def test_the_log_holds_every_entry_of_the_objects(tmp_path: Path) -> None:
     logs = see(bookie)
     assert logs.entries == objects
     assert [faults for faults in logs.faults.values() if faults] == []
-    schema = schema_of(TABLES["entries"])
+    schema = arrow_schema(TABLES["entries"])
     assert sum(scan(unit, schema) for unit in planned(str(bookie))) == written.entries

@@ -8,7 +8,7 @@ from bench.generate import Spec, write_backlog
 from bench.mapfiles import HEADER, inflate_file, scan_file, write_map_files
 from bench.subjects import Backlog
 from pulsar_backlog.tables import TABLES
-from tests.scanning.arrow_types import schema_of
+from pulsar_backlog.tables.arrow import arrow_schema
 
 
 def test_the_files_hold_every_entry(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_the_files_hold_every_entry(tmp_path: Path) -> None:
     files = write_map_files(Backlog(tmp_path, written.entries, written.data_bytes))
     assert len(files) == 2
     assert len(HEADER) == 138
-    schema = schema_of(TABLES["entries"])
+    schema = arrow_schema(TABLES["entries"])
     assert sum(scan_file(str(path), schema) for path in files) == written.entries
     inflated = sum(inflate_file(str(path)) for path in files)
     entry_bytes = written.data_bytes - 12 * written.entries

@@ -26,10 +26,10 @@ from pulsar_backlog.repair.applying.sealed_entries import CHANGED, read_stored
 from pulsar_backlog.repair.broker.cluster import Ledgers
 from pulsar_backlog.repair.values import AsStored, StoredEntry
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from tests.ledgers import encoding as jcloud
 from tests.ledgers.mapfile.encoding import Style, map_file, put_map_file
 from tests.ledgers.sources import put, see
-from tests.scanning.arrow_types import schema_of
 from tests.scanning.scans import Row, scanned
 from tests.wire.encode import entry
 
@@ -147,7 +147,7 @@ def exported(source: Source, rows: list[Row], folder: Path) -> list[Row]:
     )
     topics: dict[int, str | None] = {row["ledger_id"]: "t" for row in rows}
     context = ExportContext("c", topics, source, KEYS, PayloadStore(str(folder), 1 << 20, 1 << 30))
-    schema = schema_of(TABLES["messages"])
+    schema = arrow_schema(TABLES["messages"])
     parts = (part for batch in table.combine_chunks().to_batches() for part in stretches(batch))
     found = [row for part in parts for batch in export_stretch(part, context, schema) for row in batch.to_pylist()]
     return sorted(found, key=lambda row: (row["ledger_id"], row["entry_id"], row["batch_index"]))

@@ -10,7 +10,7 @@ from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.scanning.accounts import UnitAccount
 from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
-from tests.scanning.arrow_types import schema_of
+from pulsar_backlog.tables.arrow import arrow_schema
 
 Row = dict[str, Any]
 
@@ -22,7 +22,7 @@ def scanned(source: Source) -> tuple[dict[int, list[Row]], list[Row], UnitAccoun
     account = UnitAccount()
     for copy in take_inventory(source).copies:
         for unit in units_of(copy):
-            for piece in scan_unit(source, unit, "lab", schema_of(TABLES["entries"])):
+            for piece in scan_unit(source, unit, "lab", arrow_schema(TABLES["entries"])):
                 rows = piece.batch.to_pylist() if piece.batch else []
                 found.setdefault(copy.ledger_id, []).extend(rows)
                 rejects += piece.rejects

@@ -32,10 +32,11 @@ Attempt = tuple[int, str, str, Kind]
 Attempts = dict[Attempt, dict[str, StoredObject]]
 """Objects of attempts, by their part in it."""
 
-SPILL_DDL = (
-    "ledger_id bigint, uuid string, folder string, kind string, part string, "
-    "path string, size bigint, etag string, modified_ms bigint"
-)
+_COLUMNS = {
+    "ledger_id": "bigint", "uuid": "string", "folder": "string", "kind": "string", "part": "string", "path": "string",
+    "size": "bigint", "etag": "string", "modified_ms": "bigint",
+}  # fmt: skip
+SPILL_DDL = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
 
 
 @dataclass
@@ -94,8 +95,8 @@ def read_spilled(folder: Path) -> pa.Table:
 def _schema() -> pa.Schema:
     import pyarrow as pa  # noqa: PLC0415 - see above
 
-    columns = (column.split() for column in SPILL_DDL.split(", "))
-    return pa.schema([(name, pa.int64() if kind == "bigint" else pa.string()) for name, kind in columns])
+    types = {"bigint": pa.int64(), "string": pa.string()}
+    return pa.schema([(name, types[kind]) for name, kind in _COLUMNS.items()])
 
 
 def spilled_ledgers(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Attempts]]:

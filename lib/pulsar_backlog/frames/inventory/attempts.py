@@ -14,6 +14,7 @@ from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.ledgers.spill import SPILL_DDL, Attempts, numbered, read_spilled, spilled_ledgers, strays
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.survey import examined
+from pulsar_backlog.tables.arrow import ddl_schema
 from pulsar_backlog.workers import quiet
 
 BATCH_LEDGERS = 500
@@ -22,9 +23,6 @@ OBJECTS_OF_TASK = 20_000
 """Objects that a task looks at."""
 
 FOUND_DDL = "ledger_id bigint, topic string, strays array<string>, copies binary"
-_ATTEMPTS = pa.schema([
-    ("ledger_id", pa.int64()), ("topic", pa.string()), ("strays", pa.list_(pa.string())), ("copies", pa.binary()),
-])  # fmt: skip
 
 
 def listed_objects(spark: SparkSession, spill: Path, is_shared: bool) -> DataFrame:
@@ -68,4 +66,4 @@ def _attempts_of(source: Source, ledgers: list[tuple[int, Attempts]]) -> pa.Reco
             "strays": [one.path for one in strays(attempts)],
             "copies": pickle.dumps(of_ledger) if of_ledger else None,
         })  # fmt: skip
-    return pa.RecordBatch.from_pylist(rows, schema=_ATTEMPTS)
+    return pa.RecordBatch.from_pylist(rows, schema=ddl_schema(FOUND_DDL))

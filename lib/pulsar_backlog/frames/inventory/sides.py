@@ -24,6 +24,7 @@ from pulsar_backlog.cluster.values import LedgerRecord
 from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.reconciliation.judge import Claim
 from pulsar_backlog.reconciliation.values import Stored
+from pulsar_backlog.tables.arrow import ddl_schema
 
 BATCH_ROWS = 10_000
 """Rows that become Arrow together."""
@@ -32,13 +33,7 @@ _CLAIM_DDL = (
     "ledger_id bigint, topic string, uuid string, complete boolean, entries bigint, size_bytes bigint, "
     "closed_time_ms bigint, may_hold_entries boolean"
 )
-_CLAIM = pa.schema([
-    ("ledger_id", pa.int64()), ("topic", pa.string()), ("uuid", pa.string()), ("complete", pa.bool_()),
-    ("entries", pa.int64()), ("size_bytes", pa.int64()), ("closed_time_ms", pa.int64()),
-    ("may_hold_entries", pa.bool_()),
-])  # fmt: skip
 _OTHER_STORAGE_DDL = "ledger_id bigint, other_storage binary"
-_OTHER_STORAGE = pa.schema([("ledger_id", pa.int64()), ("other_storage", pa.binary())])
 
 
 def claims_frame(spark: SparkSession, claims: Iterable[Claim], compacted: Collection[int]) -> DataFrame:
@@ -52,7 +47,7 @@ def claims_frame(spark: SparkSession, claims: Iterable[Claim], compacted: Collec
         for ledger_id in unclaimed:
             yield {"ledger_id": ledger_id}
 
-    return _frame(spark, rows(), _CLAIM, _CLAIM_DDL).dropDuplicates(["ledger_id"])
+    return _frame(spark, rows(), _CLAIM_DDL).dropDuplicates(["ledger_id"])
 
 
 def other_storage_frame(spark: SparkSession, copies: Iterable[Examined], stored: Iterable[Stored]) -> DataFrame:
@@ -69,7 +64,7 @@ def other_storage_frame(spark: SparkSession, copies: Iterable[Examined], stored:
     for one in stored:
         by_ledger.setdefault(one.ledger_id, ([], []))[1].append(one)
     rows = ({"ledger_id": ledger_id, "other_storage": pickle.dumps(both)} for ledger_id, both in by_ledger.items())
-    return _frame(spark, rows, _OTHER_STORAGE, _OTHER_STORAGE_DDL)
+    return _frame(spark, rows, _OTHER_STORAGE_DDL)
 
 
 def storage_of(row: dict[str, Any]) -> tuple[list[Examined], list[Stored]]:
@@ -87,9 +82,9 @@ def claim_of(row: dict[str, Any]) -> Claim | None:
     return Claim(record, row["may_hold_entries"])
 
 
-def _frame(spark: SparkSession, rows: Iterable[dict[str, object]], schema: pa.Schema, ddl: str) -> DataFrame:
+def _frame(spark: SparkSession, rows: Iterable[dict[str, object]], ddl: str) -> DataFrame:
     """Rows as a frame, by way of Arrow, some at a time."""
-    remaining = iter(rows)
+    schema, remaining = ddl_schema(ddl), iter(rows)
     portions = iter(lambda: list(islice(remaining, BATCH_ROWS)), [])
     batches = [pa.RecordBatch.from_pylist(portion, schema=schema) for portion in portions]
     if not batches:
