@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,7 @@ from pulsar_backlog.sql.duck_values import duck_type, quoted
 from pulsar_backlog.tableio.delta_actions import statistics_settings
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Table
-
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-_EMPTY: dict[str, Any] = {
-    "string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "binary": b"", "timestamp": NOON,
-}  # fmt: skip
+from tests.blank_rows import complete_row
 
 
 def store_of(spark: SparkSession, out: str) -> TableStore:
@@ -44,20 +39,9 @@ def write_tables(out: Path, **rows: Iterable[dict[str, Any]]) -> Path:
     return out
 
 
-def complete_row(table: Table, row: dict[str, Any]) -> list[Any]:
-    """The values of a row in the order of the table's columns."""
-    assert set(row) <= set(table.column_names()), "a column that the table does not have"
-    blank = {c.name: None if c.nullable else _empty(c.type) for c in table.columns}
-    return list((blank | row).values())
-
-
-def _empty(kind: str) -> Any:
-    return _EMPTY.get(kind, {} if kind.startswith("map") else [])
-
-
-def _for_duckdb(table: Table, row: list[Any]) -> list[Any]:
-    """The row with maps as DuckDB wants them."""
-    pairs = zip(table.columns, row, strict=True)
+def _for_duckdb(table: Table, row: dict[str, Any]) -> list[Any]:
+    """The row's values, with maps as DuckDB wants them."""
+    pairs = zip(table.columns, row.values(), strict=True)
     return [
         {"key": list(value), "value": list(value.values())} if c.type.startswith("map") and value is not None else value
         for c, value in pairs

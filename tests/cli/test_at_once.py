@@ -13,9 +13,10 @@ import pytest
 
 from pulsar_backlog.repair.values import write_plan
 from tests.auditing import ADMIN, OBJECTS, Audited
+from tests.blank_rows import NOON
 from tests.processes import fresh_python
 from tests.repair.applying.test_trail import PLAN
-from tests.small_tables import NOON, write_tables
+from tests.small_tables import write_tables
 
 SLOW = ("pyspark", "delta", "great_expectations", "pandas", "scipy", "numba", "pulsar", "boto3", "matplotlib")
 """Packages that take longer to load than an answer may take."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from tests.blank_rows import NOON
 from tests.docs.test_views import Ask, ask, small_work  # noqa: F401 - fixtures
-from tests.small_tables import NOON
 
 HOUR = timedelta(hours=1)
 LIMITS = dict.fromkeys(("ranges", "batch_entries", "metadata_store_ranges", "frame_bytes"), 1) | {"long_array": True}

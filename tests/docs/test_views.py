@@ -17,7 +17,8 @@ from pulsar_backlog.tableio.living import BY_LEDGER
 from pulsar_backlog.tableio.work_size import DRIVER_WORK_SETTINGS, SMALL_WORK_SETTINGS
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
-from tests.small_tables import NOON, complete_row, write_tables
+from tests.blank_rows import NOON, complete_row
+from tests.small_tables import write_tables
 
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
 
@@ -31,7 +32,7 @@ def ask_spark(spark: SparkSession, view: str, columns: list[str], **given: list[
         nothing = ", ".join(f"CAST(NULL AS {column.type}) AS {column.name}" for column in table.columns)
         frame = spark.sql(f"SELECT {nothing} WHERE FALSE")  # most tables of most tests are empty
         if rows := given.get(name):
-            made = [dict(zip(table.column_names(), complete_row(table, row), strict=True)) for row in rows]
+            made = [complete_row(table, row) for row in rows]
             frame = spark.createDataFrame(pa.Table.from_pylist(made, schema=arrow_schema(table))).coalesce(1)
         frame.createOrReplaceTempView(name)
     spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS {VIEWS[view]}")

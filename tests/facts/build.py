@@ -14,18 +14,18 @@ from pulsar_backlog.facts.steps import publish_times
 from pulsar_backlog.facts.stretch import Stretch
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from tests.blank_rows import complete_row
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 NOON_MS = 1_795_258_800_000
 END_OF_TIME_MS = 253_402_300_800_000
-_EMPTY: dict[str, Any] = {"string": "", "bigint": 0, "int": 0, "boolean": False, "timestamp": EPOCH}
-BLANK = {c.name: None if c.nullable else _EMPTY[c.type] for c in TABLES["entries"].columns}
 FLAGS = ("unknown_fields", "time_out_of_range", "text_not_utf8", "repeated_property", "unknown_compression", "new")
 
 
 def batch_of(rows: list[dict[str, Any]]) -> pa.RecordBatch:
     """Rows of `entries`."""
-    return pa.RecordBatch.from_pylist([BLANK | row for row in rows], schema=arrow_schema(TABLES["entries"]))
+    table = TABLES["entries"]
+    return pa.RecordBatch.from_pylist([complete_row(table, row) for row in rows], schema=arrow_schema(table))
 
 
 def time_of(ms: int | None) -> datetime | None:

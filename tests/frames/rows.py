@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -13,18 +13,14 @@ from pulsar_backlog.facts.ledger import ledger_row
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, FactRuns, Runs
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from tests.blank_rows import NOON, complete_row
 
-NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOON_MS = round(NOON.timestamp() * 1000)
-_EMPTY: dict[str, Any] = {"string": "", "bigint": 0, "int": 0, "boolean": False, "double": 0.0, "timestamp": NOON}
 
 
 def table_rows(table: str, rows: Iterable[dict[str, Any]]) -> pa.Table:
     """Rows of a table."""
-    columns = TABLES[table].columns
-    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in columns}
-    made = [blank | row for row in rows]
-    assert all(len(row) == len(columns) for row in made), "a column that the table does not have"
+    made = [complete_row(TABLES[table], row) for row in rows]
     return pa.Table.from_pylist(made, schema=arrow_schema(TABLES[table]))
 
 
@@ -35,10 +31,9 @@ def table_frame(spark: SparkSession, table: str, rows: Iterable[dict[str, Any]])
 
 def fact_rows(entries: Iterable[dict[str, Any]]) -> dict[str, pa.Table]:
     """What a scan makes of these entries besides: rows of the fact tables, by table. Topics may share ledger ids."""
-    blank = {c.name: None if c.nullable else _EMPTY.get(c.type, []) for c in TABLES["entries"].columns}
     ledgers: dict[tuple[Any, int], list[dict[str, Any]]] = {}
     for row in entries:
-        ledgers.setdefault((row["topic"], row["ledger_id"]), []).append(blank | row)
+        ledgers.setdefault((row["topic"], row["ledger_id"]), []).append(complete_row(TABLES["entries"], row))
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in ("ledger_facts", *ROW_TABLES)}
     for (topic, ledger_id), rows in ledgers.items():
         rows.sort(key=lambda row: int(row["entry_id"]))

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pulsar_backlog.cli import run_cli
-from tests.small_tables import NOON, write_tables
+from tests.blank_rows import NOON
+from tests.small_tables import write_tables
 
 GIB = 1024**3
 LEDGER = {

@@ -21,7 +21,8 @@ from pulsar_backlog.sql.query import MAX_ROWS, Engine, run_query, write_query
 from pulsar_backlog.sql.views import views
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited, version_of
-from tests.small_tables import NOON, write_tables
+from tests.blank_rows import NOON
+from tests.small_tables import write_tables
 
 ROOT = Path(__file__).parents[2]
 ENGINES: tuple[Engine, ...] = get_args(Engine)

@@ -13,7 +13,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql import conf_queries, views
 from pulsar_backlog.sql.query import Engine, run_query
 from tests.auditing import Audited
-from tests.small_tables import NOON, write_tables
+from tests.blank_rows import NOON
+from tests.small_tables import write_tables
 
 
 def ask(out: Path, query: str, engine: Engine = "duckdb") -> str:

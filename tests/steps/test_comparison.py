@@ -14,8 +14,8 @@ from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.steps.comparison import SOURCES, put_together
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from tests.blank_rows import complete_row
 from tests.engines import ENGINES, asked_of, job_context, listed
-from tests.small_tables import complete_row
 
 TOPIC = "persistent://t/n/a"
 FINDING = {"cluster": "c", "job": "j", "code": "C06", "name": "n", "severity": "error", "subject": TOPIC,
@@ -36,7 +36,7 @@ Night = Callable[..., dict[str, dict[str, Any]]]
 
 def rows_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     table = TABLES[name]
-    made = [dict(zip(table.column_names(), complete_row(table, row), strict=True)) for row in rows]
+    made = [complete_row(table, row) for row in rows]
     return pa.Table.from_pylist(made, schema=arrow_schema(table))
 
 

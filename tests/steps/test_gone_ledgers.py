@@ -21,7 +21,8 @@ from pulsar_backlog.ledgers.sorted_ids import LedgerIds
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.gone_ledgers import KnownLedger, Missing, is_expected, note_gone
-from tests.small_tables import NOON, write_tables
+from tests.blank_rows import NOON
+from tests.small_tables import write_tables
 
 A, B = "persistent://t/n/a", "persistent://t/n/b"
 LATER = NOON + timedelta(days=1)

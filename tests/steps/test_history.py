@@ -16,8 +16,9 @@ from pulsar_backlog.steps.history import OldRows, old_rows, remove
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.living import BY_LEDGER
 from tests.auditing import rows_of
+from tests.blank_rows import NOON
 from tests.frames.rows import entry
-from tests.small_tables import NOON, write_tables
+from tests.small_tables import write_tables
 
 DAY = timedelta(days=1)
 OLD, EDGE, NEW = NOON - 91 * DAY, NOON - 90 * DAY, NOON - 89 * DAY

@@ -18,8 +18,9 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.known_state import earlier_state, state_inputs, state_of
+from tests.blank_rows import NOON
 from tests.cluster.test_admin_json import LIVE
-from tests.small_tables import NOON, write_tables
+from tests.small_tables import write_tables
 
 A, B = "persistent://lab/n/a", "persistent://lab/n/b"
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from tests.blank_rows import NOON, complete_row
 from tests.engines import ENGINES, asked_of, job_context
-from tests.small_tables import NOON, complete_row
 
 WORDS: dict[str, int | str] = {
     "bound": 2,
@@ -23,7 +23,7 @@ WORDS: dict[str, int | str] = {
 
 def rows_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
     table = TABLES[name]
-    made = [dict(zip(table.column_names(), complete_row(table, row), strict=True)) for row in rows]
+    made = [complete_row(table, row) for row in rows]
     return pa.Table.from_pylist(made, schema=arrow_schema(table))
 
 

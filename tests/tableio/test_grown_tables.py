@@ -17,8 +17,8 @@ from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Column, Table
+from tests.blank_rows import NOON
 from tests.frames.rows import table_rows
-from tests.small_tables import NOON
 
 GONE = TABLES["gone_ledgers"]
 PLACES = Column("places", "array<struct<ledger:bigint,at:struct<offset:bigint>>>", "Places.", nullable=False)

@@ -29,9 +29,9 @@ from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.staged_files import stage
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
+from tests.blank_rows import NOON, complete_row
 from tests.delta_extension import delta_connection
 from tests.ledgers.conftest import S3Server, aws, s3_server
-from tests.small_tables import NOON, complete_row
 
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
@@ -57,8 +57,7 @@ def rows(table: Table, nulls: tuple[bool, bool], values: int) -> pa.Table:
         }
         for at, null in enumerate(nulls)
     ]
-    names = table.column_names()
-    complete = [dict(zip(names, complete_row(table, row), strict=True)) for row in made]
+    complete = [complete_row(table, row) for row in made]
     return pa.Table.from_pylist(complete, schema=arrow_schema(table))
 
 
