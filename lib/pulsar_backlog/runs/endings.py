@@ -16,6 +16,7 @@ from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
 from pulsar_backlog.interrupts import SENTENCE, note_told
 from pulsar_backlog.logs import keep_trace
 from pulsar_backlog.spark.deaths import death_words, headline, words_of
+from pulsar_backlog.spark.mismatches import mismatch_words
 from pulsar_backlog.spark.scratch import scratch_folders
 from pulsar_backlog.tableio.places import local_out, lost_file
 from pulsar_backlog.terms import EXIT_FAILED, EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_USAGE
@@ -80,8 +81,8 @@ def environment_faults_as_usage_errors(*places: str | None) -> Iterator[None]:
         places: the folders or addresses that the block writes to.
 
     Raises:
-        UsageError: the disk is full, memory was not enough, a file of a table is gone, or another run wrote to the
-            same tables.
+        UsageError: the disk is full, memory was not enough, a file of a table is gone, another run wrote to the same
+            tables, or a cluster runs another Spark or Python than the driver.
     """
     try:
         yield
@@ -107,6 +108,8 @@ def _environment_words(error: BaseException, places: list[str]) -> str | None:
             "cluster spark.executor.memory) under `spark:` of the pipeline in a file for --config, or to spark-submit "
             "as --driver-memory or --executor-memory, then start the same command again"
         )
+    if mismatch := mismatch_words(chain):
+        return mismatch
     if lost := next((match for one in chain if (match := _LOST_FILE.search(words_of(one)))), None):
         return str(lost_file(lost[2], lost[1]))
     if any(sign in words_of(one) for one in chain for sign in _FULL):

@@ -3,6 +3,7 @@
 What leans on more than Spark's public Python API; CONTRIBUTING.md names the test of each that says when it broke:
 
 - `jars.py`: Delta's jar for each release, and those of `s3a://`, which fit one release of Hadoop.
+- `mismatches.py`: the words in which Spark and pyspark say that a cluster runs other releases than the driver.
 - `session.py`: settings, `launch_gateway`, `SparkContext._gateway`, what Py4J finds under a name.
 - `class_archive.py`, `java.py`: which Java, its flags, and the module that Spark's launcher adds.
 - `daemon.py`, `workers.py` of the package: `pyspark.daemon` and `pyspark.worker`, whose `main` a task is.

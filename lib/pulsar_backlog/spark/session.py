@@ -27,6 +27,7 @@ from pulsar_backlog.spark.class_archive import java_options
 from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory, quiet_accumulators
 from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
+from pulsar_backlog.spark.mismatches import refusals_as_usage_errors
 from pulsar_backlog.spark.scratch import driver_folders, with_private_folders
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
@@ -111,11 +112,12 @@ def start_session(
         reads_entries: whether the table `entries` is read too, see `fit_work`.
 
     Raises:
-        UsageError: Java or the jars cannot be had.
+        UsageError: Java or the jars cannot be had, or a cluster does not take the application.
     """
     places = (out, *others)
     needs_s3a = s3a.is_needed(places)
-    session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
+    with refusals_as_usage_errors():
+        session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
     if needs_s3a:
         s3a.connect(session, places, own_machine=not _is_submitted())
     fit_work(session, out, reads_entries)
