@@ -1,1 +1,1 @@
-"""One spark-submit file per job: docstring, arg_parser(), main(argv) -> int. Importing one does nothing."""
+"""One spark-submit file per job: docstring, arg_parser(), main(given) -> int. Importing one does nothing."""

@@ -19,10 +19,9 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 import sys
-from collections.abc import Sequence
 from functools import partial
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.chunks.clients.reopened import models_to_ask
 from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.interrupts import run_process
@@ -50,9 +49,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, analyze, lambda options: look_at_admin(options.admin), inputs=INPUTS)
+    return run_job(JOB, arg_parser(), given, analyze, lambda options: look_at_admin(options.admin), inputs=INPUTS)
 
 
 def analyze(context: JobContext) -> JobResult:

@@ -18,9 +18,9 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import Finding
@@ -51,9 +51,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, assemble, inputs=INPUTS)
+    return run_job(JOB, arg_parser(), given, assemble, inputs=INPUTS)
 
 
 def assemble(context: JobContext) -> JobResult:

@@ -13,11 +13,10 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Sequence
 
 import pandas as pd
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.interrupts import run_process
@@ -41,9 +40,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, run_rules, inputs=INPUTS)
+    return run_job(JOB, arg_parser(), given, run_rules, inputs=INPUTS)
 
 
 def run_rules(context: JobContext) -> JobResult:

@@ -15,9 +15,8 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Sequence
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.findings.acknowledgements import acknowledgements
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
@@ -32,9 +31,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, run_comparison, inputs=SOURCES)
+    return run_job(JOB, arg_parser(), given, run_comparison, inputs=SOURCES)
 
 
 def run_comparison(context: JobContext) -> JobResult:

@@ -18,10 +18,9 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 import sys
-from collections.abc import Sequence
 
 from pulsar_backlog.api.digest_reader import reader_of
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.runs.context import JobContext
@@ -38,9 +37,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, compare, look_at_audits)
+    return run_job(JOB, arg_parser(), given, compare, look_at_audits)
 
 
 def compare(context: JobContext) -> JobResult:

@@ -15,9 +15,8 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Sequence
 
-from pulsar_backlog.arguments import job_parser, source_of
+from pulsar_backlog.arguments import JobArguments, job_parser, source_of
 from pulsar_backlog.internals.findings import findings_of_internals
 from pulsar_backlog.internals.references import knowledge_of
 from pulsar_backlog.interrupts import run_process
@@ -38,9 +37,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, decode)
+    return run_job(JOB, arg_parser(), given, decode)
 
 
 def decode(context: JobContext) -> JobResult:

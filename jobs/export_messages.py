@@ -17,9 +17,8 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 import sys
-from collections.abc import Sequence
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.decoded import shaped
 from pulsar_backlog.frames.export.filters import wanted_entries
@@ -46,9 +45,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, export)
+    return run_job(JOB, arg_parser(), given, export)
 
 
 def export(context: JobContext) -> JobResult:

@@ -14,14 +14,13 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from pulsar_backlog.arguments import job_parser, scope_of, source_of
+from pulsar_backlog.arguments import JobArguments, job_parser, scope_of, source_of
 from pulsar_backlog.cluster.required_state import look_at_admin
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.first_look import look_at
@@ -51,9 +50,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, take, look_first)
+    return run_job(JOB, arg_parser(), given, take, look_first)
 
 
 def look_first(options: Options) -> None:

@@ -15,9 +15,9 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.report.maintenance import Maintenance
 from pulsar_backlog.report.terminal.maintenance import print_maintenance
@@ -35,9 +35,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, lambda context: carry_out(context, print_maintenance))
+    return run_job(JOB, arg_parser(), given, lambda context: carry_out(context, print_maintenance))
 
 
 def carry_out(context: JobContext, use: Callable[[Maintenance], None]) -> JobResult:

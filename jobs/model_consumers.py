@@ -16,7 +16,7 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 import argparse
 from collections.abc import Sequence
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.chunks.clients.models import DEFAULT_MODELS, parse_model
 from pulsar_backlog.chunks.dispatch.brokers import broker_for
 from pulsar_backlog.frames.clients.models import ModelContext, ModelTask
@@ -39,9 +39,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, model, inputs=INPUTS)
+    return run_job(JOB, arg_parser(), given, model, inputs=INPUTS)
 
 
 def model(context: JobContext) -> JobResult:

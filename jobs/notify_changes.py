@@ -16,9 +16,8 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Sequence
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.output.notifications import VARIABLE, addresses, send
@@ -37,9 +36,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, tell)
+    return run_job(JOB, arg_parser(), given, tell)
 
 
 def tell(context: JobContext) -> JobResult:

@@ -16,10 +16,10 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.repair.applying.journal import open_journal
@@ -45,9 +45,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, lambda context: plan(context, print_plan))
+    return run_job(JOB, arg_parser(), given, lambda context: plan(context, print_plan))
 
 
 def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:

@@ -16,9 +16,8 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-from collections.abc import Sequence
 
-from pulsar_backlog.arguments import budget_of, job_parser
+from pulsar_backlog.arguments import JobArguments, budget_of, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.budget import within
 from pulsar_backlog.progress import progress
@@ -38,9 +37,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, scan)
+    return run_job(JOB, arg_parser(), given, scan)
 
 
 def scan(context: JobContext) -> JobResult:

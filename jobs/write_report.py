@@ -15,9 +15,9 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from pulsar_backlog.arguments import job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.report.model import ReportModel
@@ -49,9 +49,9 @@ def arg_parser() -> argparse.ArgumentParser:
     return job_parser(JOB, __doc__ or "")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(given: JobArguments = None) -> int:
     """Run the job; returns its exit code."""
-    return run_job(JOB, arg_parser(), argv, lambda context: write(context, show, show_again), inputs=INPUTS)
+    return run_job(JOB, arg_parser(), given, lambda context: write(context, show, show_again), inputs=INPUTS)
 
 
 def show(report: ReportModel, as_json: bool = False) -> None:

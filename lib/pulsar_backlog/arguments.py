@@ -1,4 +1,4 @@
-"""The jobs' command lines: one parser for every job, made from the options that `options/` declares."""
+"""The options of a job: from a command line by one parser made of what `options/` declares, or from a caller here."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from pulsar_backlog.options import (
     Options,
     given_options,
     in_time_order,
+    options_of,
     parse_instant,
     parse_percent,
 )
@@ -43,12 +44,35 @@ def job_parser(job: str, description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def parse_options(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> Options:
-    """The options of a command line, checked, with the folders made absolute.
+JobArguments = Sequence[str] | Options | None
+"""What a job is started with: a command line, None for that of the process, or its `complete_options`."""
+
+
+def parse_options(parser: argparse.ArgumentParser, given: JobArguments) -> Options:
+    """The options that a job is started with, checked, with the folders made absolute.
 
     Raises:
         UsageError: an option's value is wrong; the message names the option and the remedy.
     """
+    return given if isinstance(given, Options) else _parse(parser, given)
+
+
+def complete_options(job: str, options: Options) -> Options:
+    """Options as `parse_options` has them of the job's command line: its own alone, with defaults and absolute folders.
+
+    Raises:
+        UsageError: one that the job needs is missing, or one is wrong.
+    """
+    complete: dict[str, object] = {}
+    for option, value in options_of(job, options):
+        default = False if option.kind is bool else option.words.default
+        # A list without a value is no option on a command line.
+        complete[option.name] = default if value in (None, ()) else value
+    given = {name: value for name, value in complete.items() if value is not None}
+    return in_time_order(given_options(absolute_places(given)))
+
+
+def _parse(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> Options:
     given = {name: value for name, value in vars(parser.parse_args(argv)).items() if value is not None}
     options = in_time_order(given_options(given))
     return options.model_copy(update=absolute_places(options.model_dump()))

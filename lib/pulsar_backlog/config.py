@@ -1,4 +1,4 @@
-"""`pipelines.yaml`: which jobs run, in which order, with which options; and a job's command line.
+"""`pipelines.yaml`: which jobs run, in which order, with which options; and a job's options.
 
 Options come in layers, later ones win: `defaults` of the file, `options` of the pipeline, `options` of
 the job, and what the caller gives. A user's own file (`--config`) has the same form: its defaults and pipelines win
@@ -18,7 +18,16 @@ import yaml
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.options import JOB_OPTIONS, OPTIONS, Frozen, Options, faults_of, given_options, in_time_order
+from pulsar_backlog.options import (
+    JOB_OPTIONS,
+    OPTIONS,
+    Frozen,
+    Options,
+    faults_of,
+    given_options,
+    in_time_order,
+    options_of,
+)
 from pulsar_backlog.options.printed import rendered
 
 HOME_VARIABLE = "PULSAR_BACKLOG_HOME"
@@ -177,27 +186,29 @@ def _read(path: Path, kind: type[Read]) -> Read:
         raise UsageError("; ".join(faults)) from error
 
 
-def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> list[str]:
-    """The arguments of one job of a pipeline; the only place where they are rendered.
+def layered_options(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> Options:
+    """The options of one job of a pipeline, by all layers; `complete_options` makes them what the job runs with.
 
     Args:
         pipeline: as `Pipelines.get` returns it.
         job: name of one of its jobs.
-        overrides: options by name that win over those of the pipeline; those the job does not take are
-            left out.
+        overrides: options by name that win over those of the pipeline; the job may not take them all.
 
     Raises:
-        UsageError: the pipeline lacks the job, an override is wrong, or `source` or `out` is missing.
+        UsageError: the pipeline lacks the job, or an override is wrong.
     """
     listed = next((entry for entry in pipeline.jobs if entry.job == job), None)
     if listed is None:
         names = ", ".join(entry.job for entry in pipeline.jobs)
         raise UsageError(f"The pipeline has no job {job!r}; it has {names}.")
-    options = in_time_order(given_options(overrides).over(listed.options.over(pipeline.options)))
-    argv: list[str] = []
-    for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):
-        value = getattr(options, option.name)
-        if value is None and option.words.required:
-            raise UsageError(f"{job} needs {option.flag}; give it on the command line, or in the file of --config.")
-        argv += rendered(option.flag, value)
-    return argv
+    return in_time_order(given_options(overrides).over(listed.options.over(pipeline.options)))
+
+
+def job_argv(pipeline: Pipeline, job: str, overrides: Mapping[str, object]) -> list[str]:
+    """The same as the job's command line, for Airflow and spark-submit; the only place where one is rendered.
+
+    Raises:
+        UsageError: the same, or an option is missing that the job needs.
+    """
+    options = layered_options(pipeline, job, overrides)
+    return [part for option, value in options_of(job, options) for part in rendered(option.flag, value)]

@@ -10,8 +10,8 @@ from shutil import copytree, ignore_patterns
 
 import pytest
 
-from pulsar_backlog.arguments import job_parser, parse_options
-from pulsar_backlog.config import home, job_argv, load_pipelines
+from pulsar_backlog.arguments import complete_options, job_parser, parse_options
+from pulsar_backlog.config import home, job_argv, layered_options, load_pipelines
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options import JOB_OPTIONS, given_options
 
@@ -218,3 +218,27 @@ def test_a_value_that_looks_like_an_option_stays_a_value() -> None:
     argv = job_argv(pipeline, "export_messages", {"source": "/s", "out": "/o", "key": ["--out", "-x", "plain"]})
     assert [part for part in argv if "key" in part or part == "plain"] == ["--key=--out", "--key=-x", "--key", "plain"]
     assert parse_options(job_parser("export_messages", ""), argv).key == ("--out", "-x", "plain")
+
+
+EVERY_KIND: list[dict[str, object]] = [
+    {},
+    {"cluster": "eu-1", "topic": ("a*", "b c"), "ledger": ("3-9",), "since": "2026-11-01", "fail_on": "never"},
+    {"exit_zero_when_unchanged": True, "dry_run": False, "limit": 7, "sample": "10%", "store_attempts": 2},
+    {"key": ["--out", "-x", "plain"], "endpoint": "http://localhost:1", "source": "s3://bucket/prefix", "out": "~/o"},
+]
+
+
+@pytest.mark.parametrize("given", EVERY_KIND, ids=["nothing", "texts", "switches and numbers", "places"])
+def test_a_job_here_has_the_options_of_its_command_line(given: dict[str, object]) -> None:
+    given = {"source": "s", "out": "o"} | given
+    for pipeline in (load_pipelines().get(name) for name in load_pipelines().pipelines):
+        for job in (entry.job for entry in pipeline.jobs):
+            by_argv = parse_options(job_parser(job, ""), job_argv(pipeline, job, given))
+            here = complete_options(job, layered_options(pipeline, job, given))
+            assert here.model_dump() == by_argv.model_dump(), job
+            assert parse_options(job_parser(job, ""), here) is here
+
+
+def test_a_job_here_asks_for_what_it_needs() -> None:
+    with pytest.raises(UsageError, match="scan_entries needs --out"):
+        complete_options("scan_entries", given_options({"source": "s"}))

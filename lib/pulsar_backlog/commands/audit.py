@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pulsar_backlog.arguments import absolute
+from pulsar_backlog.arguments import absolute, complete_options
 from pulsar_backlog.commands.options import (
     ConfigOption,
     Given,
@@ -104,7 +104,7 @@ def run_pipeline(
         command: what holds the output folder from the first job to the last.
         as_json: whether the result is JSON lines on a terminal too.
     """
-    from pulsar_backlog.config import job_argv
+    from pulsar_backlog.config import layered_options
     from pulsar_backlog.ledgers.buckets.addresses import results_at
     from pulsar_backlog.runs.claims import claimed
     from pulsar_backlog.runs.endings import ending
@@ -114,37 +114,39 @@ def run_pipeline(
 
     def run_all() -> int:
         overrides = {**given, "exit_zero_when_unchanged": None}
-        lines = {entry.job: job_argv(pipeline, entry.job, overrides) for entry in pipeline.jobs}
+        jobs = {
+            entry.job: complete_options(entry.job, layered_options(pipeline, entry.job, overrides))
+            for entry in pipeline.jobs
+        }
         options = given_options(overrides).over(pipeline.options)
         with results_at(options.out, options.endpoint, options.source):
-            _look_first(lines)
+            _look_first(jobs)
             with claimed(options.out, who), one_run():
                 from pulsar_backlog.spark.session import choose  # a mistake is told before Spark is imported
 
                 choose(pipeline.spark)
-                return _run_as_one(lines, given, as_json)
+                return _run_as_one(jobs, given, as_json)
 
     return ending(who, run_all)
 
 
-def _look_first(lines: Mapping[str, list[str]]) -> None:
+def _look_first(jobs: Mapping[str, Options]) -> None:
     """Refuse before Spark is imported what a later job would refuse; that looks again when it runs by itself."""
-    from pulsar_backlog.arguments import job_parser, parse_options, scope_of, source_of
+    from pulsar_backlog.arguments import scope_of, source_of
     from pulsar_backlog.cluster.required_state import look_at_admin
     from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
     from pulsar_backlog.ledgers.first_look import look_at, look_at_results
     from pulsar_backlog.runs.apart import check_apart
 
-    given = {job: parse_options(job_parser(job, ""), argv) for job, argv in lines.items()}
-    for job, options in given.items():
+    for job, options in jobs.items():
         check_apart(options.source, options.out)
         check_apart(options.source, options.to, "--to")
         if job in _REFUSALS:
             _REFUSALS[job](options)
-    if (listing := given.get(_LISTS)) is not None:
+    if (listing := jobs.get(_LISTS)) is not None:
         look_at_admin(listing.admin)
         look_at(source_of(listing), scope_of(listing))
-    for out in {options.out or "" for options in given.values()}:
+    for out in {options.out or "" for options in jobs.values()}:
         if is_output_bucket(out):
             look_at_results(out)
 
@@ -165,38 +167,40 @@ _REFUSALS: Mapping[str, Callable[[Options], None]] = {"export_messages": _refuse
 """What raises `UsageError` where a job could not do what its options say."""
 
 
-def _run_as_one(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
+def _run_as_one(jobs: Mapping[str, Options], given: Mapping[str, object], as_json: bool) -> int:
     """The jobs, with a result that says until the last one that there is none yet, where they make one."""
-    from pulsar_backlog.arguments import job_parser, parse_options
     from pulsar_backlog.runs.result_file import attempt
     from pulsar_backlog.runs.runs import now
 
-    if _REPORTS not in lines:
-        return _run_jobs(lines, given, as_json)
-    options = parse_options(job_parser(_REPORTS, ""), lines[_REPORTS])
+    if _REPORTS not in jobs:
+        return _run_jobs(jobs, given, as_json)
+    options = jobs[_REPORTS]
     with attempt(options.out, None, options.cluster or "", now(), makes=True) as made:
-        code = _run_jobs(lines, given, as_json)
+        code = _run_jobs(jobs, given, as_json)
         if made is not None and (code in _STOPPED or code == EXIT_INCOMPLETE):
             made.stop(code)
     return code
 
 
-def _run_jobs(lines: Mapping[str, list[str]], given: Mapping[str, object], as_json: bool) -> int:
+def _run_jobs(jobs: Mapping[str, Options], given: Mapping[str, object], as_json: bool) -> int:
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.progress import elapsing
     from pulsar_backlog.quality.engine import import_meanwhile
     from pulsar_backlog.tasks.beside import when_waiting
 
     began = datetime.now(UTC)
-    if _CHECKS in lines:
+    if _CHECKS in jobs:
         when_waiting(import_meanwhile)
     codes: list[int] = []
-    for number, (job, argv) in enumerate(lines.items(), start=1):
+    for number, (job, options) in enumerate(jobs.items(), start=1):
         # On standard error: standard output is the result's.
-        label = f"[{number}/{len(lines)}] {job}"
+        label = f"[{number}/{len(jobs)}] {job}"
         sys.stderr.write(f"{label}\n")
         with elapsing(label):
-            code = _run_report(argv, codes, given, as_json, began) if job == _REPORTS else load_job(job).main(argv)
+            if job == _REPORTS:
+                code = _run_report(options, codes, given, as_json, began)
+            else:
+                code = load_job(job).main(options)
         if code in _STOPPED and not (job == _TELLS and code != EXIT_INTERRUPTED):
             return int(code)
         codes.append(code)
@@ -211,7 +215,7 @@ def _worst(codes: list[int], given: Mapping[str, object]) -> int:
     return EXIT_UNCHANGED if unchanged and not given.get("exit_zero_when_unchanged") else EXIT_CLEAN
 
 
-def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], as_json: bool, began: datetime) -> int:
+def _run_report(options: Options, codes: list[int], given: Mapping[str, object], as_json: bool, began: datetime) -> int:
     """The report last: what it shows ends with the exit code of the whole. That code is what it returns."""
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.runs.runs import run_job
@@ -224,7 +228,7 @@ def _run_report(argv: list[str], codes: list[int], given: Mapping[str, object], 
         result: JobResult = job.write(replace(context, audit_started=began), seen.append, saved.append)
         return result
 
-    code = run_job(job.JOB, job.arg_parser(), argv, write, inputs=job.INPUTS)
+    code = run_job(job.JOB, job.arg_parser(), options, write, inputs=job.INPUTS)
     if saved and EXIT_INCOMPLETE in codes:
         return EXIT_INCOMPLETE  # a job could not read what it needs, and has said so
     if saved:

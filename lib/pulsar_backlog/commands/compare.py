@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pulsar_backlog.arguments import absolute
+from pulsar_backlog.arguments import absolute, complete_options
 from pulsar_backlog.commands.options import Given, job_options
-from pulsar_backlog.options.printed import COMMAND_OPTIONS, rendered
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 
 _A = "folder or bucket of the tables of an audit"
 _B = "the same of the audit to compare it with: of the other cluster, of a backup, or an older one"
@@ -28,7 +28,7 @@ def compare(
 
 def run_compare(audit_a: str, audit_b: str, given: Mapping[str, Any]) -> int:
     """Compare two audits; the exit code."""
-    from pulsar_backlog.options import JOB_OPTIONS, OPTIONS
+    from pulsar_backlog.options import given_options
     from pulsar_backlog.runs.endings import ending
 
     def run() -> int:
@@ -37,9 +37,8 @@ def run_compare(audit_a: str, audit_b: str, given: Mapping[str, Any]) -> int:
 
         a, b = absolute("audit_a", audit_a) or "", absolute("audit_b", audit_b) or ""
         cluster = cluster_of(a, given.get("cluster"), given.get("endpoint"))
-        options = {**given, "audit_a": a, "audit_b": b, "cluster": cluster}
-        words = (rendered(OPTIONS[name].flag, options.get(name)) for name in JOB_OPTIONS["compare_clusters"])
+        options = given_options({**given, "audit_a": a, "audit_b": b, "cluster": cluster})
         sys.stderr.write("compare_clusters\n")
-        return int(load_job("compare_clusters").main([word for part in words for word in part]))
+        return int(load_job("compare_clusters").main(complete_options("compare_clusters", options)))
 
     return ending("pulsar-backlog compare", run)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsar_backlog.arguments import absolute
+from pulsar_backlog.arguments import absolute, complete_options
 from pulsar_backlog.commands.audit import run_pipeline
 from pulsar_backlog.commands.options import ConfigOption, Given, job_options
 from pulsar_backlog.errors import UsageError
@@ -19,7 +19,7 @@ from pulsar_backlog.options.printed import COMMAND_OPTIONS
 if TYPE_CHECKING:
     from pulsar_backlog.config import Pipeline
 
-PIPELINE = "export"
+PIPELINE, JOB = "export", "export_messages"
 
 
 @job_options(
@@ -68,16 +68,16 @@ def run_export(place: str, out: str | None, given: Mapping[str, Any], config: st
 
 
 def _export_audit(pipeline: Pipeline, out: str, given: Mapping[str, Any], config: str | None) -> int:
-    from pulsar_backlog.config import job_argv, own_defaults
+    from pulsar_backlog.config import layered_options, own_defaults
     from pulsar_backlog.jobfiles import load_job
     from pulsar_backlog.sql.recorded import cluster_of
 
     named = given.get("cluster") or (own_defaults(config) if config else {}).get("cluster")
     cluster = cluster_of(out, None if named is None else str(named))
     of_audit = {"source": source_of(out, cluster), "out": out, "cluster": cluster}
-    argv = job_argv(pipeline, "export_messages", {**given, **of_audit})
-    sys.stderr.write("export_messages\n")
-    return int(load_job("export_messages").main(argv))
+    options = complete_options(JOB, layered_options(pipeline, JOB, {**given, **of_audit}))
+    sys.stderr.write(f"{JOB}\n")
+    return int(load_job(JOB).main(options))
 
 
 def is_audit(place: str) -> bool:

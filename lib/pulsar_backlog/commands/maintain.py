@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pulsar_backlog.arguments import absolute
+from pulsar_backlog.arguments import absolute, complete_options
 from pulsar_backlog.commands.options import Given, JsonOption, OutArgument, job_options
-from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.options.printed import COMMAND_OPTIONS, rendered
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 
 JOB = "maintain_tables"
 
@@ -44,7 +43,8 @@ def run_maintenance(given: Mapping[str, Any], *, as_json: bool) -> int:
     out = str(given["out"])
     then = "Dry run, nothing was changed: add --yes to do it." if given["dry_run"] else ""
     with results_at(out, given.get("endpoint")):
-        options = {**given, "cluster": cluster_of(out, given.get("cluster"))}
+        cluster = cluster_of(out, given.get("cluster"))
+        options = complete_options(JOB, given_options({**given, "cluster": cluster}))
         job = load_job(JOB)
         is_due: list[bool] = []
 
@@ -52,6 +52,5 @@ def run_maintenance(given: Mapping[str, Any], *, as_json: bool) -> int:
             is_due.append(bool(done.tables))
             print_maintenance(done, as_json=as_json, then=then if done.tables else "")
 
-        argv = [part for name, value in options.items() for part in rendered(OPTIONS[name].flag, value)]
-        code = run_job(JOB, job.arg_parser(), argv, lambda context: job.carry_out(context, show))
+        code = run_job(JOB, job.arg_parser(), options, lambda context: job.carry_out(context, show))
     return EXIT_CLEAN if code == EXIT_UNCHANGED and is_due == [True] else code

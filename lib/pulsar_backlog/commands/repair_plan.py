@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pulsar_backlog.arguments import absolute
+from pulsar_backlog.arguments import absolute, complete_options
 from pulsar_backlog.commands.options import EndpointOption, Given, OutArgument, job_options
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.foreign_text import shell_word
-from pulsar_backlog.options import OPTIONS
-from pulsar_backlog.options.printed import COMMAND_OPTIONS, rendered
+from pulsar_backlog.options.printed import COMMAND_OPTIONS
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
@@ -52,13 +51,13 @@ def run_plan(given: Mapping[str, Any], explained: int | None) -> int:
     given_options(given)  # what is mistyped is said before the tables are looked for
     out = str(given["out"])
     with results_at(out, given.get("endpoint")):
-        options = {**given, "cluster": cluster_of(out, given.get("cluster"))}
+        cluster = cluster_of(out, given.get("cluster"))
+        options = complete_options(JOB, given_options({**given, "cluster": cluster}))
         from pulsar_backlog.runs.runs import run_job
 
         job = load_job(JOB)
         seen: list[PlanView] = []
-        argv = [part for name, value in options.items() for part in rendered(OPTIONS[name].flag, value)]
-        code = run_job(JOB, job.arg_parser(), argv, lambda c: job.plan(c, seen.append))
+        code = run_job(JOB, job.arg_parser(), options, lambda c: job.plan(c, seen.append))
     if not seen or code not in (EXIT_CLEAN, EXIT_UNCHANGED):
         return code
     if explained is None:

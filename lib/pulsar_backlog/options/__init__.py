@@ -5,7 +5,15 @@ takes which; `declared` all of them together, as command lines and pipelines.yam
 """
 
 from pulsar_backlog.options.checks import parse_duration_ms, parse_instant, parse_percent
-from pulsar_backlog.options.declared import OPTIONS, Declared, Options, faults_of, given_options, in_time_order
+from pulsar_backlog.options.declared import (
+    OPTIONS,
+    Declared,
+    Options,
+    faults_of,
+    given_options,
+    in_time_order,
+    options_of,
+)
 from pulsar_backlog.options.jobs import JOB_OPTIONS
 from pulsar_backlog.options.words import Frozen
 
@@ -18,6 +26,7 @@ __all__ = [
     "faults_of",
     "given_options",
     "in_time_order",
+    "options_of",
     "parse_duration_ms",
     "parse_instant",
     "parse_percent",

@@ -12,6 +12,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.options.checks import parse_instant
 from pulsar_backlog.options.comparison import ComparisonOptions
 from pulsar_backlog.options.export import ExportOptions
+from pulsar_backlog.options.jobs import JOB_OPTIONS
 from pulsar_backlog.options.maintenance import MaintenanceOptions
 from pulsar_backlog.options.repair import RepairOptions
 from pulsar_backlog.options.results import ResultOptions
@@ -69,6 +70,19 @@ def _types_in(annotation: object) -> Iterator[object]:
 
 OPTIONS: Mapping[str, Declared] = {name: _declared(name) for name in Options.model_fields}
 """Every option, by name."""
+
+
+def options_of(job: str, options: Options) -> Iterator[tuple[Declared, object]]:
+    """The options that a job takes, in their order, with their values.
+
+    Raises:
+        UsageError: one that the job needs is missing.
+    """
+    for option in map(OPTIONS.__getitem__, JOB_OPTIONS[job]):
+        value = getattr(options, option.name)
+        if value is None and option.words.required:
+            raise UsageError(f"{job} needs {option.flag}; give it on the command line, or in the file of --config.")
+        yield option, value
 
 
 def in_time_order(options: Options) -> Options:

@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -26,7 +26,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
-from pulsar_backlog.arguments import parse_options
+from pulsar_backlog.arguments import JobArguments, parse_options
 from pulsar_backlog.known_secrets import remember_environment
 from pulsar_backlog.ledgers.buckets.addresses import results_at
 from pulsar_backlog.ledgers.live.run_folder import reading_of
@@ -88,7 +88,7 @@ Body = Callable[[JobContext], JobResult]
 def run_job(
     job: str,
     parser: argparse.ArgumentParser,
-    argv: Sequence[str] | None,
+    given: JobArguments,
     body: Body,
     look_first: Callable[[Options], None] = lambda _: None,
     inputs: Collection[str] = (),
@@ -100,7 +100,7 @@ def run_job(
     Args:
         job: its name.
         parser: of its command line.
-        argv: its command line; None for that of the process.
+        given: what it is started with.
         body: what it does.
         look_first: called before anything is made or started; raises `UsageError` where the work would be in vain.
         inputs: tables that it reads, for lineage.
@@ -110,7 +110,7 @@ def run_job(
     command = f"pulsar-backlog {job}"
 
     def run() -> int:
-        options = parse_options(parser, argv)  # before Spark: a wrong option is told at once
+        options = parse_options(parser, given)  # before Spark: a wrong option is told at once
         check_apart(options.source, options.out)
         check_apart(options.source, options.to, "--to")
         look_first(options)
