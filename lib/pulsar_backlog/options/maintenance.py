@@ -16,6 +16,7 @@ class MaintenanceOptions(Frozen):
         Annotated[int, Field(ge=1, le=100_000)] | None,
         Words("days that rows of what is gone stay: ledgers, healed problems, changes, runs", default=90),
     ] = None
+    # Delta's checkpoints forget after a week that a file was part of the table.
     retention_hours: Annotated[
         Annotated[int, Field(ge=24, le=168)] | None,
         Words("hours that a file stays which a table no longer needs, for readers that began before", default=168),

@@ -35,7 +35,6 @@ from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 
 Row = dict[str, Any]
-RowsByQuery = dict[str, list[Row]]
 
 MAX_LEDGER_ENTRIES = 1 << 40
 """More entries than this in one ledger is damaged metadata; then what was walked counts."""

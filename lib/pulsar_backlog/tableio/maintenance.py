@@ -25,8 +25,6 @@ from pulsar_backlog.tableio.staged_files import snapshot, stage
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import Table
 
-MAX_HOURS = 168
-"""Longest retention: Delta's checkpoints forget after a week that a file was part of the table."""
 FILE_BYTES = 128 * 1024 * 1024
 """How large joined files become, about; a file of half of that is not joined."""
 CHECKPOINT_COMMITS = 5
