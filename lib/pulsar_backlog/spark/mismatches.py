@@ -38,12 +38,13 @@ def mismatch_words(chain: Sequence[BaseException]) -> str | None:
             return (
                 f"the cluster's executors run another Spark than this driver, which has {_spark()}: submit with the "
                 "cluster's release, with pyspark of it in the driver's environment (pip install 'pyspark==...') and "
-                "the jars that `pulsar-backlog jars` prints there"
+                "the jars made for it, as docs/cluster.md says"
             )
-        if found := _OTHER_PYTHON.search(words):
+        if pythons := _OTHER_PYTHON.search(words):
+            theirs, mine = pythons.groups()
             return (
-                f"the cluster's executors run Python {found[1]}, and this driver Python {found[2]}: let "
-                f"--conf spark.pyspark.python=... name a Python {found[2]} that executors have, or send one along with "
+                f"the cluster's executors run Python {theirs}, and this driver Python {mine}: let "
+                f"--conf spark.pyspark.python=... name a Python {mine} that executors have, or send one along with "
                 "--archives"
             )
     return None
