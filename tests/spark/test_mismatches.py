@@ -6,7 +6,7 @@ import pyspark
 import pytest
 
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.runs.endings import environment_faults_as_usage_errors
+from pulsar_backlog.runs.endings import environment_faults_as_usage_errors, is_interrupt
 from pulsar_backlog.spark.mismatches import mismatch_words, refusals_as_usage_errors
 
 OTHER_SPARK = (
@@ -68,6 +68,15 @@ def test_a_cluster_that_does_not_take_an_application_is_one_sentence() -> None:
     with pytest.raises(UsageError, match=words) as caught, refusals_as_usage_errors():
         raise RuntimeError(STOPPED)
     assert "\n" not in str(caught.value)
+
+
+def test_an_interrupt_of_a_start_passes() -> None:
+    with pytest.raises(RuntimeError) as caught, refusals_as_usage_errors():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError(STOPPED)
+    assert is_interrupt(caught.value)
 
 
 def test_other_faults_of_a_start_pass() -> None:

@@ -44,8 +44,8 @@ def mismatch_words(chain: Sequence[BaseException]) -> str | None:
             theirs, mine = pythons.groups()
             return (
                 f"the cluster's executors run Python {theirs}, and this driver Python {mine}: let "
-                f"--conf spark.pyspark.python=... name a Python {mine} that executors have, or send one along with "
-                "--archives"
+                f"--conf spark.pyspark.python=... (on one machine PYSPARK_PYTHON) name a Python {mine} that "
+                "executors have, or send one along with --archives"
             )
     return None
 
@@ -60,13 +60,22 @@ def refusals_as_usage_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if _STOPPED not in words_of(error):
+        if _STOPPED not in words_of(error) or _is_interrupt(error):
             raise
         raise UsageError(
             f"the Spark cluster{_master()} did not take this application: no master answers there, or it runs another "
             f"Spark than this driver, which has {_spark()} (the master's log then says InvalidClassException): submit "
             "with the cluster's release, with pyspark of it in the driver's environment (pip install 'pyspark==...')"
         ) from error
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an exception: Spark stops then too."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _master() -> str:
