@@ -146,7 +146,6 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
         if starts_java:
             settings = with_private_folders(settings)
             note_java_memory(settings.get("spark.driver.memory"))
-        if starts_java:
             _start_java(SparkConf().setAppName(app).setAll(list(settings.items())))
     conf = SparkConf().setAppName(app).setAll(list(settings.items()))
     context = SparkContext.getOrCreate(conf)

@@ -40,7 +40,7 @@ def parts_of_files(log: DeltaLog, table: Table, part: Slice) -> dict[str, Part] 
     names = [name for name, _values in (*part.only, *part.but)]
     bounds = log.bounds([name for name in names if name in table.statistics])
     parts = {path: _part_by_bounds(part, of_file) for path, of_file in bounds.items()}
-    sizes = [size for path, size, _rows in log.files() if parts[path] in (None, Part.SOME)]
+    sizes = [file.size_bytes for file in log.files() if parts[file.path] in (None, Part.SOME)]
     if sum(sizes) > MAX_BYTES or max(sizes, default=0) > MAX_FILE_BYTES:
         return None
     return {path: one or _part_by_rows(log, path, part, names) for path, one in parts.items()}
