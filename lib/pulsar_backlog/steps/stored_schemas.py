@@ -43,11 +43,11 @@ def stored_versions(
     positions = _positions(own.values())
     wanted = {ledger_id for ledger_id, _ in positions}
     chosen = [one for one in internal if one.pair.ledger_id in wanted]
-    found: dict[int, SchemaInfo] = {}
+    by_version: dict[int, SchemaInfo] = {}
     for position, stored in _stored(source, chosen):
         if position in positions and _is_of(stored, topic):
-            found[positions[position]] = _info(stored)
-    return found
+            by_version[positions[position]] = _info(stored)
+    return by_version
 
 
 def _positions(locators: Iterable[bytes]) -> dict[Position, int]:
@@ -63,7 +63,7 @@ def _positions(locators: Iterable[bytes]) -> dict[Position, int]:
 
 
 def _without_locator(source: Source, internal: Iterable[Examined], topic: str) -> dict[int, SchemaInfo]:
-    found: dict[int, set[tuple[str, bytes, tuple[tuple[str, str], ...]]]] = {}
+    forms: dict[int, set[tuple[str, bytes, tuple[tuple[str, str], ...]]]] = {}
     infos: dict[int, SchemaInfo] = {}
     single = [one for one in internal if all(block.last_entry_id == 0 for block in one.blocks)]
     for _, stored in _stored(source, single):
@@ -72,8 +72,8 @@ def _without_locator(source: Source, internal: Iterable[Examined], topic: str) -
         earlier = [one.version for one in stored.index if one.position is not None]
         version, info = max(earlier) + 1 if earlier else 0, _info(stored)
         infos[version] = info
-        found.setdefault(version, set()).add((info.type, info.data, tuple(sorted(info.properties.items()))))
-    return {version: infos[version] for version, ways in found.items() if len(ways) == 1}
+        forms.setdefault(version, set()).add((info.type, info.data, tuple(sorted(info.properties.items()))))
+    return {version: infos[version] for version, ways in forms.items() if len(ways) == 1}
 
 
 def _is_of(stored: StoredSchema, topic: str) -> bool:

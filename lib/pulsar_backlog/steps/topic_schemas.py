@@ -91,9 +91,9 @@ def _versions(topic: str, options: Options, stored: Stored | None) -> dict[int, 
         versions = saved_versions(folder, topic) if folder is not None else {}
         if versions:
             return versions
-    held = stored(topic) if stored is not None else {}
-    if held:
-        return dict(held)
+    of_topic = stored(topic) if stored is not None else {}
+    if of_topic:
+        return dict(of_topic)
     return _live_versions(topic, options) if options.admin_url is not None else {}
 
 
