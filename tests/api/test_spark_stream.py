@@ -103,6 +103,20 @@ def test_a_ledger_that_is_away_for_a_while_is_not_delivered_again(tmp_path: Path
     assert found == stored(OBJECTS)
 
 
+def test_a_ledger_without_its_index_is_waited_for(tmp_path: Path) -> None:
+    """Nothing names its topic yet, so its chunked messages would be passed over, and never come."""
+    folder = tmp_path / "objects"
+    shutil.copytree(OBJECTS, folder)
+    (index,) = (path for path in folder.iterdir() if path.name.endswith("-ledger-10-index"))
+    index.rename(tmp_path / index.name)
+    reader = reader_of(folder)
+    first = reader.latestOffset()
+    found = delivered(reader, reader.initialOffset(), first)
+    (tmp_path / index.name).rename(index)
+    found += delivered(reader, first, reader.latestOffset())
+    assert found == stored(OBJECTS)
+
+
 def move_ledgers(source: Path, folder: Path) -> list[Path]:
     """Copy every second ledger, the higher ids first; the files that are left."""
     folder.mkdir()

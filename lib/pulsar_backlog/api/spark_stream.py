@@ -20,6 +20,7 @@ from pulsar_backlog.api.spark_options import SparkOptions
 from pulsar_backlog.api.spark_rows import spark_batch
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.values import Block, LedgerCopy
 
 Offset = dict[str, Any]
@@ -138,5 +139,9 @@ def _rows(backlog: Backlog, options: SparkOptions, wanted: Wanted, span: LedgerS
 
 
 def _listed(options: SparkOptions, wanted: Wanted) -> dict[int, LedgerCopy]:
-    """Ledgers in the order of topic and id; listed anew."""
-    return {copy.ledger_id: copy for copy in Backlog(options.source).copies_for(wanted, whole=True)}
+    """Ledgers in the order of topic and id; listed anew.
+
+    An offloader uploads the index last: until it is there nothing names the topic, and chunks would be passed over.
+    """
+    copies = Backlog(options.source).copies_for(wanted, whole=True)
+    return {one.ledger_id: one for one in copies if one.index_uri or not STORAGE_KINDS[one.kind].names_itself}
