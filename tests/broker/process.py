@@ -101,14 +101,15 @@ class Broker:
 @contextmanager
 def running_broker(
     folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None,
-    again: Broker | None = None, jvm: Sequence[str] = BRIEF,
+    again: Broker | None = None, jvm: Sequence[str] = BRIEF, identity: Identity | None = None,
 ) -> Iterator[Broker]:  # fmt: skip
     """Start a broker with its data in `folder`, wait until it takes topics, and end it.
 
     With `again` it is that one once more: the same data, ports and keys. `jvm` has options for its Java.
+    Brokers with one `identity` know each other's tokens.
     """
     ports = again.ports if again else free_ports(6)
-    identity = again.identity if again else make_identity(folder / "identity")
+    identity = again.identity if again else identity or make_identity(folder / "identity")
     known = folder / "hosts"
     known.write_text(f"127.0.0.1 localhost\n127.0.0.1 {socket.gethostname()}\n")
     conf = folder / "standalone.conf"

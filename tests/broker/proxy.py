@@ -69,7 +69,11 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:  # it stays broken: whoever comes now is refused
                 return
-            broker = socket.create_connection((self._broker.hostname, self._broker.port))
+            try:
+                broker = socket.create_connection((self._broker.hostname, self._broker.port))
+            except OSError:  # it is down for a while
+                _end(client)
+                continue
             with self._lock:
                 self._open |= {client, broker}
             threading.Thread(target=self._up, args=(client, broker), daemon=True).start()

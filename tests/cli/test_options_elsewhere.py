@@ -153,7 +153,7 @@ def test_every_command_that_takes_options_of_jobs_has_a_file() -> None:
     assert with_file == {
         "audit", "run", "estimate", "export", "messages", "explain", "bundle", "sql", "changes", "locate", "forecast",
         "inventory", "compacted", "maintain", "snapshot", "rebuild-index", "rebuild-topic", "doctor", "repair plan",
-        "repair show", "repair apply", "repair verify", "compare", "internals",
+        "repair missing", "repair show", "repair apply", "repair verify", "compare", "internals",
     }  # fmt: skip
 
 

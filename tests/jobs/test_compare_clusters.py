@@ -14,6 +14,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.commands.compare import run_compare
+from pulsar_backlog.messages.provenance import ACTION_PROPERTY, LOOP_PROPERTY
+from pulsar_backlog.repair.origin import Origin
+from pulsar_backlog.repair.values import read_plan
 from pulsar_backlog.report.terminal.comparison import ComparisonSummary, _lines
 from tests.auditing import rows_of, run_audit
 from tests.cli.typed import typed
@@ -21,6 +24,7 @@ from tests.replicas.logs import Message, batch, chunks, damaged, replicated, sen
 
 TEN = sent(10)
 THERE = replicated(TEN)
+REPAIR = {LOOP_PROPERTY: "plan", ACTION_PROPERTY: "plan-0"}
 LARGE = [Message(i, bytes([i]) * 900, producer="eu-large") for i in range(3)]
 
 
@@ -48,6 +52,7 @@ def eu() -> dict[str, Any]:
         "chosen": [singles([replace(TEN[0], replicate_to=("__local__",)), *TEN[1:]])],
         "unnumbered": [[batch([replace(one, sequence_id=0, time_ms=TEN[0].at_ms, own_id=False) for one in TEN[:4]])]],
         "only-here": [singles(TEN[:2])],
+        "repaired": [singles(TEN)],
     }
 
 
@@ -73,6 +78,8 @@ def us() -> dict[str, Any]:
         "behind": [singles(THERE[:8])],
         "chosen": [singles(THERE[1:])],
         "unnumbered": [singles(without(unnumbered, 2))],
+        # appended by a repair: in another place, with properties of its own, and no difference
+        "repaired": [singles([*without(THERE, 3), replace(THERE[3], properties={**THERE[3].properties, **REPAIR})])],
     }
 
 
@@ -162,6 +169,7 @@ def test_topics_in_numbers(out: tuple[int, Path]) -> None:
         "same": "equal", "missing": "differs", "twice": "differs", "order": "differs", "content": "differs",
         "chunked": "equal", "chunk-lost": "differs", "corrupt": "differs", "later": "explained", "behind": "explained",
         "chosen": "explained", "unnumbered": "differs", "only-here": "cannot_tell",
+        "repaired": "equal",
     }  # fmt: skip
     assert [rows[topic("same")][name] for name in ("messages_a", "messages_b")] == [10, 10]
     assert rows[topic("chunked")]["buckets_read"] == 0  # equal digests: no message is looked at
@@ -191,3 +199,35 @@ def test_a_log_equals_itself(audits: tuple[Path, Path], tmp_path: Path) -> None:
     assert code == 0
     assert rows_of(tmp_path / "out", "differences") == []
     assert {row["verdict"] for row in rows_of(tmp_path / "out", "compared_topics")} == {"equal"}
+
+
+def test_plan_from_the_other_side(audits: tuple[Path, Path], out: tuple[int, Path]) -> None:
+    """What is certainly missing or broken there is published; what may still arrive or be there is left alone."""
+    exported = typed(f"pulsar-backlog export {audits[0]} --fail-on never")
+    assert exported.code == 0, exported.stderr
+    shown = typed(f"pulsar-backlog repair missing {out[1]} --side b")
+    assert shown.code == 0, shown.stderr
+    said, *rows = [json.loads(line) for line in shown.stdout.splitlines()]
+    held = [row for row in rows if row["record"] == "held_back"]
+    assert {one["why"].partition(":")[0]: one["count"] for one in held} == {
+        "it is not certain that it is missing": 2,  # only one audit knows the topic
+        "it is not certain that it is broken": 1,  # a damaged entry may be another message than it says
+    }
+    plan = read_plan(Path(said["folder"]))
+    origins = {one.topic.rpartition("/")[2]: (one.cause, one.message.origin) for one in plan.actions if one.message}
+    # its batch has one publish time; the log of the other side ended with the third entry of its second ledger
+    assert origins == {
+        "missing": ("missing", Origin("eu-1", 3, TEN[0].at_ms, "eu", (103, 2))),
+        "chunk-lost": ("broken", Origin("eu-large", 1, LARGE[1].at_ms, "eu", (108, 7))),
+        "unnumbered": ("missing", Origin("eu-1", 0, TEN[0].at_ms, "eu", (113, 2))),
+    }
+    payloads = [(Path(said["folder"]) / "payloads" / str(one.number)).read_bytes() for one in plan.actions]
+    assert set(payloads) == {b"payload 3", LARGE[1].payload, b"payload 2"}
+
+
+def test_nothing_to_publish_and_no_such_side(out: tuple[int, Path]) -> None:
+    nothing = typed(f"pulsar-backlog repair missing {out[1]} --side a")
+    assert (nothing.code, json.loads(nothing.stdout)["actions"]) == (0, 0)
+    refused = typed(f"pulsar-backlog repair missing {out[1]} --side c")
+    assert refused.code == 2
+    assert "a is the first audit of the comparison" in refused.stderr

@@ -26,6 +26,7 @@ from pulsar_backlog.commands.connection import (
     connected,
 )
 from pulsar_backlog.commands.groups import Group
+from pulsar_backlog.commands.repair_missing import missing as missing_command
 from pulsar_backlog.commands.repair_plan import PlanArgument, audit_beside, record
 from pulsar_backlog.commands.repair_plan import plan as plan_command
 from pulsar_backlog.commands.repair_plan import show as show_command
@@ -37,7 +38,9 @@ from pulsar_backlog.repair.applying.limits import Limits
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_UNCHANGED
 
 if TYPE_CHECKING:
+    from pulsar_backlog.cluster.admin_rest import AdminRest
     from pulsar_backlog.repair.applying.apply import Outcome
+    from pulsar_backlog.repair.applying.arrivals import Arrivals
     from pulsar_backlog.repair.applying.verify import Verdict
     from pulsar_backlog.repair.broker.client import Keys
     from pulsar_backlog.repair.broker.cluster import Door, Ledgers
@@ -50,6 +53,7 @@ repair = typer.Typer(
     rich_markup_mode=None,
 )
 repair.command("plan")(plan_command)
+repair.command("missing")(missing_command)
 repair.command("show")(show_command)
 
 _LIMITS = Limits()
@@ -88,8 +92,6 @@ def apply(
     private_key_file: PrivateKeyFileOption = None,
 ) -> None:
     """Apply a plan to a live cluster; without --yes this is a dry run. If it was killed, start it again."""
-    from pulsar_backlog.cluster.admin_http import AdminHttp
-    from pulsar_backlog.cluster.admin_rest import AdminRest
     from pulsar_backlog.repair.applying.apply import apply_plan, dry_run
     from pulsar_backlog.repair.applying.drift import Allowed
     from pulsar_backlog.repair.applying.journal import open_journal
@@ -105,8 +107,8 @@ def apply(
     allowed = Allowed(allow_consumers, allow_no_deduplication, has_keys=keys is not None, terminated=allow_terminated)
     journal = open_journal(plan, planned)
     if not yes:
-        with closing(AdminHttp(admin_url, access)) as http:
-            lines = _rows(dry_run(AdminRest(http), planned, plan, journal, allowed, ledgers))
+        with _window(admin_url, service_url, access, planned) as (rest, arrivals):
+            lines = _rows(dry_run(rest, planned, plan, journal, allowed, ledgers, arrivals))
         _show(planned, lines, "Dry run, nothing was changed: add --yes to apply.")
         raise typer.Exit(EXIT_FINDINGS if any(row.word in ("refused", "stopped") for row in lines) else EXIT_CLEAN)
     limits = Limits(max_actions, max_entries, per_second)
@@ -176,6 +178,18 @@ def _exit_code(rows: Iterable[_Row]) -> int:
 
 def _rows(outcomes: Iterable[Outcome]) -> list[_Row]:
     return [_Row(outcome.action, outcome.status, " ".join(outcome.notes)) for outcome in outcomes]
+
+
+@contextmanager
+def _window(admin_url: str, service_url: str, access: Access, plan: Plan) -> Iterator[tuple[AdminRest, Arrivals]]:
+    """What a dry run looks through: it changes nothing."""
+    from pulsar_backlog.cluster.admin_http import AdminHttp
+    from pulsar_backlog.cluster.admin_rest import AdminRest
+    from pulsar_backlog.protocol.connection import Service
+    from pulsar_backlog.repair.applying.arrivals import Arrivals
+
+    with closing(AdminHttp(admin_url, access)) as http:
+        yield AdminRest(http), Arrivals(Service(service_url, access), plan)
 
 
 @contextmanager

@@ -36,14 +36,16 @@ def metadata_digests(entries: pa.RecordBatch) -> Hashes:
     return mixed(digests ^ properties_hashes(entries.column("properties")))
 
 
-def properties_hashes(column: pa.MapArray) -> Hashes:
-    """The sum of the hashes of each row's pairs, but for the replicator's."""
+def properties_hashes(column: pa.MapArray, prefix: str | None = None) -> Hashes:
+    """The sum of the hashes of each row's pairs, but for the replicator's and those that begin with `prefix`."""
     if column.null_count == len(column):
         return np.zeros(len(column), dtype=np.uint64)
     offsets = column.offsets.to_numpy().astype(np.int64)
     keys, items = (part[offsets[0] : offsets[-1]] for part in (column.keys, column.items))
     pairs = mixed(hashes_of(keys) * np.uint64(31) ^ hashes_of(items))
     pairs[pc.equal(keys, REPLICATION_POSITION).to_numpy(zero_copy_only=False)] = 0
+    if prefix is not None:
+        pairs[pc.starts_with(keys, prefix).to_numpy(zero_copy_only=False)] = 0
     sums = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(pairs, dtype=np.uint64)))
     ends = offsets - offsets[0]
     of_rows: Hashes = sums[ends[1:]] - sums[ends[:-1]]

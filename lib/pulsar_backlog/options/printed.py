@@ -59,6 +59,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "rebuild-index": ("to", "admin", *_STORE),
     "rebuild-topic": ("topic", "ledger", "admin", *_STORE),
     "repair apply": ("endpoint", *_BROKERS[1:]),
+    "repair missing": ("endpoint",),
     "repair verify": _BROKERS[1:],
     "repair plan": (
         "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",

@@ -21,6 +21,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.private_files import private_file, private_folder
+from pulsar_backlog.repair.origin import Origin
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
@@ -119,6 +120,7 @@ class Message:
         was_encrypted: whether it was encrypted in the log; then it is encrypted again or published as it is stored,
             never in the clear.
         as_stored: where the entries lie that are published as they are; None when the payload beside the plan is.
+        origin: what its metadata say of who sent it; None where it is the repair's own message.
     """
 
     original: Position
@@ -136,6 +138,7 @@ class Message:
     original_topic: str | None = None
     was_encrypted: bool = False
     as_stored: AsStored | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Action:
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `dead_lettered`, `given_up`, `restore`, `lost_by_clients`,
-            `got_in_part`, `named`, `reset` or `settings`; of `unload` the kind of holdup.
+            `got_in_part`, `named`, `missing`, `broken`, `reset` or `settings`; of `unload` the kind of holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.
@@ -207,7 +210,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """Digest of the actions."""
-        lines = [to_json(asdict(action), sort_keys=True) for action in self.actions]
+        lines = [to_json(_line(action), sort_keys=True) for action in self.actions]
         return hashlib.sha256("\n".join([self.cluster, *lines]).encode()).hexdigest()[:16]
 
     def action_id(self, action: Action) -> str:
@@ -222,7 +225,7 @@ def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
         with private_file(payload_path(folder, number)) as file:
             file.write(payload)
     head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster, "basis": plan.basis}
-    lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
+    lines = [to_json(line) for line in [head, *map(_line, plan.actions)]]
     with private_file(folder / PLAN_NAME) as file:
         file.write(("\n".join(lines) + "\n").encode())
 
@@ -252,11 +255,20 @@ def read_plan(folder: Path) -> Plan:
     return plan
 
 
+def _line(action: Action) -> dict[str, Any]:
+    """An action as it is stored; `origin` only where there is one, so that other plans keep their ids."""
+    line = asdict(action)
+    if line["message"] and line["message"]["origin"] is None:
+        del line["message"]["origin"]
+    return line
+
+
 def _action(line: dict[str, Any]) -> Action:
     message = line.pop("message")
     if message:
         pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
-        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"])})
+        origin = _origin(message.get("origin"))
+        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"]), "origin": origin})
     return Action(
         **{
             **line,
@@ -267,6 +279,10 @@ def _action(line: dict[str, Any]) -> Action:
         },
         message=message,
     )
+
+
+def _origin(body: dict[str, Any] | None) -> Origin | None:
+    return None if body is None else Origin(**{**body, "log_end": tuple(body["log_end"])})
 
 
 def _as_stored(body: dict[str, Any] | None) -> AsStored | None:

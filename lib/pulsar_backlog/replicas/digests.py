@@ -20,11 +20,12 @@ import pyarrow.compute as pc
 
 from pulsar_backlog.facts.digest import hashes_of, mixed, properties_hashes
 from pulsar_backlog.messages.outcomes import OPENED, Outcome
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY, PREFIX
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.wire.jit import compiled, crc32c
 
-DIGEST_VERSION = 1
+DIGEST_VERSION = 2
 SCHEMA = arrow_schema(TABLES["message_digests"])
 
 Hashes = npt.NDArray[np.uint64]
@@ -55,6 +56,7 @@ def digest_rows(messages: pa.RecordBatch, cluster: str, side: str, topic: str | 
         "topic": pa.repeat(pa.scalar(topic, pa.string()), rows),
         "broker_time_ms": pc.divide(messages.column("broker_timestamp").cast(pa.int64()), 1000),
         "replicate_to": pc.binary_join(messages.column("replicate_to").cast(pa.list_(pa.string())), ","),
+        "is_repair": pa.array(_of_repairs(messages.column("properties"))),
         "payload_crc32c": pa.array(crc, mask=~opened),
         "origin": pa.array(origin.view(np.int64), mask=~is_known),
         "ordinal": pa.array(_ordinals(messages, origin).astype(np.int32)),
@@ -119,7 +121,20 @@ def _content(messages: pa.RecordBatch, crc: npt.NDArray[np.int64]) -> Hashes:
         if column.null_count < len(column):
             own = mixed(content ^ hashes_of(_comparable(column)) ^ np.uint64(number))
             content = np.where(_is_said(column), own, content)
-    return mixed(content ^ properties_hashes(messages.column("properties")))
+    return mixed(content ^ properties_hashes(messages.column("properties"), PREFIX))
+
+
+def _of_repairs(column: pa.MapArray) -> npt.NDArray[np.bool_]:
+    """Which messages a repair published."""
+    offsets = column.offsets.to_numpy().astype(np.int64)
+    keys = column.keys[offsets[0] : offsets[-1]]
+    named = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(_is_equal(keys, LOOP_PROPERTY))))
+    ends = offsets - offsets[0]
+    return np.asarray(named[ends[1:]] > named[ends[:-1]])
+
+
+def _is_equal(keys: pa.Array, name: str) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.equal(keys, name).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _comparable(column: pa.Array) -> pa.Array:

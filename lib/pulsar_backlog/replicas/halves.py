@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ import pyarrow as pa
 from pulsar_backlog.replicas.differing import Streams
 from pulsar_backlog.replicas.digests import sender_hashes
 from pulsar_backlog.replicas.matching import Copies
-from pulsar_backlog.terms import Position
+from pulsar_backlog.terms import Position, Sureness
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -57,10 +57,20 @@ class Cursor:
 
 
 @dataclass(frozen=True)
-class Broken:
-    """Messages that a side holds in part, or damaged: by origin, with what is wrong."""
+class Fault:
+    """What is wrong with a message that a side holds in part, or damaged.
 
-    origins: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    Attributes:
+        state: of its chunks, or the outcome of reading it.
+        sureness: as the side's own log tells.
+        reason: why, in words.
+        begin: its first chunk on the other side; None where that is not known, or it is not chunked.
+    """
+
+    state: str
+    sureness: Sureness
+    reason: str
+    begin: Position | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class Half:
         places: numbers for its positions.
         streams: first and last position of messages in buckets that agree, by the cluster they came from.
         doubts: first and last number of stretches that could not be read, ascending.
-        broken: what is there and cannot be read.
+        broken: what is there and not whole, or cannot be read, by origin.
         cursor: of the replicator to the other side; None where nothing is known of it.
         messages: how many messages the topic has there.
         first_ms: publish time of the earliest message there; None without any.
@@ -88,7 +98,7 @@ class Half:
     places: Places
     streams: Streams
     doubts: list[tuple[int, int]]
-    broken: Broken
+    broken: Mapping[int, Fault]
     cursor: Cursor | None
     messages: int
     first_ms: int | None
@@ -103,6 +113,10 @@ class Half:
         """A column of whole numbers."""
         return np.asarray(self.rows[name].to_numpy(), dtype=np.int64)
 
+    def of_repairs(self) -> Bools:
+        """Which rows a repair published."""
+        return np.asarray(self.rows["is_repair"].fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
+
     def copies(self) -> Copies:
         """The rows as they are matched."""
         origin, content, ordinal = (self.column(name) for name in ("origin", "content", "ordinal"))
@@ -113,3 +127,18 @@ class Half:
         encoded = self.rows["replicated_from"].combine_chunks().dictionary_encode()
         encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
         return encoded.indices.to_numpy().astype(np.int64), encoded.dictionary.to_pylist()
+
+
+def near_doubts(numbers: Int64s, here: Int64s, there: Int64s, doubts: list[tuple[int, int]]) -> Bools:
+    """Whether something could not be read on the other side where each message would lie: between its neighbours."""
+    if not doubts or not len(numbers):
+        return np.zeros(len(numbers), dtype=np.bool_)
+    lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    at = np.searchsorted(here, numbers)
+    padded = np.concatenate(([lowest], there, [highest]))
+    low, high = padded[at], padded[at + 1]
+    starts, stops = (np.array(column, dtype=np.int64) for column in zip(*doubts, strict=True))
+    near = np.zeros(len(numbers), dtype=np.bool_)
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        near |= (start <= high) & (stop >= low)
+    return near

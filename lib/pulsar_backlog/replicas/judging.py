@@ -22,16 +22,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pulsar_backlog.replicas.halves import Bools, Cursor, Half, Int64s
+from pulsar_backlog.replicas.halves import Bools, Cursor, Fault, Half, Int64s, near_doubts
 from pulsar_backlog.replicas.matching import Matches, match
 from pulsar_backlog.replicas.order import moved
-from pulsar_backlog.terms import Sureness
+from pulsar_backlog.terms import INCOMPLETE, Sureness
 
 KINDS = ("missing", "duplicate", "order", "content", "broken", "policy", "in_flight")
 WRONG = ("missing", "duplicate", "order", "content", "broken")
 """Kinds of differences that ought not to be."""
-_UNSURE = ("in_flight", "corrupt")
-"""States of what is broken that say nothing certain: a damaged entry may be another message than it says."""
 LOCAL = "__local__"
 """What `replicate_to` says of a message whose producer switched replication off (`disableReplication`)."""
 
@@ -64,7 +62,10 @@ def judge(a: Half, b: Half) -> list[Difference]:
 
 @dataclass(frozen=True)
 class _Common:
-    """What both sides have, as seen from `here`: numbers of pairs in both logs, ascending here, and their streams."""
+    """What both sides have, as seen from `here`: numbers of pairs in both logs, ascending here, and their streams.
+
+    What a repair appended stands where it does not belong, and says nothing of what lies beside it.
+    """
 
     here: Int64s
     there: Int64s
@@ -73,6 +74,9 @@ class _Common:
     @classmethod
     def of(cls, here: Half, there: Half, matches: Matches, at: int) -> _Common:
         pairs = [np.concatenate((matches.same[side], matches.content[side])) for side in (at, 1 - at)]
+        halves = (here, there)
+        in_turn = ~np.logical_or(*(half.of_repairs()[rows] for half, rows in zip(halves, pairs, strict=True)))
+        pairs = [rows[in_turn] for rows in pairs]
         stream, _ = here.stream_numbers()
         order = np.argsort(pairs[0], kind="stable")
         return cls(
@@ -100,9 +104,12 @@ def _content(a: Half, b: Half, matches: Matches) -> Difference:
 
 
 def _order(a: Half, b: Half, matches: Matches) -> Difference:
-    streams = [half.stream_numbers()[0][rows] for half, rows in zip((a, b), matches.same, strict=True)]
+    sides = zip((a, b), matches.same, strict=True)
+    in_turn = np.flatnonzero(~np.logical_or(*(half.of_repairs()[rows] for half, rows in sides)))
+    same = matches.same[0][in_turn], matches.same[1][in_turn]
+    streams = [half.stream_numbers()[0][rows] for half, rows in zip((a, b), same, strict=True)]
     stream = streams[0] * (int(streams[1].max(initial=0)) + 1) + streams[1]
-    rows = np.flatnonzero(moved(stream, *matches.same))
+    rows = in_turn[np.flatnonzero(moved(stream, *same))]
     reason = "stands in another place among the messages that came from the same cluster"
     sureness, reasons = _all(len(rows), "certain", reason)
     return Difference("order", "both", matches.same[0][rows], matches.same[1][rows], sureness, reasons)
@@ -129,6 +136,7 @@ class _Verdict:
         self.kind, self.sureness, self.reason = (np.full(len(rows), "", dtype=object) for _ in range(3))
         self._here, self._there, self._rows = here, there, rows
         self._number = here.numbers()[rows]
+        self._faults: dict[int, Fault] = {}
         self._broken()
         self._not_wanted()
         if there.messages == 0:
@@ -146,14 +154,25 @@ class _Verdict:
         self.kind[chosen], self.sureness[chosen], self.reason[chosen] = kind, sureness, reason
 
     def _broken(self) -> None:
-        if not self._there.broken.origins:
+        if not self._there.broken:
             return
         origins = self._here.column("origin")[self._rows]
-        for at in np.flatnonzero(np.isin(origins, list(self._there.broken.origins))).tolist():
-            state, reason = self._there.broken.origins[int(origins[at])]
-            self.kind[at] = "in_flight" if state == "in_flight" else "broken"
-            self.sureness[at] = "likely" if state in _UNSURE else "certain"
-            self.reason[at] = reason
+        for at in np.flatnonzero(np.isin(origins, list(self._there.broken))).tolist():
+            fault = self._faults[at] = self._there.broken[int(origins[at])]
+            self.kind[at] = "in_flight" if fault.state == "in_flight" else "broken"
+            self.sureness[at], self.reason[at] = fault.sureness, fault.reason
+
+    def _lacks_chunks(self, first: int, last: int, mine: Bools) -> None:
+        """Where the log of the side is known from before a message to after it, chunks that it lacks are lost."""
+        if self._there.doubts:
+            return
+        passed = last if self._here.cursor is None else min(last, self._here.cursor.acked + 1)
+        passed_by = f"{self._there.name} holds messages of the same cluster before and after it, and not all chunks"
+        for at, fault in self._faults.items():
+            begin = None if fault.begin is None else self._here.places.number(fault.begin)
+            is_within = begin is not None and first < begin <= self._number[at] < passed
+            if mine[at] and is_within and fault.state in INCOMPLETE:
+                self.sureness[at], self.reason[at] = "certain", f"{fault.reason}; {passed_by}"
 
     def _not_wanted(self) -> None:
         """Messages that were not to be replicated, or not there."""
@@ -188,12 +207,13 @@ class _Verdict:
                 f"{there.name} holds nothing of what came this way: not replicated, or not yet",
             )
             return
+        self._lacks_chunks(first, last, mine)
         before, after = mine & (self._number < first), mine & (self._number > last)
         self._head(before)
         self._tail(after)
         within = mine & ~before & ~after
         doubtful = np.zeros(len(mine), dtype=np.bool_)
-        doubtful[within] = _near_doubts(self._number[within], common.here[pairs], common.there[pairs], there.doubts)
+        doubtful[within] = near_doubts(self._number[within], common.here[pairs], common.there[pairs], there.doubts)
         self._say(
             within & doubtful, "missing", "cannot_tell",
             f"{there.name} could not be read everywhere between the messages before and after it",
@@ -248,21 +268,6 @@ def _ends(here: Half, stream: str, numbers: Int64s) -> tuple[int | None, int | N
     if stream in here.streams:
         ends += [here.places.number(position) for position in here.streams[stream]]
     return (min(ends), max(ends)) if ends else (None, None)
-
-
-def _near_doubts(numbers: Int64s, here: Int64s, there: Int64s, doubts: list[tuple[int, int]]) -> Bools:
-    """Whether something could not be read on the other side where each message would lie: between its neighbours."""
-    if not doubts or not len(numbers):
-        return np.zeros(len(numbers), dtype=np.bool_)
-    lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-    at = np.searchsorted(here, numbers)
-    padded = np.concatenate(([lowest], there, [highest]))
-    low, high = padded[at], padded[at + 1]
-    starts, stops = (np.array(column, dtype=np.int64) for column in zip(*doubts, strict=True))
-    near = np.zeros(len(numbers), dtype=np.bool_)
-    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
-        near |= (start <= high) & (stop >= low)
-    return near
 
 
 def _with_origin(origins: Int64s, wanted: Int64s) -> Int64s:

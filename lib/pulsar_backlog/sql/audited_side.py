@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from pulsar_backlog.options.printed import audit_options, options_of
 from pulsar_backlog.sql.duck import opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.recorded import cluster_of
+from pulsar_backlog.terms import Position
 
 _TABLES = "SELECT 1 FROM ledgers, scans, runs, rejects, chunked_messages, subscriptions, inventory, gone_ledgers"
 _CHUNK_COLUMNS = (
@@ -49,6 +50,7 @@ class AuditedSide:
         chunked_topics: topics with chunked messages.
         choices: options by which the audit looked at a part only.
         stored: copy, bytes and tag of the object of each ledger that the source holds.
+        endpoint: of the bucket of the tables.
     """
 
     out: str
@@ -63,11 +65,23 @@ class AuditedSide:
     chunked_topics: frozenset[str] = frozenset()
     choices: tuple[str, ...] = field(default=())
     stored: Mapping[int, tuple[object, ...]] = field(default_factory=dict)
+    endpoint: str | None = None
 
     @property
     def topics(self) -> dict[int, str | None]:
         """Topic by ledger id."""
         return {copy.ledger_id: copy.topic for copy in self.copies}
+
+    def chunk_begins(self, topic: str, uuids: Sequence[str]) -> dict[tuple[str, int], Position]:
+        """Where chunked messages of a topic begin, by uuid and publish time, of those whose every chunk is stored."""
+        columns = "chunk_uuid, publish_time_ms, first_ledger_id, first_entry_id"
+        named = ", ".join(map(literal, uuids))
+        chosen = f"topic = {literal(topic)} AND rebuildable AND chunk_uuid IN ({named})"
+        with opened(self.out, "SELECT 1 FROM chunked_messages", self.endpoint) as connection:
+            rows = _Tables(connection, self.cluster).rows(columns, "chunked_messages", chosen)
+        return {
+            (row["chunk_uuid"], row["publish_time_ms"]): (row["first_ledger_id"], row["first_entry_id"]) for row in rows
+        }
 
 
 _CHOICES = ("topic", "ledger", "since", "until", "sample", "limit", "budget_bytes")
@@ -98,7 +112,7 @@ def audited_side(out: str, named: str | None, endpoint: str | None = None) -> Au
             tables.rows(_CHUNK_COLUMNS, "chunked_messages", "NOT rebuildable"),
             tables.rows(_REPLICATOR, "subscriptions", "kind = 'replicator'"),
             frozenset(row["topic"] for row in tables.rows("DISTINCT topic", "chunked_messages")),
-            tuple(name for name in _CHOICES if options.get(name)), tables.stored(),
+            tuple(name for name in _CHOICES if options.get(name)), tables.stored(), endpoint,
         )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ _BUCKET_COLUMNS = (
 )
 _MESSAGE_COLUMNS = (
     "ledger_id, entry_id, batch_index, producer_name, sequence_id, publish_time_ms, broker_time_ms, "
-    "coalesce(replicated_from, '') AS replicated_from, replicate_to, chunk_uuid, outcome, verified, origin, "
+    "coalesce(replicated_from, '') AS replicated_from, replicate_to, chunk_uuid, outcome, verified, is_repair, origin, "
     "ordinal, content"
 )
 _MOST_RANGES = 64

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from pulsar_backlog.replicas.buckets import LEVELS
 from pulsar_backlog.replicas.differing import Edges, Streams, differing, ranges_of, reach, wider, within
 from pulsar_backlog.replicas.digests import origin_hashes
-from pulsar_backlog.replicas.halves import Broken, Cursor, Half, Places
+from pulsar_backlog.replicas.halves import Cursor, Fault, Half, Places
 from pulsar_backlog.replicas.judging import WRONG, judge
 from pulsar_backlog.replicas.rows import difference_rows
 from pulsar_backlog.sql.audited_side import AuditedSide
 from pulsar_backlog.sql.digests import Digests
-from pulsar_backlog.terms import Position
+from pulsar_backlog.terms import INCOMPLETE, Position, Sureness, least_sure
 
 SYSTEM_TOPIC = "__"
 """How names of topics begin that Pulsar keeps for itself, in every cluster its own."""
@@ -134,9 +134,7 @@ class Comparison:
             if not ranges:
                 break
         gaps = self._gaps(names)
-        a, b = (
-            self._half(side, name, ranges, streams[at], gaps[side]) for at, (side, name) in enumerate(names.items())
-        )
+        a, b = (self._half(side, names, ranges, streams[at], gaps[side]) for at, side in enumerate(names))
         rows = difference_rows(judge(a, b), a, b, self._cluster, (pair.a, pair.b))
         read = sum((end - start) >> LEVELS[-1] for start, end in ranges)
         unread = {side: of_side.places() for side, of_side in gaps.items()}
@@ -161,8 +159,11 @@ class Comparison:
         unscanned = frozenset(ledger for name, ledger in audit.unscanned if name in (topic, None))
         return _Gaps(unscanned, frozenset(damage), unread)
 
-    def _half(self, side: str, topic: str, ranges: list[tuple[int, int]], streams: Streams, gaps: _Gaps) -> Half:
-        audit = self._sides[side]
+    def _half(
+        self, side: str, names: Mapping[str, str], ranges: list[tuple[int, int]], streams: Streams, gaps: _Gaps
+    ) -> Half:
+        topic, other_side = names[side], "b" if side == "a" else "a"
+        audit, other = self._sides[side], self._sides[other_side]
         rows = self._digests.messages(side, topic, ranges)
         ledgers = [copy.ledger_id for copy in audit.copies if copy.topic == topic]
         places = Places.of([*ledgers, *gaps.ledgers(), *rows["ledger_id"].to_pylist()])
@@ -170,8 +171,8 @@ class Comparison:
         doubts += [places.whole(one) if entry < 0 else (places.number((one, entry)),) * 2 for one, entry in gaps.damage]
         top = self._highest[side].get(topic)
         return Half(
-            side, audit.cluster, rows, places, streams, sorted(doubts), _broken(audit, topic, gaps.unread),
-            _cursor(audit, self._sides["b" if side == "a" else "a"], topic, places),
+            side, audit.cluster, rows, places, streams, sorted(doubts),
+            _broken(audit, other, (topic, names[other_side]), gaps.unread), _cursor(audit, other, topic, places),
             0 if top is None else int(pc.sum(top["messages"]).as_py()), *self._digests.times(side, topic),
             bool(audit.choices),
         )  # fmt: skip
@@ -207,24 +208,42 @@ _COUNTED = (
 )  # fmt: skip
 
 
-def _broken(audit: AuditedSide, topic: str, unread: pa.Table) -> Broken:
+def _broken(audit: AuditedSide, other: AuditedSide, names: tuple[str, str], unread: pa.Table) -> dict[int, Fault]:
     """Messages that are there in part, or damaged, by the origin that their metadata name."""
-    sets = [row for row in audit.broken_sets if row["topic"] == topic]
+    sets = [row for row in audit.broken_sets if row["topic"] == names[0]]
+    begins = other.chunk_begins(names[1], [row["chunk_uuid"] for row in sets]) if sets else {}
     damaged = unread.filter(pc.is_valid(unread["origin"]))
-    origins: dict[int, tuple[str, str]] = {}
+    faults: dict[int, Fault] = {}
     for row in damaged.to_pylist():
         where = f"{row['ledger_id']}:{row['entry_id']}"
         last = max(row["highest_sequence_id"] or row["sequence_id"], row["sequence_id"])
+        fault = Fault(row["outcome"], *_not_read(where, row["outcome"]))
         for number in _origins(row, range(row["sequence_id"], min(last, row["sequence_id"] + _MOST_MEMBERS) + 1)):
-            origins[number] = (row["outcome"], f"its entry at {where} is there and cannot be read: {row['outcome']}")
+            faults[number] = fault
     for row in sets:
-        where = f"{row['last_ledger_id']}:{row['last_entry_id']}"
+        begin = begins.get((row["chunk_uuid"], row["publish_time_ms"]))
         for number in _origins(row, [row["sequence_id"]]):
-            origins[number] = (
-                row["state"],
-                f"a chunked message that is {row['state']} there, the last chunk at {where}",
-            )
-    return Broken(origins)
+            faults[number] = Fault(row["state"], *_not_whole(row), begin)
+    return faults
+
+
+def _not_whole(row: Row) -> tuple[Sureness, str]:
+    """How sure it is that consumers there do not get a chunked message."""
+    where = f"{row['last_ledger_id']}:{row['last_entry_id']}"
+    reason = f"a chunked message that is {row['state']} there, the last chunk at {where}"
+    if row["state"] in _NOBODY_GETS:
+        return row["sureness"], reason
+    return least_sure((row["sureness"], "likely")), f"{reason}; some clients may read it"
+
+
+_NOBODY_GETS = INCOMPLETE | {"out_of_order"}
+"""States of chunked messages that no client reads."""
+
+
+def _not_read(where: str, outcome: str) -> tuple[Sureness, str]:
+    """Nothing is certain: a damaged entry may be another message than it says, and others may be able to read it."""
+    sureness: Sureness = "cannot_tell" if outcome == "unreadable" else "likely"
+    return sureness, f"its entry at {where} is there and cannot be read: {outcome}"
 
 
 _MOST_MEMBERS = 100_000

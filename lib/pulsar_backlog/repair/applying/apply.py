@@ -11,6 +11,7 @@ from pulsar_backlog.cluster.admin_rest import AdminRest
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.repair.acked_entries import entries_of_runs
 from pulsar_backlog.repair.applying.acknowledge import Pace, acknowledge, acknowledge_cumulative, reset_cursor, skip
+from pulsar_backlog.repair.applying.arrivals import Arrivals
 from pulsar_backlog.repair.applying.drift import Allowed, Check, check
 from pulsar_backlog.repair.applying.journal import Journal, Line, Status
 from pulsar_backlog.repair.applying.limits import Limits
@@ -51,20 +52,30 @@ class Outcome:
 
 
 def dry_run(
-    rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed: Allowed, ledgers: Ledgers
-) -> Iterator[Outcome]:
+    rest: AdminRest, plan: Plan, folder: Path, journal: Journal, allowed: Allowed, ledgers: Ledgers,
+    arrivals: Arrivals | None = None,
+) -> Iterator[Outcome]:  # fmt: skip
     """What apply would do with each action, as things are now; changes nothing, neither the broker nor the journal."""
     fitting: set[int] = set()
     for action in plan.actions:
         outcome = _without_broker(plan, folder, journal, action, fitting)
         if outcome is None:
-            result = _checked(rest, journal, action, allowed, read_live(rest, action.topic))
+            live = read_live(rest, action.topic)
+            result = _checked(rest, journal, action, allowed, live)
+            if result.verdict == "fits" and live is not None and arrivals is not None:
+                result = _unless_arrived(arrivals, journal, action, live)
             outcome = Outcome(action, result.verdict, result.reasons)
             if result.verdict == "fits" and action.message is not None and action.message.as_stored is not None:
                 outcome = _readable(action, action.message, ledgers)
         if outcome.status in ("fits", "already"):
             fitting.add(action.number)
         yield outcome
+
+
+def _unless_arrived(arrivals: Arrivals, journal: Journal, action: Action, live: LiveTopic) -> Check:
+    """Whether a message of another cluster is still absent; of one that was begun only apply can tell."""
+    why = None if journal.first_begun(action) else arrivals.why_not(action, live)
+    return Check("refused", (why,)) if why else Check("fits")
 
 
 def _readable(action: Action, message: Message, ledgers: Ledgers) -> Outcome:
@@ -87,6 +98,7 @@ def apply_plan(
     """
     pace = Pace(limits.per_second, door.sleep)
     allowed = replace(allowed, has_keys=door.keys is not None)  # whatever was said: without keys nothing is encrypted
+    arrivals = Arrivals(door.service, plan)
     begun = entries = 0
     unclear: set[str] = set()
     for action in sorted(plan.actions, key=lambda action: not journal.is_unclear(action)):
@@ -96,7 +108,7 @@ def apply_plan(
         if outcome is None and action.kind == "republish" and action.topic in unclear:
             outcome = Outcome(action, "stopped", ("nobody knows yet whether another message was stored on its topic",))
         if outcome is None:
-            outcome = _Step(door, plan, folder, journal, allowed, pace, action).run()
+            outcome = _Step(door, plan, folder, journal, allowed, pace, arrivals, action).run()
             if outcome.status in ("done", "failed"):
                 begun, entries = begun + 1, entries + action.entry_count
             if action.kind == "republish" and journal.is_unclear(action):
@@ -152,6 +164,7 @@ class _Step:
     journal: Journal
     allowed: Allowed
     pace: Pace
+    arrivals: Arrivals
     action: Action
 
     def run(self) -> Outcome:
@@ -224,10 +237,12 @@ class _Step:
             # What an earlier attempt sent is stored by now or never will be: its producer is not connected any more.
             last, tried = producer.last_stored, journal.last_sequence_id(action.topic, action)
             if not (0 <= tried <= last or (first and sending.stored_after(after))):
+                if why := self.arrivals.why_not(action, live):
+                    return self._result("refused", live, (why,))
                 sequence_id = max(last, journal.last_sequence_id(action.topic)) + 1
                 entries = sending.prepared(producer, sequence_id)
                 self._note("begun", live, sequence_id=sequence_id, sealed_sha256=sealed)
-                producer.send(entries)
+                producer.send(entries, sequence_id)
                 self.pace.step()
         sent = sending.stored_after(after)
         if sent is None:

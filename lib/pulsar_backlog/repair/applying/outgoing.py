@@ -68,7 +68,7 @@ class Outgoing:
         now_ms = self.door.now_ms()
         if self.payload is not None:
             metadata = metadata_of(self.plan, self.action, self.message, producer.name, sequence_id, now_ms)
-            return producer.entries(metadata, self.payload)
+            return producer.entries(metadata, self.payload, self.message.origin)
         origin = properties(self.plan, self.action, self.message)
         here = self.message.original_topic is None
         again = published_again(self.entries, producer.name, sequence_id, now_ms, origin, same_topic=here)

@@ -54,8 +54,10 @@ def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
     ours = {
         LOOP_PROPERTY: plan.plan_id,
         ACTION_PROPERTY: plan.action_id(action),
-        ORIGINAL_ID_PROPERTY: f"{message.original[0]}:{message.original[1]}",
     }
+    if message.origin is not None:  # its position means nothing in this cluster
+        return {**message.properties, **ours}
+    ours[ORIGINAL_ID_PROPERTY] = f"{message.original[0]}:{message.original[1]}"
     if message.original_uuid is not None:
         ours[ORIGINAL_UUID_PROPERTY] = message.original_uuid
     if message.original_topic is not None:

@@ -18,6 +18,7 @@ from pulsar_backlog.protocol.addresses import ClientError
 from pulsar_backlog.protocol.connection import Connection, Service
 from pulsar_backlog.protocol.lookup import connection_to_owner
 from pulsar_backlog.repair.broker.client import Keys
+from pulsar_backlog.repair.origin import Origin
 from pulsar_backlog.wire.encryption import OAEP
 from pulsar_backlog.wire.proto.broker_commands_pb2 import BaseCommand, CommandProducer, CommandSend
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
@@ -50,11 +51,12 @@ class Producer:
     last_stored: int
     keys: Keys | None
 
-    def send(self, entries: Iterable[tuple[MessageMetadata, bytes]]) -> None:
+    def send(self, entries: Iterable[tuple[MessageMetadata, bytes]], sequence_id: int) -> None:
         """Store a message, entry by entry.
 
         Args:
             entries: metadata and payload as stored, of one message.
+            sequence_id: of the message as this producer's; metadata may name that of another one.
 
         Raises:
             ClientError: the broker refused, or the connection broke; then whether it is stored is not known.
@@ -62,7 +64,7 @@ class Producer:
         for head, part in entries:
             raw = head.SerializeToString()
             rest = struct.pack(">i", len(raw)) + raw + part
-            command = CommandSend(producer_id=_NUMBER, sequence_id=head.sequence_id)
+            command = CommandSend(producer_id=_NUMBER, sequence_id=sequence_id)
             if head.HasField("num_messages_in_batch"):
                 command.num_messages = head.num_messages_in_batch  # the broker's index counts by it
             if head.HasField("chunk_id"):
@@ -85,8 +87,12 @@ class Producer:
             )
         return entries
 
-    def entries(self, metadata: MessageMetadata, payload: bytes) -> Iterator[tuple[MessageMetadata, bytes]]:
+    def entries(
+        self, metadata: MessageMetadata, payload: bytes, origin: Origin | None = None
+    ) -> Iterator[tuple[MessageMetadata, bytes]]:
         """The message as it is stored: whole, or as chunks that share all but their number.
+
+        With `origin` its metadata are those of the first producer; deduplication goes by this one all the same.
 
         Raises:
             ClientError: it has no room; nothing was sent.
@@ -94,6 +100,9 @@ class Producer:
         whole = MessageMetadata()
         whole.CopyFrom(metadata)
         whole.producer_name = self.name.encode()
+        if origin is not None:
+            whole.producer_name, whole.sequence_id = origin.producer_name.encode(), origin.sequence_id
+            whole.publish_time, whole.replicated_from = origin.publish_time_ms, origin.replicated_from.encode()
         seal = _seal(self.keys) if self.keys else None
         if seal:
             seal.describe(whole)

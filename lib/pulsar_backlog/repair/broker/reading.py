@@ -57,12 +57,12 @@ def raw_entry(data: bytes) -> RawEntry:
 
 
 def entries_after(
-    service: Service, topic: str, after: Position, limit_seconds: float
+    service: Service, topic: str, after: Position, limit_seconds: float, *, whole: bool = False
 ) -> Iterator[tuple[Position, RawEntry]]:
     """Entries from after a position to the one that is the last when reading begins, in order.
 
     Those that no consumer is sent, markers and what transactions hide, do not come; nor does the rest when the time is
-    over.
+    over; with `whole` that is an error.
 
     Raises:
         ClientError: the topic cannot be read.
@@ -79,3 +79,5 @@ def entries_after(
                 raise ClientError(topic, "failed", f"entry {at[0]}:{at[1]} cannot be read: {error}") from None
             if at > after:
                 yield at, entry
+        if whole and at < last:
+            raise ClientError(topic, "failed", f"not read to its end within {limit_seconds:.0f} seconds")
