@@ -125,7 +125,7 @@ def test_broken_replication(regions: Regions, tmp_path: Path, spark: SparkSessio
         "cut": "equal", "unloaded": "equal", "killed": "equal", "skipped": "differs", "chunked": "differs",
     }  # fmt: skip
     assert (rows["skipped"]["missing_b"], rows["skipped"]["unsure"]) == (4, 0)
-    # Deduplication there took the second and third chunk for the first one again (Pulsar 4.0.8).
+    # Of its three chunks one is stored there, and not the first one (Pulsar 4.0.8, with deduplication).
     assert rows["chunked"]["broken_b"] == 1
 
     export(eu, first / "eu")
