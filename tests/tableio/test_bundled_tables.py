@@ -13,7 +13,7 @@ from tests.auditing import Audited
 from tests.delta_extension import delta_connection
 
 OTHERS = ("messages", "repair_plans", "repair_actions", "gone_ledgers", *(
-    "differences", "compared_topics", "message_digests", "digest_buckets", "digest_ledgers"
+    "differences", "compared_topics", "compared_subscriptions", "message_digests", "digest_buckets", "digest_ledgers"
 ))  # fmt: skip
 AUDIT_TABLES = tuple(name for name in TABLES if name not in OTHERS)
 """Those that an audit writes; an export, a plan, a comparison, and an audit that misses a ledger write the others."""

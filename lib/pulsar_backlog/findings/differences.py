@@ -116,4 +116,15 @@ KINDS = (
         _REPLICATOR,
         counted="Entries and ledgers that could not be read",
     ),
+    FindingKind(
+        "D11",
+        "failover_skips",
+        "warning",
+        "A replicated subscription is ahead on one side: messages that its consumers have not acknowledged on the other side are acknowledged there.",
+        "Consumers read on both sides, or somebody moved the cursor. The state of a replicated subscription only ever goes forward.",
+        "Before consumers move there, reset the cursor there to what they have seen, or export what they would skip.",
+        "pulsar-backlog sql OUT \"SELECT * FROM compared_subscriptions WHERE topic = 'SUBJECT'\"",
+        _REPLICATOR,
+        counted="Messages that a replicated subscription would skip",
+    ),
 )

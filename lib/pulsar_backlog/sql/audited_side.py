@@ -29,6 +29,8 @@ _REPLICATOR = (
     "topic, subscription, state, sureness, mark_delete_ledger_id, mark_delete_entry_id, last_acked_ledger_id, "
     "last_acked_entry_id"
 )
+_CURSOR = "topic, subscription, state, sureness, reason, replicated"
+_UNACKED = "ledger_id, first_entry_id, last_entry_id, unacked_batch_indexes"
 
 Row = dict[str, Any]
 
@@ -51,6 +53,7 @@ class AuditedSide:
         choices: options by which the audit looked at a part only.
         stored: copy, bytes and tag of the object of each ledger that the source holds.
         endpoint: of the bucket of the tables.
+        cursors: subscriptions of applications.
     """
 
     out: str
@@ -66,6 +69,7 @@ class AuditedSide:
     choices: tuple[str, ...] = field(default=())
     stored: Mapping[int, tuple[object, ...]] = field(default_factory=dict)
     endpoint: str | None = None
+    cursors: list[Row] = field(default_factory=list)
 
     @property
     def topics(self) -> dict[int, str | None]:
@@ -82,6 +86,13 @@ class AuditedSide:
         return {
             (row["chunk_uuid"], row["publish_time_ms"]): (row["first_ledger_id"], row["first_entry_id"]) for row in rows
         }
+
+    def unacked(self, topic: str, subscription: str) -> list[Row]:
+        """Runs of entries that a subscription has not acknowledged, ascending."""
+        chosen = f"topic = {literal(topic)} AND subscription = {literal(subscription)}"
+        with opened(self.out, "SELECT 1 FROM ack_ranges", self.endpoint) as connection:
+            ordered = f"{chosen} ORDER BY ledger_id, first_entry_id"
+            return _Tables(connection, self.cluster).rows(_UNACKED, "ack_ranges", ordered)
 
 
 _CHOICES = ("topic", "ledger", "since", "until", "sample", "limit", "budget_bytes")
@@ -113,6 +124,7 @@ def audited_side(out: str, named: str | None, endpoint: str | None = None) -> Au
             tables.rows(_REPLICATOR, "subscriptions", "kind = 'replicator'"),
             frozenset(row["topic"] for row in tables.rows("DISTINCT topic", "chunked_messages")),
             tuple(name for name in _CHOICES if options.get(name)), tables.stored(), endpoint,
+            tables.rows(_CURSOR, "subscriptions", "kind = 'subscription'"),
         )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from pulsar_backlog.sql.audited_side import AuditedSide
 from pulsar_backlog.sql.digests import digests_in
 from pulsar_backlog.steps.cluster_comparison import Compared, Comparison, topic_pairs
 from pulsar_backlog.steps.compared_sides import mapped_topics
+from pulsar_backlog.steps.compared_subscriptions import compared_subscriptions, skip_findings
 from pulsar_backlog.tableio.beside import beside, is_reached
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -61,20 +62,25 @@ def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summ
         raise UsageError("there is no topic to compare: neither audit has one that --topic or --map-topic names")
     with digests_in(context.out, context.cluster, context.options.endpoint) as digests:
         compared = list(Comparison(digests, sides["a"], sides["b"], context.cluster).topics(pairs))
+        topic_rows = [one.row for one in compared]
+        subscriptions = list(compared_subscriptions(digests, sides, context.cluster, topic_rows))
     differences = pa.concat_tables([one.differences for one in compared])
-    topics = pa.Table.from_pylist([one.row for one in compared], schema=arrow_schema(TABLES["compared_topics"]))
+    topics = pa.Table.from_pylist(topic_rows, schema=arrow_schema(TABLES["compared_topics"]))
+    cursors = pa.Table.from_pylist(subscriptions, schema=arrow_schema(TABLES["compared_subscriptions"]))
     rows = {
         "differences": context.replace("differences", differences),
         "compared_topics": context.replace("compared_topics", topics),
+        "compared_subscriptions": context.replace("compared_subscriptions", cursors),
     }
-    findings = [*_findings(compared), *_unread(context, sides)]
+    findings = [*_findings(compared), *skip_findings(subscriptions), *_unread(context, sides)]
     replace_findings(context, findings)
     shown = ComparisonSummary(
         verdict=next(word for word in _VERDICTS if any(one.row["verdict"] == word for one in compared)),
         out=context.out,
         out_a=sides["a"].out,
         out_b=sides["b"].out,
-        topics=[one.row for one in compared],
+        topics=topic_rows,
+        subscriptions=subscriptions,
         findings=[(one.code, one.kind.severity, one.message) for one in findings],
         exit_code=exit_code(context, context.job),
     )
@@ -89,6 +95,7 @@ def tell(context: JobContext, summary: Summary) -> None:
             "schema_version": RESULT_VERSION, "state": "finished", "kind": "comparison", "cluster": context.cluster,
             "run_id": context.run_id, "exit_code": shown.exit_code, "verdict": shown.verdict,
             "audit_a": shown.out_a, "audit_b": shown.out_b, "topics": shown.topics,
+            "subscriptions": shown.subscriptions,
             "findings": [one.row(context.cluster, context.job) for one in summary.findings],
         }  # fmt: skip
         beside(context.out).write(RESULT_NAME, to_json(document, indent=1) + "\n")

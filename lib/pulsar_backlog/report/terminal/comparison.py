@@ -42,6 +42,7 @@ class ComparisonSummary:
         out_a: of audit A.
         out_b: of audit B.
         topics: rows of `compared_topics`.
+        subscriptions: rows of `compared_subscriptions`.
         findings: code, severity and sentence of each.
         exit_code: of the command.
     """
@@ -51,6 +52,7 @@ class ComparisonSummary:
     out_a: str
     out_b: str
     topics: Sequence[Mapping[str, Any]]
+    subscriptions: Sequence[Mapping[str, Any]]
     findings: Sequence[tuple[str, str, str]]
     exit_code: int
 
@@ -74,9 +76,21 @@ def _lines(summary: ComparisonSummary) -> Iterator[str]:
     unsure = sum(int(topic["unsure"]) for topic in summary.topics)
     if unsure:
         yield f"{counted(unsure, 'difference')} are not certain; their rows say why."
+    yield from _failovers(summary.subscriptions)
     if others:
         yield "Message by message:"
         yield f'  pulsar-backlog sql {shell_word(summary.out)} "{_QUERY}"'
+
+
+def _failovers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What consumers would get again or skip, where they went to a side."""
+    for side, name in (("a", "A"), ("b", "B")):
+        mine = [row for row in rows if row["side"] == side]
+        again = sum(row["again_messages"] or 0 for row in mine)
+        skips = sum((row["acked_messages"] or 0) + (row["absent_messages"] or 0) for row in mine)
+        if again or skips:
+            would = f"get {counted(again, 'message')} again and skip {skips:,}"
+            yield f"Consumers that went to {name} now would {would}; compared_subscriptions says of which subscription."
 
 
 def _parts(topic: Mapping[str, Any]) -> Iterator[str]:
