@@ -54,7 +54,7 @@ def compare(context: JobContext) -> JobResult:
     bytes_read = sum(digest_side(context, name, side, reader) for name, side in sides.items())
     summary = write_results(context, sides)
     tell(context, summary)
-    return JobResult(digest, rows=summary.rows, bytes_read=bytes_read)
+    return JobResult(digest, rows=summary.rows, bytes_read=bytes_read + summary.bytes_read)
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import duckdb
 import pyarrow as pa
@@ -30,10 +31,17 @@ Ranges = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Digests:
-    """The digests of one comparison."""
+    """The digests of one comparison.
+
+    Attributes:
+        connection: that knows its tables.
+        cluster: of them.
+        read: bytes of the rows that were asked for, by table.
+    """
 
     connection: duckdb.DuckDBPyConnection
     cluster: str
+    read: Counter[str] = field(default_factory=Counter)
 
     def buckets(self, side: str, topic: str | None, level: int, ranges: Ranges | None = None) -> pa.Table:
         """Rows of `digest_buckets` of one level; `ranges` are of buckets, both ends included, None for all."""
@@ -69,21 +77,29 @@ class Digests:
 
     def unread(self, side: str, topic: str | None) -> pa.Table:
         """What of a topic could not be read or opened."""
-        chosen = f"{self._mine(side, topic)} AND content IS NULL"
+        there = "content IS NULL" if self._counts(side, topic)[0] else "FALSE"  # else all of the column is read
         columns = f"{_MESSAGE_COLUMNS}, highest_sequence_id"
-        return self._rows(f"SELECT {columns} FROM message_digests WHERE {chosen}")  # noqa: S608 - quoted
+        return self._rows(f"SELECT {columns} FROM message_digests WHERE {self._mine(side, topic)} AND {there}")  # noqa: S608
 
     def unopened(self, side: str, topic: str | None) -> int:
         """How many messages of a topic are there and stay shut."""
-        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL AND payload_crc32c IS NULL"
-        return int(self._rows(f"SELECT count(*) AS n FROM message_digests WHERE {chosen}")["n"][0].as_py())  # noqa: S608
+        return self._counts(side, topic)[1]
+
+    def _counts(self, side: str, topic: str | None) -> tuple[int, int]:
+        """Rows of a topic without content, and of messages that stay shut."""
+        sums = "sum(unreadable) AS unreadable, sum(unopened) AS unopened"
+        query = f"SELECT {sums} FROM digest_ledgers WHERE {self._mine(side, topic)}"  # noqa: S608 - quoted
+        (row,) = self._rows(query).to_pylist()
+        return int(row["unreadable"] or 0), int(row["unopened"] or 0)
 
     def _mine(self, side: str, topic: str | None) -> str:
         named = "topic IS NULL" if topic is None else f"topic = {literal(topic)}"
         return f"cluster = {literal(self.cluster)} AND side = {literal(side)} AND {named}"
 
     def _rows(self, query: str) -> pa.Table:
-        return self.connection.execute(query).to_arrow_table()
+        rows = self.connection.execute(query).to_arrow_table()
+        self.read[query.partition(" FROM ")[2].partition(" ")[0]] += rows.nbytes
+        return rows
 
 
 @contextmanager

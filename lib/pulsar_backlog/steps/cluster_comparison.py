@@ -170,11 +170,11 @@ class Comparison:
         doubts = [places.whole(ledger) for ledger in gaps.unscanned]
         doubts += [places.whole(one) if entry < 0 else (places.number((one, entry)),) * 2 for one, entry in gaps.damage]
         top = self._highest[side].get(topic)
+        times = self._digests.times(side, topic) if ranges else (None, None)
         return Half(
             side, audit.cluster, rows, places, streams, sorted(doubts),
             _broken(audit, other, (topic, names[other_side]), gaps.unread), _cursor(audit, other, topic, places),
-            0 if top is None else int(pc.sum(top["messages"]).as_py()), *self._digests.times(side, topic),
-            bool(audit.choices),
+            0 if top is None else int(pc.sum(top["messages"]).as_py()), *times, bool(audit.choices),
         )  # fmt: skip
 
     def _row(self, pair: TopicPair, halves: list[Half], rows: pa.Table, buckets: tuple[int, int]) -> Row:

@@ -43,11 +43,15 @@ _NAMES = {"a": "A", "b": "B", "both": "either side"}
 
 @dataclass(frozen=True)
 class Summary:
-    """What is shown of a comparison; `rows` are counts of rows that were written, by table."""
+    """What is shown of a comparison; `rows` are counts of rows that were written, by table.
+
+    `bytes_read` are those of digests: what is equal is known by its buckets.
+    """
 
     shown: ComparisonSummary
     findings: Sequence[Finding]
     rows: dict[str, int]
+    bytes_read: int
 
 
 def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summary:
@@ -84,7 +88,7 @@ def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summ
         findings=[(one.code, one.kind.severity, one.message) for one in findings],
         exit_code=exit_code(context, context.job),
     )
-    return Summary(shown, findings, rows)
+    return Summary(shown, findings, rows, digests.read.total())
 
 
 def tell(context: JobContext, summary: Summary) -> None:

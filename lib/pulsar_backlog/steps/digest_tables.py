@@ -92,6 +92,7 @@ def _counts(digests: DataFrame) -> list[dict[str, Any]]:
     sums = digests.groupBy("ledger_id").agg(
         f.count_if(~unread).alias("messages"),
         f.count_if(unread).alias("unreadable"),
+        f.count_if(~unread & f.col("payload_crc32c").isNull()).alias("unopened"),
         f.count_if(f.col("outcome") == "unreadable").alias("failed"),
     )
     return [row.asDict() for row in sums.toLocalIterator()]
@@ -100,10 +101,11 @@ def _counts(digests: DataFrame) -> list[dict[str, Any]]:
 def _book(
     context: JobContext, name: str, side: AuditedSide, copy: PlannedCopy, count: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    count = count or {"messages": 0, "unreadable": 0, "failed": 0}
+    count = count or dict.fromkeys(("messages", "unreadable", "unopened", "failed"), 0)
     return {
         "cluster": context.cluster, "side": name, "topic": copy.topic, "ledger_id": copy.ledger_id,
         "source": side.source, "copy": copy.copy, "data_bytes": copy.data_bytes, "data_etag": copy.data_etag,
-        "messages": count["messages"], "unreadable": count["unreadable"], "complete": count["failed"] == 0,
+        "messages": count["messages"], "unreadable": count["unreadable"],
+        "unopened": count["unopened"], "complete": count["failed"] == 0,
         "digest_version": DIGEST_VERSION,
     }  # fmt: skip

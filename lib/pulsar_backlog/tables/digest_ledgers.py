@@ -17,6 +17,7 @@ TABLE = Table(
         Column("data_etag", "string", "Its version tag when it was read."),
         required("messages", "bigint", "Messages whose payload could be read."),
         required("unreadable", "bigint", "Rows of what could not be read or opened."),
+        Column("unopened", "bigint", "Messages whose payload stayed shut, as for want of a key; null where nobody counted them.", since=2),
         required("complete", "boolean", "Whether all of it could be read."),
         required("digest_version", "int", "Version of the digests: those of another one are made again."),
     ),
