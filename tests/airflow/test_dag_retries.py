@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from pulsar_backlog.runs.lineage import is_wanted
+
 pytest.importorskip("airflow.dag_processing.dagbag", reason="Airflow has an environment of its own: make test-airflow")
 
 ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 600
+LINEAGE = {"OPENLINEAGE_URL": "http://127.0.0.1:1"}
+"""As for Airflow's own events."""
 ENDINGS = {
     "inventory_ledgers": ("0", ("success", 1)),
     "scan_entries": ("4 0", ("success", 2)),  # unreadable at first, and there by then
@@ -32,6 +36,7 @@ ENDINGS = {
 STAND_IN = """#!/bin/sh
 for word; do case $word in *.py) job=$(basename "$word" .py);; esac; done
 echo "$job" >> started
+env -0 > "environment-$job"
 set -- $(cat "codes/$job")
 shift $(($(grep -c "^$job$" started) - 1))
 exit "$1"
@@ -66,6 +71,7 @@ def database(home: Path) -> Path:
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__DAGS_FOLDER": str(home / "conf" / "airflow"),
         "AIRFLOW_CONN_SPARK_DEFAULT": '{"conn_type": "spark", "host": "local[2]"}',
         "AIRFLOW_VAR_PULSAR_BACKLOG_SOURCE": "s3://ledgers", "AIRFLOW_VAR_PULSAR_BACKLOG_OUT": "s3a://audits/one",
+        **LINEAGE,
     }  # fmt: skip
     for argv in (("db", "migrate"), ("dags", "test", "pulsar_backlog_audit")):
         done = subprocess.run(
@@ -103,3 +109,13 @@ def test_only_tasks_that_succeeded_update_their_assets(database: Path) -> None:
     query = "SELECT a.name FROM asset_event e JOIN asset a ON a.id = e.asset_id"
     updated = {f"pulsar_backlog_audit_{job}" for job, (_, (state, _)) in ENDINGS.items() if state == "success"}
     assert {name for (name,) in rows(database, query)} == updated
+
+
+@pytest.mark.parametrize("job", sorted(ENDINGS))
+def test_a_job_leaves_lineage_to_airflow(home: Path, database: Path, job: str) -> None:
+    """Both are given the same address, so each run would be told of twice."""
+    pairs = (home / f"environment-{job}").read_text().rstrip("\0").split("\0")
+    environment = dict(pair.split("=", 1) for pair in pairs)
+    assert environment.items() >= LINEAGE.items()
+    assert not is_wanted(environment)
+    assert is_wanted({name: value for name, value in environment.items() if not name.startswith("AIRFLOW_CTX_")})
