@@ -112,21 +112,26 @@ def test_two_clusters_do_not_know_each_other(place: Place) -> None:
 
 
 SAVED = {"topic": A, "status": "saved", "at_ms": 1_700_000_000_000, "files": ["lab__n__a.internalStats.json"]}
+BEGUN = {"begun_ms": round((NOON + timedelta(days=1)).timestamp() * 1000)}
+ALL = {"topics": ["*"], **BEGUN}
 END = {"finished_ms": 2}
 
 
 @pytest.mark.parametrize(
     ("lines", "topics"),
     [
-        pytest.param([{"topics": ["*"]}, SAVED, END], [A], id="asked for all, and it is not there: deleted"),
+        pytest.param([ALL, SAVED, END], [A], id="asked for all, and it is not there: deleted"),
+        pytest.param([ALL, SAVED, {**SAVED, "topic": B, "status": "gone"}, END], [A], id="deleted meanwhile"),
+        pytest.param([ALL, SAVED, {**SAVED, "topic": B, "status": "failed"}, END], [A, B], id="not readable"),
+        pytest.param([ALL, SAVED], [A, B], id="not finished"),
+        pytest.param([{"topics": ["lab/n/a"], **BEGUN}, SAVED, END], [A, B], id="not asked for"),
+        pytest.param([{"topics": [], **BEGUN}, SAVED, END], [A, B], id="asked for nothing"),
+        pytest.param([{"topics": ["*"]}, SAVED, END], [A, B], id="it does not say when it was begun"),
         pytest.param(
-            [{"topics": ["*"]}, SAVED, {**SAVED, "topic": B, "status": "gone"}, END], [A], id="deleted meanwhile"
+            [{"topics": ["*"], "begun_ms": round(NOON.timestamp() * 1000)}, SAVED, END],
+            [A, B],
+            id="no newer than what is known: the topic may have been made since",
         ),
-        pytest.param(
-            [{"topics": ["*"]}, SAVED, {**SAVED, "topic": B, "status": "failed"}, END], [A, B], id="not readable"
-        ),
-        pytest.param([{"topics": ["*"]}, SAVED], [A, B], id="not finished"),
-        pytest.param([{"topics": ["lab/n/a"]}, SAVED, END], [A, B], id="not asked for"),
     ],
 )
 def test_topics_that_a_snapshot_lacks(
@@ -141,7 +146,7 @@ def test_topics_that_a_snapshot_lacks(
 
 def test_a_snapshot_knows_when_it_was_saved(spark: SparkSession, tmp_path: Path) -> None:
     place = Place(spark, tmp_path)
-    place.given(folder(tmp_path / "snapshot", A, index=[{"topics": ["*"]}, SAVED, END]))
+    place.given(folder(tmp_path / "snapshot", A, index=[ALL, SAVED, END]))
     assert place.earlier() == EarlierState(1, 1, SAVED["at_ms"], False)  # type: ignore[arg-type]
 
 
@@ -165,6 +170,6 @@ def test_a_scalable_topic_is_not_deleted_because_a_snapshot_lists_none(spark: Sp
     row = {"cluster": "c", "topic": "topic://lab/n/s", "read_time": NOON, "state": '{"topic": "topic://lab/n/s"}'}
     write_tables(tmp_path / "out", saved_states=[row])
     place = Place(spark, tmp_path)
-    place.given(folder(tmp_path / "snapshot", A, index=[{"topics": ["*"]}, SAVED, END]))
+    place.given(folder(tmp_path / "snapshot", A, index=[ALL, SAVED, END]))
     found = place.context().table("saved_states").select("topic").orderBy("topic").collect()
     assert [row["topic"] for row in found] == [A, "topic://lab/n/s"]

@@ -170,7 +170,13 @@ def snapshot_globs(folder: str) -> tuple[str, ...] | None:
     """The topics that a finished snapshot was to save; None where the folder is none, or is not finished."""
     lines = list(_whole_lines(Path(folder)))
     globs = lines[0].get("topics") if lines and any("finished_ms" in line for line in lines) else None
-    return tuple(map(str, globs)) if isinstance(globs, list) else None
+    return tuple(map(str, globs)) if isinstance(globs, list) and globs else None
+
+
+def snapshot_begin_ms(folder: Path) -> int | None:
+    """When a snapshot was begun, which listed its topics later; None where nothing says."""
+    begun_ms = next(_whole_lines(folder), {}).get("begun_ms")
+    return begun_ms if isinstance(begun_ms, int) else None
 
 
 def _whole_lines(folder: Path) -> Iterator[dict[str, Any]]:

@@ -43,7 +43,7 @@ def snapshot(
     from pulsar_backlog.runs.claims import claimed
 
     folder = Path(absolute("out", str(out)) or "")
-    globs = tuple(topic or ("*",))
+    globs, begun_ms = tuple(topic or ("*",)), _now_ms()
     with closing(AdminHttp(admin_url, connection.access())) as http:
         rest = AdminRest(http)
         topics, scalable = wanted_topics(rest, globs), wanted_scalable_topics(rest, globs)
@@ -52,7 +52,7 @@ def snapshot(
         if not topics and not scalable:
             raise UsageError(f"no topic on {http.url} matches {' or '.join(globs)}: see --topic; * matches every topic")
         with claimed(str(folder), "pulsar-backlog snapshot"):
-            index = open_index(folder, http.url, globs, _now_ms())
+            index = open_index(folder, http.url, globs, begun_ms)
             todo = [file for file in named_files(topics) if not index.is_done(file.topic)]
             if not todo and index.finished_ms is not None:
                 _show(index, folder, [], 0)

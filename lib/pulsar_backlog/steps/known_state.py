@@ -19,7 +19,7 @@ from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_settings import SavedSettings
-from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_globs
+from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_begin_ms, snapshot_globs
 from pulsar_backlog.cluster.topic_states import SavedTopic, by_topic, together
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.scope import Scope
@@ -98,19 +98,21 @@ def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
         }
         for one in by_topic(together(given, of_cluster, {}))
     ]  # fmt: skip
-    deleted = _deleted((row["topic"] for row in others), folder)
+    deleted = _deleted(others, Path(folder))
     others = [row for row in others if row["topic"] and row["topic"] not in deleted]
     context.replace(TABLE, pa.Table.from_pylist([*others, *new], schema=arrow_schema(TABLES[TABLE])))
     return [*others, *(row for row in new if not row["topic"])]
 
 
-def _deleted(topics: Iterable[str], folder: str) -> set[str]:
-    """Those of some topics that a finished snapshot asked for and did not find; it lists no scalable topics."""
-    globs = snapshot_globs(folder)
-    if globs is None:
+def _deleted(rows: Iterable[Row], folder: Path) -> set[str]:
+    """Topics of older rows that a finished snapshot asked for and did not find; it lists no scalable topics."""
+    globs, begun_ms = snapshot_globs(str(folder)), snapshot_begin_ms(folder)
+    if globs is None or begun_ms is None:
         return set()
-    scope, saved = Scope(globs), {one.topic for one in saved_entries(Path(folder)) if one.status != "gone"}
-    return {one for one in topics if one.startswith("persistent://") and scope.names(one) and one not in saved}
+    scope, begun = Scope(globs), datetime.fromtimestamp(begun_ms / 1000, UTC)
+    older = {row["topic"] for row in rows if row["saved_time"] is not None and row["saved_time"] < begun}
+    saved = {one.topic for one in saved_entries(folder) if one.status != "gone"}
+    return {one for one in older - saved if one.startswith("persistent://") and scope.names(one)}
 
 
 def _saved_times(folder: Path) -> dict[str, datetime | None]:
