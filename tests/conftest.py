@@ -13,6 +13,7 @@ import pytest
 
 from tests.auditing import SESSION, Audited
 from tests.kept_audit import bundled_audit
+from tests.session_needs import ROOT, contradictions, session_uses
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,3 +62,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from tests.scheduling import SparkApart
 
     return SparkApart(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(tryfirst=True)  # before -k leaves any out
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if any("::" in argument for argument in config.args):
+        return  # others of the file may need the session
+    uses = session_uses(items)
+    if faults := list(contradictions(uses, {file: (ROOT / file).read_text() for file in uses})):
+        raise pytest.UsageError("\n".join(faults))

@@ -17,6 +17,8 @@ from pulsar_backlog.errors import BacklogError, DecodeError, RunError, UsageErro
 from tests.auditing import ADMIN, DATA, OBJECTS, Audited
 from tests.jobs.test_export_messages import KEYS, audited, exported  # noqa: F401 - fixtures
 
+NEEDS_SPARK = True
+
 Key = tuple[int, int, int]
 SAME = (
     "state", "outcome", "payload_sha256", "payload_bytes", "topic", "producer_name", "sequence_id", "publish_time_ms",

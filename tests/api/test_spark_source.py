@@ -20,6 +20,8 @@ from bench.generate import Spec, write_backlog
 from pulsar_backlog.api.spark_source import SMALL_TOPIC_BYTES, BacklogReader, PulsarBacklogSource, TopicPartition
 from tests.auditing import DATA, OBJECTS
 
+NEEDS_SPARK = True
+
 MAPFILES = DATA / "mapfiles"
 COLUMNS = ("topic", "ledger_id", "entry_id", "batch_index", "state", "outcome", "payload_sha256", "num_chunks")
 

@@ -27,6 +27,8 @@ from pulsar_backlog.api.spark_stream import BacklogStreamReader
 from pulsar_backlog.errors import SourceError, UsageError
 from tests.auditing import DATA, OBJECTS
 
+NEEDS_SPARK = True
+
 MAPFILES = DATA / "mapfiles"
 KEY = ("ledger_id", "entry_id", "batch_index")
 ROOT = Path(__file__).parents[2]

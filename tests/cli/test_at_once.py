@@ -18,6 +18,8 @@ from tests.processes import fresh_python
 from tests.repair.applying.test_trail import PLAN
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 SLOW = ("pyspark", "delta", "great_expectations", "pandas", "scipy", "numba", "pulsar", "boto3", "matplotlib")
 """Packages that take longer to load than an answer may take."""
 FOR_ANSWERS = ("numpy", "pyarrow", "duckdb", "deltalake", "rich", "cryptography")

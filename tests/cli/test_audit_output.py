@@ -11,6 +11,8 @@ import pytest
 from pulsar_backlog.tables import TABLES
 from tests.auditing import EXPECTED, OBJECTS, Audited
 
+NEEDS_SPARK = True
+
 DOCS = Path(__file__).parents[2] / "docs" / "result.md"
 
 

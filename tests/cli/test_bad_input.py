@@ -14,6 +14,8 @@ from tests.auditing import EXPECTED, Audited, data_object, run_audit
 from tests.cli import damaged as d
 from tests.ledgers.encoding import UUID
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -26,6 +26,8 @@ from pulsar_backlog.tableio import table_cache
 from tests.auditing import Audited, copy_ledgers, run_audit, run_job_of
 from tests.report.test_schemas import RESULT
 
+NEEDS_SPARK = True
+
 FIRST, ADDED = (22, 24), 28
 
 

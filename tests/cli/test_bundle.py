@@ -18,6 +18,8 @@ from pulsar_backlog.wire.entry import decode_entry
 from tests.auditing import OBJECTS, Audited, rows_of
 from tests.cli.typed import Typed, typed
 
+NEEDS_SPARK = True
+
 KEYED = "persistent://lab/s3/part-chunk-partition-0"
 HOSTILE = 'persistent://lab/s3/[br]{ace}|\\^`"<>'
 BROKEN = "persistent://lab/s3/brk-missing"

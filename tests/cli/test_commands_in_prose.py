@@ -20,6 +20,8 @@ from tests.cli.typed import typed
 from tests.cluster.admin_server import AdminServer, admin_server
 from tests.report.sample_parts import finding
 
+NEEDS_SPARK = True
+
 TOPIC, LEDGER = "persistent://lab/s3/brk-many-pending", 10
 MAPFILES, OF_ONE_TOPIC = DATA / "mapfiles" / "source", (261, 266)
 

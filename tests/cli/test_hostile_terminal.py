@@ -30,6 +30,8 @@ from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, pair, run
 
+NEEDS_SPARK = True
+
 ACTING = (
     "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2066\u200f\u2028\u2029\x85\r\n\x7f[bold red]x[/]:bug:[link=http://e]y[/]"
 )

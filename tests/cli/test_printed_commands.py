@@ -18,6 +18,8 @@ from pulsar_backlog.options.printed import COMMAND_OPTIONS, Run, audit_options, 
 from tests.auditing import OBJECTS, Audited, copy_ledgers, rows_of, run_one, version_of
 from tests.cli.typed import commands_in_pages, typed
 
+NEEDS_SPARK = True
+
 _TOPIC = re.compile(r"'persistent://[^']*'")
 _POSITION = re.compile(r" \d+:\d+$")
 

@@ -22,6 +22,8 @@ from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS
 from tests.auditing import Audited
 from tests.cli.started import Started, started
 
+NEEDS_SPARK = True
+
 NEEDED = (
     "--conf", "spark.ui.enabled=false", "--conf", "spark.driver.host=127.0.0.1",
     "--conf", "spark.driver.defaultJavaOptions=-XX:TieredStopAtLevel=1",

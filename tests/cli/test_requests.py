@@ -15,6 +15,8 @@ from tests.auditing import ADMIN, EXPECTED, OBJECTS, run_one
 from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.ledgers.faulty import FaultyProxy, faulty
 
+NEEDS_SPARK = True
+
 __all__ = ["aws", "s3_server"]
 
 

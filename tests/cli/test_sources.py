@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from tests.auditing import EXPECTED, OBJECTS, Audited, copy_ledgers, run_audit
 from tests.ledgers.conftest import S3Server, aws, s3_server
 
+NEEDS_SPARK = True
+
 __all__ = ["aws", "s3_server"]
 
 ROOT = Path(__file__).parents[2]

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from tests.auditing import Audited
 
+NEEDS_SPARK = True
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "footprint.md").read_text()
 LISTED = set(re.findall(r"`([^`]+)`", PAGE))

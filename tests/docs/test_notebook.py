@@ -10,6 +10,8 @@ import pytest
 
 from tests.auditing import Audited
 
+NEEDS_SPARK = True
+
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "tour.ipynb"
 
 

@@ -14,6 +14,8 @@ from pulsar_backlog.cli import run_cli
 from tests.docs.shell_examples import ROOT, Example
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 PAYLOADS = (
     b'{"customer": "ada", "total": 12.5, "items": [{"sku": "nut", "count": 2}, {"sku": "bolt", "count": 1}]}',
     b'{"customer": "bob", "total": 3, "items": []}',

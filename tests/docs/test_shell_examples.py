@@ -13,6 +13,8 @@ from pulsar_backlog.command_line import program
 from tests.auditing import ADMIN, OBJECTS, Audited
 from tests.docs.shell_examples import PAGES, ROOT, Example, examples
 
+NEEDS_SPARK = True
+
 ALL = examples(PAGES)
 SYNOPSES = {"pulsar-backlog audit SOURCE --out DIR [--admin DIR] [--cluster NAME]"}
 """Lines that stand for many commands."""

@@ -13,6 +13,8 @@ import pytest
 from pulsar_backlog.cli import run_cli
 from tests.auditing import Audited
 
+NEEDS_SPARK = True
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tour.md").read_text()
 SHOWN = [(command, text) for command, text in re.findall(r"^```console\n\$ (.*)\n((?s:.*?))^```$", PAGE, re.MULTILINE)]

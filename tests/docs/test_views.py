@@ -20,6 +20,8 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from tests.blank_rows import NOON, complete_row
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 VIEWS = {path.stem: path.read_text() for path in (Path(__file__).parents[2] / "conf" / "sql").glob("*.sql")}
 
 Ask = Callable[..., list[tuple[Any, ...]]]

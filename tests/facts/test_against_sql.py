@@ -17,6 +17,8 @@ from tests.auditing import Audited
 from tests.facts import oracle
 from tests.facts.build import batch_of, facts_in_parts, ledgers
 
+NEEDS_SPARK = True
+
 LEDGERS = 400
 
 

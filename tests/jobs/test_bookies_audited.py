@@ -14,6 +14,8 @@ from tests.ledgers.admin_files import save_admin
 from tests.ledgers.bookies.encoding import entry_log, put_log, record
 from tests.ledgers.sources import see
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

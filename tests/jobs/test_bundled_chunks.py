@@ -12,6 +12,8 @@ import pytest
 from tests.auditing import EXPECTED, OBJECTS, Audited
 from tests.chunks.test_fold_real_topics import EXPECTED as LABELLED
 
+NEEDS_SPARK = True
+
 DECODE_FAULTS = {
     # bytes that are no stream of the codec, or one of another length than the metadata says
     **{f"brk3-garbage-{codec}": "fault" for codec in ("lz4", "snappy", "zlib")},

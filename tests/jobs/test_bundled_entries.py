@@ -13,6 +13,8 @@ import pytest
 
 from tests.auditing import EXPECTED, OBJECTS, Audited
 
+NEEDS_SPARK = True
+
 TOPICS = json.loads((EXPECTED / "topics.json").read_text())["topics"]
 
 

@@ -12,6 +12,8 @@ from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import UsageError
 from tests.auditing import Audited
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://lab/s3/brk-many-pending"
 
 

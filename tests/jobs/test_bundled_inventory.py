@@ -14,6 +14,8 @@ from pulsar_backlog.sql.duck import opened
 from pulsar_backlog.steps.source_inventory import take_inventory
 from tests.auditing import ADMIN, OBJECTS, Audited
 
+NEEDS_SPARK = True
+
 
 def ledgers_of(kind: str) -> Iterator[dict[str, Any]]:
     for path in sorted(ADMIN.rglob(f"*{kind}.json")):

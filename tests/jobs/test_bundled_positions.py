@@ -16,6 +16,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql.query import write_query
 from tests.auditing import EXPECTED, Audited
 
+NEEDS_SPARK = True
+
 
 def java_ids() -> dict[str, tuple[str, str]]:
     """Ids of chunked messages as a Java reader printed them -> positions of last and first chunk."""

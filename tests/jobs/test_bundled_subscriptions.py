@@ -12,6 +12,8 @@ from pulsar_backlog.subscriptions.stall_values import ChunkSet, Copy, Subscripti
 from pulsar_backlog.subscriptions.stalls import judge
 from tests.auditing import DATA, Audited
 
+NEEDS_SPARK = True
+
 CLIENTS: dict[str, Any] = json.loads(gzip.decompress((DATA / "cursors" / "clients.json.gz").read_bytes()))
 LAST_RUNS = {
     (topic, run["subscription"]): run for topic, said in CLIENTS.items() for run in said["runs"] if run["final"]

@@ -12,6 +12,8 @@ from pyspark.sql import Row, SparkSession
 
 from tests.auditing import Audited, copy_ledgers, run_audit, run_one, run_scan
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -22,6 +22,8 @@ from tests.auditing import rows_of, run_audit
 from tests.cli.typed import typed
 from tests.replicas.logs import Message, batch, chunks, damaged, replicated, sent, single, store
 
+NEEDS_SPARK = True
+
 TEN = sent(10)
 THERE = replicated(TEN)
 REPAIR = {LOOP_PROPERTY: "plan", ACTION_PROPERTY: "plan-0"}

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.auditing import DATA, rows_of, run_one
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -17,6 +17,8 @@ from tests.auditing import ADMIN, Audited, _heard, copy_ledgers, data_object, ro
 from tests.ledgers.encoding import offload
 from tests.wire.encode import entry, number, run
 
+NEEDS_SPARK = True
+
 LOST = ("orphan_prefix", "headless", "gap")
 PENDING, MISSING, GAPS = "brk-many-pending", "brk-missing", "brk4-permit-gap-last"
 OFFLOAD = "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 from pulsar_backlog.command_line import app
 from tests.auditing import DATA, rows_of, run_one, version_of
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

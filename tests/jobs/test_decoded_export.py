@@ -16,6 +16,8 @@ from pyarrow import parquet
 from pulsar_backlog.steps.decoded_export import NEEDED
 from tests.auditing import DATA, Audited, rows_of, run_job_of, run_one
 
+NEEDS_SPARK = True
+
 TYPED = DATA / "typed"
 CLIENT = [json.loads(line) for line in (TYPED / "messages.jsonl").read_text().splitlines()]
 

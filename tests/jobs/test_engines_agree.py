@@ -12,6 +12,8 @@ from pulsar_backlog.sql import engines, large_results, task_rows
 from pulsar_backlog.tableio import table_cache
 from tests.auditing import ADMIN, Audited, rows_of, run_one
 
+NEEDS_SPARK = True
+
 SCANNED = (
     "ledgers", "inventory", "scans", "entries", "entry_spans", "ledger_facts", "noted_entries", "producer_facts",
     "rejects",

@@ -15,6 +15,8 @@ from tests.auditing import Audited, data_object, rows_of, run_job_of, run_one
 from tests.ledgers.encoding import offload
 from tests.wire.encode import entry, number, run
 
+NEEDS_SPARK = True
+
 SENT_MS = 1_795_258_700_000
 KEY_K, KEY_L = run(6, b"K"), run(6, b"L")
 

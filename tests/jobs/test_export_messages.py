@@ -14,6 +14,8 @@ from pyarrow import parquet
 from pulsar_backlog.wire.rows import as_time
 from tests.auditing import DATA, EXPECTED, OBJECTS, Audited, data_object, rows_of, run_one, version_of
 
+NEEDS_SPARK = True
+
 EXPORT = DATA / "export"
 KEYS = EXPORT / "keys"
 JOBS = ("inventory_ledgers", "scan_entries", "assemble_chunks")

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from tests.auditing import ADMIN, Audited, copy_ledgers, run_audit, run_job_of
 
+NEEDS_SPARK = True
+
 BROKEN, TOPIC = 22, "persistent://lab/s3/brk-dup-prefix"
 HEALTHY, OTHER = 267, "persistent://lab/s3/compact-plain"
 OF_STATE = ("subscriptions", "ack_ranges", "stalls")

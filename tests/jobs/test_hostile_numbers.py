@@ -12,6 +12,8 @@ from tests.auditing import Audited, run_audit
 from tests.ledgers.encoding import offload
 from tests.wire.encode import entry, number, run
 
+NEEDS_SPARK = True
+
 NOON_MS = 1_795_262_400_000
 LARGEST = 2**63 - 1
 

@@ -20,6 +20,8 @@ from tests.auditing import copy_ledgers, run_audit, run_one, run_scan
 from tests.places import held_elsewhere, mounted
 from tests.small_tables import store_of
 
+NEEDS_SPARK = True
+
 
 def fill(folder: Path, leave: int) -> Path:
     """A file that leaves so many bytes of its disk."""

@@ -12,6 +12,8 @@ from pulsar_backlog.tableio import table_cache
 from scripts import compare_audits
 from tests.auditing import ADMIN, OBJECTS, Audited, run_audit
 
+NEEDS_SPARK = True
+
 
 def test_all_tables_are_those_of_a_small_audit(
     bundled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -14,6 +14,8 @@ from pulsar_backlog.sql.duck import opened, rows_of
 from pulsar_backlog.sql.locating import Positions
 from tests.auditing import ADMIN, copy_ledgers, run_audit
 
+NEEDS_SPARK = True
+
 BROKEN, TOPIC = 22, "persistent://lab/s3/brk-dup-prefix"
 HEALTHY = 267
 READ = ("entries", "scans", "ledger_facts", "noted_entries", "entry_spans", "producer_facts")

@@ -17,6 +17,8 @@ from tests.cluster.admin_server import AdminServer, Answer, admin_server
 from tests.ledgers.live.brokers import ServedTopic
 from tests.wire.encode import entry
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://lab/s/a"
 STATS = "/admin/v2/persistent/lab/s/a/internalStats"
 LEDGERS = range(7, 19)

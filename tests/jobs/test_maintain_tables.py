@@ -21,6 +21,8 @@ from tests.places import held_elsewhere
 from tests.small_tables import write_tables
 from tests.tableio.test_maintenance import grow_old
 
+NEEDS_SPARK = True
+
 NOT_COMPARED = "runs"
 
 

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.ledgers import spill
 from tests.auditing import ADMIN, Audited, copy_ledgers, run_one
 
+NEEDS_SPARK = True
+
 JOB = "inventory_ledgers"
 TABLES = ("ledgers", "inventory", "findings")
 OTHER = "7c9e6679-7425-40de-944b-e07fc1f90ae7"

@@ -14,6 +14,8 @@ from pulsar_backlog.ledgers.places import BlockOpener
 from pulsar_backlog.ledgers.store import open_source
 from tests.auditing import DATA, Audited, run_audit
 
+NEEDS_SPARK = True
+
 MAP_FILES = DATA / "mapfiles"
 ENTRIES = {31: 2, 71: 8, 72: 3, 85: 14, 186: 4, 194: 4, 266: 78}
 """By ledger, as PROVENANCE.md has them; 261 is the older ledger of a topic whose newer one is more than a tenth."""

@@ -14,6 +14,8 @@ from pulsar_backlog.errors import UsageError
 from tests.auditing import ADMIN, OBJECTS, Audited, run_one
 from tests.chunks.clients.runs import DATA, Run, load_runs
 
+NEEDS_SPARK = True
+
 NOT_PREDICTED = json.loads((DATA / "not_predicted.json").read_text())
 SUBSCRIPTIONS = {
     # what each model's defaults come nearest to: all is old, and nothing is set but how soon chunks expire

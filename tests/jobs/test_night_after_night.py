@@ -12,6 +12,8 @@ from pulsar_backlog.sql.duck import opened, rows_of
 from tests.auditing import copy_ledgers, data_object, index_object, run_audit
 from tests.cli.typed import typed
 
+NEEDS_SPARK = True
+
 BROKEN, HEALTHY, LATER = 5, 267, 292
 
 

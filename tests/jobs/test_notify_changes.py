@@ -11,6 +11,8 @@ from pulsar_backlog.output.notifications import VARIABLE
 from tests.auditing import copy_ledgers, data_object, index_object, run_audit
 from tests.webhook import SECRET, Receiver, receiver
 
+NEEDS_SPARK = True
+
 __all__ = ["receiver"]
 
 BROKEN, HEALTHY = 5, 267

@@ -33,6 +33,8 @@ from tests.auditing import OBJECTS, Audited, rows_of, run_job_of
 from tests.jobs.test_plan_repair import run_plan
 from tests.report.page_reader import Element, PageReader, front
 
+NEEDS_SPARK = True
+
 ALL = {"drawn": {"subscriptions": 10_000, "strips": 100_000}, "stalls": {"stalls": 10_000}}
 """So many are drawn and listed that nothing is left out."""
 Key = tuple[str, str, str, int]

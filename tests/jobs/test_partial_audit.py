@@ -13,6 +13,8 @@ from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, run
 
+NEEDS_SPARK = True
+
 LATER_MS = 1_700_000_600_000
 
 

@@ -15,6 +15,8 @@ from pulsar_backlog.repair.planning.folder import HELD_BACK_NAME
 from pulsar_backlog.repair.values import Plan, payload_path, read_plan
 from tests.auditing import EXPECTED, OBJECTS, Audited, rows_of, run_job_of, version_of
 
+NEEDS_SPARK = True
+
 GLOBS = tuple(f"*/{name}" for name in ("brk-missing", "brk-dup-prefix", "brk-many-pending", "brk2-tail-residue"))
 BROKEN_GLOB = "*/brk2-bad-zstd"
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.auditing import Audited, copy_ledgers, run_audit, run_job_of
 
+NEEDS_SPARK = True
+
 LEDGERS = (24, 7)
 
 

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog import progress
 from tests.auditing import copy_ledgers, run_audit, run_one
 
+NEEDS_SPARK = True
+
 COMPRESSED = [285, 292, 296]
 """Ledgers with chunked messages that are compressed."""
 

@@ -11,6 +11,8 @@ import pytest
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE
 from tests.auditing import DATA, Audited, run_audit, run_job_of, run_one
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -16,6 +16,8 @@ from pulsar_backlog.steps import scan_group
 from pulsar_backlog.tableio.store import TableStore
 from tests.auditing import copy_ledgers, data_object, run_scan
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> Path:

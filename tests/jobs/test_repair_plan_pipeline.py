@@ -15,6 +15,8 @@ from pulsar_backlog.config import load_pipelines
 from pulsar_backlog.repair.values import read_plan
 from tests.auditing import ADMIN, copy_ledgers, rows_of
 
+NEEDS_SPARK = True
+
 LEDGER_ID = 20
 TOPIC = "persistent://lab/s3/brk-many-pending"
 

@@ -14,6 +14,8 @@ from tests.ledgers.encoding import offload
 from tests.ledgers.sources import put
 from tests.wire.encode import entry, number, run
 
+NEEDS_SPARK = True
+
 SCANNED = (
     "entries", "rejects", "scans", "ledger_facts", "producer_facts", "entry_spans", "noted_entries",
 )  # fmt: skip

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from tests.auditing import Audited, run_one
 
+NEEDS_SPARK = True
+
 
 @pytest.mark.parametrize(
     ("table", "where", "rules"),

@@ -16,6 +16,8 @@ from pulsar_backlog.spark import session
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from tests.auditing import OBJECTS, run_one, run_scan
 
+NEEDS_SPARK = True
+
 OPTIONS = "spark.driver.defaultJavaOptions"
 ASKED = """
 from pulsar_backlog.spark.session import prefer_c1_compiler, start_session

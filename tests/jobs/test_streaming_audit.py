@@ -15,6 +15,8 @@ from tests.ledgers.encoding import UUID
 from tests.ledgers.sources import see
 from tests.ledgers.streaming.encoding import closed, put_segment, segment
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

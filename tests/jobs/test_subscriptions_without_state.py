@@ -13,6 +13,8 @@ import pytest
 from pulsar_backlog.jobfiles import load_job
 from tests.auditing import ADMIN, DATA, copy_ledgers, rows_of, run_audit, run_one
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -18,6 +18,8 @@ from tests.auditing import Audited
 from tests.report.sample_extremes import hostile, huge
 from tests.report.sample_models import clean, empty, lab
 
+NEEDS_SPARK = True
+
 SCHEMAS = Path(__file__).parents[2] / "conf" / "schemas"
 MODELS = {"lab": lab, "clean": clean, "empty": empty, "large": lambda: huge(20, 4), "hostile": hostile}
 

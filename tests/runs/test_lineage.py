@@ -19,6 +19,8 @@ from pulsar_backlog.runs.lineage import dataset_name, is_wanted
 from pulsar_backlog.tables import TABLES
 from tests.auditing import DATA, copy_ledgers, run_audit
 
+NEEDS_SPARK = True
+
 BROKEN = 5
 SPECIFICATION = DATA / "openlineage"
 SITE = "https://openlineage.io/spec"

@@ -13,6 +13,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.spark.class_archive import RECORD_VARIABLE, _name, archive_of, java_options
 from pulsar_backlog.spark.jars import JARS_VARIABLE, delta_jars
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -10,6 +10,8 @@ import pytest
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.spark import jars
 
+NEEDS_SPARK = True
+
 GOOD = {"org.example:part:1.0": hashlib.sha256(b"good").hexdigest()}
 
 

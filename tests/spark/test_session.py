@@ -27,6 +27,8 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks import beside
 from tests.frames.rows import entry, table_frame
 
+NEEDS_SPARK = True
+
 
 def tables_of(out: Path, *sizes: int, table: str = "noted_entries") -> str:
     """A folder of tables whose `noted_entries` have files of these sizes."""

@@ -20,6 +20,8 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.spark import daemon as spark_daemon
 
+NEEDS_SPARK = True
+
 
 def read_int(connection: socket.socket) -> int:
     (value,) = struct.unpack("!i", connection.recv(4, socket.MSG_WAITALL))

@@ -19,6 +19,8 @@ from pulsar_backlog.sql.dialect import duck_sql, duck_words, functions_of, parse
 from pulsar_backlog.sql.dialect_rules import FUNCTIONS, NODES, TranslationError
 from pulsar_backlog.sql.duck import connected
 
+NEEDS_SPARK = True
+
 CASES = [
     line
     for line in Path(__file__).with_name("dialect_cases.sql").read_text().splitlines()

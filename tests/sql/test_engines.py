@@ -24,6 +24,8 @@ from pulsar_backlog.tableio import table_cache, table_logs
 from tests.auditing import Audited
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 LONG_AGO = now()
 
 

@@ -19,6 +19,8 @@ from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 both = pytest.mark.parametrize("engine", get_args(Engine))
 
 

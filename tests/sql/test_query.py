@@ -24,6 +24,8 @@ from tests.auditing import Audited, version_of
 from tests.blank_rows import NOON
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 ROOT = Path(__file__).parents[2]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 both = pytest.mark.parametrize("engine", ENGINES)

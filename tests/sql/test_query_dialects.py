@@ -16,6 +16,8 @@ from tests.auditing import Audited
 from tests.blank_rows import NOON
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 
 def ask(out: Path, query: str, engine: Engine = "duckdb") -> str:
     said = io.StringIO()

@@ -20,6 +20,8 @@ from pulsar_backlog.sql.query import MAX_ROWS, Engine, PrintFormat, run_query
 from tests.auditing import Audited
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 both = pytest.mark.parametrize("engine", get_args(Engine))
 HOSTILE = 'a,"b"|c\n\x1b[31m\u202e\r*_<b>d</b>'
 ROWS = """

@@ -22,6 +22,8 @@ from pulsar_backlog.sql.spark_functions import REFUSED, allowed
 from pulsar_backlog.sql.spark_scope import analysed, parsed, shut_off
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = "and nothing else"
 DEEP = 500

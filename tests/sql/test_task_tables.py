@@ -17,6 +17,8 @@ from tests.auditing import rows_of
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 NAMES = ("chunks", "topic_stats")
 
 

@@ -15,6 +15,8 @@ from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, entry, fact_rows, table_rows
 
+NEEDS_SPARK = True
+
 Case = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 """Publications, and entries, of one topic."""
 

@@ -18,6 +18,8 @@ from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import NOON_MS, entry, fact_rows, ledger, table_rows
 
+NEEDS_SPARK = True
+
 MISMATCH, ABSENT = {"checksum_state": "mismatch"}, {"checksum_state": "absent"}
 
 

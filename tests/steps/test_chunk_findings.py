@@ -14,6 +14,8 @@ from pulsar_backlog.steps.finding_rows import noticed_findings
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import fact_rows, table_rows
 
+NEEDS_SPARK = True
+
 # State and flags of one message per topic -> the codes it must raise, and no others.
 CASES: dict[str, tuple[str, list[str], set[str]]] = {
     "flawless": ("whole", [], {"C01"}),

@@ -13,6 +13,8 @@ from pulsar_backlog.steps.chunk_rows import name_chunk_entries, packed_model_row
 from tests.engines import ENGINES, as_it_comes, asked_of, job_context
 from tests.frames.rows import NOON_MS, entry, fact_rows, table_rows
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://t/n/x"
 PLAIN = {"batched": False, "checksum": "valid", "codec": None, "payload": "fits", "whole": True, "in_flight": False}
 MESSAGES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {

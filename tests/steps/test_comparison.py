@@ -17,6 +17,8 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from tests.blank_rows import complete_row
 from tests.engines import ENGINES, asked_of, job_context, listed
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://t/n/a"
 FINDING = {"cluster": "c", "job": "j", "code": "C06", "name": "n", "severity": "error", "subject": TOPIC,
     "topic": TOPIC, "count": 2, "sureness": "certain"}  # fmt: skip

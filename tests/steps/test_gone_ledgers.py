@@ -24,6 +24,8 @@ from pulsar_backlog.steps.gone_ledgers import KnownLedger, Missing, is_expected,
 from tests.blank_rows import NOON
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 A, B = "persistent://t/n/a", "persistent://t/n/b"
 LATER = NOON + timedelta(days=1)
 

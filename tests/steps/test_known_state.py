@@ -22,6 +22,8 @@ from tests.blank_rows import NOON
 from tests.cluster.test_admin_json import LIVE
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 A, B = "persistent://lab/n/a", "persistent://lab/n/b"
 
 

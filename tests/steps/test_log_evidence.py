@@ -10,6 +10,8 @@ from pulsar_backlog.subscriptions.holdups import LogEvidence
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_what_blocks_what_leaks_and_what_is_left(engine: str, spark: SparkSession) -> None:

@@ -13,6 +13,8 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from tests.blank_rows import NOON, complete_row
 from tests.engines import ENGINES, asked_of, job_context
 
+NEEDS_SPARK = True
+
 WORDS: dict[str, int | str] = {
     "bound": 2,
     "complete": "'whole', 'out_of_order'",

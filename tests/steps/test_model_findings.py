@@ -12,6 +12,8 @@ from pulsar_backlog.tables import TABLES
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://t/n/topic"
 OUTCOME = {
     "cluster": "c", "topic": TOPIC, "chunk_uuid": "p-1", "publish_time": None, "publish_time_ms": 1, "model": "java",

@@ -15,6 +15,8 @@ from pulsar_backlog.wire.entry import decode_entry
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, at, entry, fact_rows, ledger, table_rows
 
+NEEDS_SPARK = True
+
 MINUTE = 60_000
 WIRE = Path(__file__).parents[1] / "data" / "wire"
 

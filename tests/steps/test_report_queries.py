@@ -28,6 +28,8 @@ from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.terms import SURENESSES
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 CELLS = 24
 KEPT = ("standing", "topics", "chosen", "drawn", "spans", "families", "needs", "dangers")
 """Relations that queries of the report name."""

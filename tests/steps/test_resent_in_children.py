@@ -11,6 +11,8 @@ from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 PARENT, CHILD, OTHER = "segment://t/ns/a/0000-ffff-0", "segment://t/ns/a/8000-ffff-2", "segment://t/ns/b/8000-ffff-2"
 
 

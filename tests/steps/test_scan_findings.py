@@ -13,6 +13,8 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.engines import ENGINES, asked_of, job_context, listed
 
+NEEDS_SPARK = True
+
 T, U = "persistent://t/n/a-partition-1", "persistent://t/n/b"
 
 

@@ -8,6 +8,8 @@ from pulsar_backlog.steps.stored_cursors import newest_entries
 from tests.auditing import rows_of, run_one, run_scan
 from tests.jobs.test_decode_internals import BOOKIE, STORE
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pathlib import Path
 

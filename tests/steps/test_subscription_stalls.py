@@ -26,6 +26,8 @@ from tests.chunks.build import edge, row
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, table_rows
 
+NEEDS_SPARK = True
+
 CLUSTER = {"cluster": "c"}
 LATER_MS, EARLIER_MS = NOON_MS, NOON_MS - 5000
 TOPIC = "persistent://t/n/one"

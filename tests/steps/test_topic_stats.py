@@ -12,6 +12,8 @@ from pulsar_backlog.steps.topic_stats import topic_stats
 from tests.engines import ENGINES, asked_of, job_context, listed
 from tests.frames.rows import NOON_MS, at, entry, fact_rows, table_rows
 
+NEEDS_SPARK = True
+
 Rows = list[dict[str, Any]]
 
 

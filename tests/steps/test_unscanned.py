@@ -15,6 +15,8 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from tests.engines import ENGINES, asked_of, job_context
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 T = "persistent://t/n/a"
 BLOCK = {"offset": 128, "length": 500, "first_entry_id": 0, "entry_count": 3, "uri": None, "last_entry_id": None}
 

@@ -28,6 +28,8 @@ from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.small_tables import store_of
 from tests.tableio.test_table_cache import finding, replace_three_times
 
+NEEDS_SPARK = True
+
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
 FINDINGS = TABLES["findings"]

@@ -12,6 +12,8 @@ from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 from tests.delta_extension import delta_connection
 
+NEEDS_SPARK = True
+
 OTHERS = ("messages", "repair_plans", "repair_actions", "gone_ledgers", *(
     "differences", "compared_topics", "compared_subscriptions", "message_digests", "digest_buckets", "digest_ledgers"
 ))  # fmt: skip

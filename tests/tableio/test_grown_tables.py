@@ -20,6 +20,8 @@ from pulsar_backlog.tables import TABLES, Column, Table
 from tests.blank_rows import NOON
 from tests.frames.rows import table_rows
 
+NEEDS_SPARK = True
+
 GONE = TABLES["gone_ledgers"]
 PLACES = Column("places", "array<struct<ledger:bigint,at:struct<offset:bigint>>>", "Places.", nullable=False)
 WIDER = replace(

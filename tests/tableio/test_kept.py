@@ -13,6 +13,8 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.spark.session import start_session
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture(autouse=True)
 def large_work(spark: SparkSession) -> Iterator[None]:

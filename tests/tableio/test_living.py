@@ -16,6 +16,8 @@ from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.living import BY_LEDGER
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 
 @pytest.fixture
 def context(spark: SparkSession, tmp_path: Path) -> JobContext:

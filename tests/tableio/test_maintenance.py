@@ -29,6 +29,8 @@ from pulsar_backlog.tables import TABLES
 from tests.frames.rows import entry, table_rows
 from tests.small_tables import store_of, write_tables
 
+NEEDS_SPARK = True
+
 ENTRIES = TABLES["entries"]
 LEDGERS = range(7)
 HOURS = 48

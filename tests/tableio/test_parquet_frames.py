@@ -16,6 +16,8 @@ from tests.auditing import Audited
 from tests.small_tables import store_of
 from tests.tableio.test_table_cache import FINDINGS, frame_of_codes, log_of, replace_three_times
 
+NEEDS_SPARK = True
+
 pytestmark = pytest.mark.usefixtures("all_large")
 
 

@@ -15,6 +15,8 @@ from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 from tests.tableio.test_table_cache import finding
 
+NEEDS_SPARK = True
+
 QUOTED = 'a\'b\\ "c" `d` % $1 ü'
 ROWS: list[dict[str, Any]] = [
     {"cluster": "demo", "topic": QUOTED, "ledger_id": 1},

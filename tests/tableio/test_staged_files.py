@@ -30,6 +30,8 @@ from pulsar_backlog.tables import TABLES
 from tests.auditing import copy_ledgers
 from tests.small_tables import store_of
 
+NEEDS_SPARK = True
+
 ENTRIES, RUNS = TABLES["entries"], TABLES["runs"]
 LEDGERS = (22, 27, 79, 258)  # chunks, a uuid in two messages, an entry without checksum, a part of a topic
 

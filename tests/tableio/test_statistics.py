@@ -33,6 +33,8 @@ from tests.blank_rows import NOON, complete_row
 from tests.delta_extension import delta_connection
 from tests.ledgers.conftest import S3Server, aws, s3_server
 
+NEEDS_SPARK = True
+
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
 LONG = "z" * MAX_BOUND_CHARACTERS

@@ -26,6 +26,8 @@ from pulsar_backlog.tables.delta_schema import delta_schema
 from tests.auditing import Audited
 from tests.small_tables import store_of, write_tables
 
+NEEDS_SPARK = True
+
 FINDINGS = TABLES["findings"]
 MINE, OTHERS = Slice.of(cluster="demo"), Slice.of(cluster="other")
 

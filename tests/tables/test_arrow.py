@@ -10,6 +10,8 @@ from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, arrow_type
 
+NEEDS_SPARK = True
+
 
 def test_every_contract_is_the_schema_that_spark_makes_of_it(spark: SparkSession) -> None:
     for name, table in TABLES.items():

@@ -13,6 +13,8 @@ from pulsar_backlog.frames.clients.log_stream import ROWS_AT_A_TIME
 from pulsar_backlog.frames.clients.models import ModelContext, run_models
 from pulsar_backlog.tables import TABLES
 
+NEEDS_SPARK = True
+
 STALLING = ("java:receiver_queue=20", "go:receiver_queue=20")
 """With few permits a client stalls, and where it does depends on every entry before."""
 UNLIMITED = "java:max_pending=0"

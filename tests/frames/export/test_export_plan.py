@@ -10,6 +10,8 @@ from pulsar_backlog.frames.log.transactions import Decided, with_transactions
 from pulsar_backlog.messages.kinds import TRANSACTIONS
 from tests.frames.rows import table_frame
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.frames.log.chains import findings_of_chains, letters_of, links_of
 from tests.frames.rows import entry, fact_frames, ledger, table_frame
 
+NEEDS_SPARK = True
+
 Stored = list[tuple[int, int, dict[str, Any]]]
 """Ledger, entry, and what is not as in a healthy entry."""
 SILENT = {"at_ms": None}

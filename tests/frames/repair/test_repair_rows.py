@@ -13,6 +13,8 @@ from pulsar_backlog.frames.repair.dead_letters import dead_letter_rows
 from pulsar_backlog.tables import TABLES
 from tests.frames.rows import table_frame
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

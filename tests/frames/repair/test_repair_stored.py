@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pulsar_backlog.frames.repair.stored_messages import named_rows, stored_rows
 from tests.frames.repair.test_repair_rows import OWN, TOPIC, chunk, dictionaries, frame
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 

@@ -20,6 +20,8 @@ from pulsar_backlog.ledgers.buckets.access import Access
 from pulsar_backlog.ledgers.store import open_source
 from tests.auditing import run_audit
 
+NEEDS_SPARK = True
+
 KINDS = ("s3", "gs", "az")
 NO_SIZES = (
     "-5",
