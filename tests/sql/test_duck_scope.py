@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import duckdb
 import pytest
-from rich.console import Console
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql.duck_scope import ALLOWED, REFUSED, refusal
-from pulsar_backlog.sql.query import run_query
 from tests.small_tables import write_tables
+from tests.sql.printed import printed
 
 LOGGING = "enable_logging(level = 'trace', storage = 'file', storage_path = '{folder}/l')"
 REFUSALS = {
@@ -40,18 +38,12 @@ def stored(out: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-def ask(out: Path, query: str) -> str:
-    said = io.StringIO()
-    run_query(str(out), query, Console(file=said, width=400))
-    return said.getvalue()
-
-
 @pytest.mark.parametrize("query", REFUSALS)
 def test_functions_that_do_more_than_give_rows(out: Path, query: str, capfd: pytest.CaptureFixture[str]) -> None:
     """The folders of the tables are those that DuckDB itself would let them write to."""
     before = stored(out)
     with pytest.raises(UsageError) as caught:
-        ask(out, query.format(folder=out / "tables" / "findings"))
+        printed(out, query.format(folder=out / "tables" / "findings"))
     (sentence,) = str(caught.value).splitlines()
     assert REFUSALS[query] in sentence
     assert stored(out) == before
@@ -69,7 +61,7 @@ def test_functions_that_do_more_than_give_rows(out: Path, query: str, capfd: pyt
     ],
 )
 def test_all_others_are_called(out: Path, query: str) -> None:
-    assert ask(out, query).split()[-1] == "1"
+    assert printed(out, query).split()[-1] == "1"
 
 
 def test_every_table_function_of_this_duckdb_was_looked_at() -> None:

@@ -5,23 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
-from typing import get_args
 
 import pytest
-from rich.console import Console
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql.information_schema import as_query
-from pulsar_backlog.sql.query import Engine, run_query
+from pulsar_backlog.sql.query import Engine
 from pulsar_backlog.sql.view_columns import view_columns
 from pulsar_backlog.sql.views import views
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited
 from tests.small_tables import write_tables
+from tests.sql.printed import both, printed
 
 NEEDS_SPARK = True
-
-both = pytest.mark.parametrize("engine", get_args(Engine))
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +27,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ask(out: Path, query: str, engine: Engine = "duckdb") -> list[dict[str, str]]:
-    said = io.StringIO()
-    run_query(str(out), query, Console(file=said), engine, form="csv")
-    return list(csv.DictReader(io.StringIO(said.getvalue())))
+    return list(csv.DictReader(io.StringIO(printed(out, query, engine, form="csv"))))
 
 
 @both

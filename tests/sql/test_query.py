@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -11,36 +10,29 @@ from typing import get_args
 
 import pytest
 from pyarrow import parquet
-from rich.console import Console
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.sql import duck
-from pulsar_backlog.sql.query import MAX_ROWS, Engine, run_query, write_query
+from pulsar_backlog.sql.query import MAX_ROWS, Engine, write_query
 from pulsar_backlog.sql.views import views
 from pulsar_backlog.tables import TABLES
 from tests.auditing import Audited, version_of
 from tests.blank_rows import NOON
 from tests.small_tables import write_tables
+from tests.sql.printed import both, printed
 
 NEEDS_SPARK = True
 
 ROOT = Path(__file__).parents[2]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
-both = pytest.mark.parametrize("engine", ENGINES)
-
-
-def ask(out: Path, query: str, engine: Engine = "duckdb", *, terminal: bool = False) -> str:
-    said = io.StringIO()
-    run_query(str(out), query, Console(file=said, force_terminal=terminal, width=400), engine)
-    return said.getvalue()
 
 
 def mistake(out: Path, query: str, engine: Engine) -> str:
     """What is said of a query: one sentence, and none that names the inside of an engine."""
     with pytest.raises(UsageError) as caught:
-        ask(out, query, engine)
+        printed(out, query, engine)
     (said,) = str(caught.value).splitlines()
     assert "JVM" not in said
     assert "exception" not in said
@@ -49,7 +41,9 @@ def mistake(out: Path, query: str, engine: Engine) -> str:
 
 @both
 def test_tables_by_name(bundled: Audited, engine: Engine) -> None:
-    answer = ask(bundled.out, "SELECT state, count(*) AS n FROM chunked_messages GROUP BY state ORDER BY state", engine)
+    answer = printed(
+        bundled.out, "SELECT state, count(*) AS n FROM chunked_messages GROUP BY state ORDER BY state", engine
+    )
     counted = bundled.result["counts"]["by_state"]
     assert answer == "state\tn\n" + "".join(f"{state}\t{counted[state]}\n" for state in sorted(counted))
 
@@ -67,7 +61,7 @@ def test_every_view_gives_the_same_rows_in_the_same_order_in_both_engines(
     bundled: Audited, view: str, tmp_path: Path
 ) -> None:
     query = f"SELECT * FROM {view}"
-    texts = {engine: ask(bundled.out, query, engine) for engine in ENGINES}
+    texts = {engine: printed(bundled.out, query, engine) for engine in ENGINES}
     assert texts["duckdb"] == texts["spark"]
     files = {engine: tmp_path / engine for engine in ENGINES}
     counts = {write_query(str(bundled.out), query, "jsonl", file, engine) for engine, file in files.items()}
@@ -121,29 +115,29 @@ def test_values_of_every_type_are_written_the_same(bundled: Audited, tmp_path: P
 def test_values_cannot_steer_a_terminal(bundled: Audited, engine: Engine) -> None:
     hostile = "concat('a', chr(27), '[31m', chr(10), chr(9), '[bold]b') AS hostile"
     query = f"SELECT {hostile}, unhex('0E01') AS bytes, NULL AS nothing"
-    assert ask(bundled.out, query, engine) == ("hostile\tbytes\tnothing\na\\x1b[31m\\x0a\\x09[bold]b\t0e01\t\n")
-    assert "a\\x1b[31m\\x0a\\x09[bold]b" in ask(bundled.out, query, engine, terminal=True)
+    assert printed(bundled.out, query, engine) == ("hostile\tbytes\tnothing\na\\x1b[31m\\x0a\\x09[bold]b\t0e01\t\n")
+    assert "a\\x1b[31m\\x0a\\x09[bold]b" in printed(bundled.out, query, engine, force_terminal=True)
 
 
 @pytest.mark.parametrize(("engine", "quote"), [("duckdb", '"'), ("spark", "`")])
 def test_a_column_name_cannot_steer_a_terminal(bundled: Audited, engine: Engine, quote: str) -> None:
     query = f"SELECT 1 AS {quote}a\x1b[31m\tb{quote}"
-    assert ask(bundled.out, query, engine) == "a\\x1b[31m\\x09b\n1\n"
+    assert printed(bundled.out, query, engine) == "a\\x1b[31m\\x09b\n1\n"
 
 
 def test_column_names_are_kept_whatever_is_in_them(bundled: Audited, tmp_path: Path) -> None:
     query = """SELECT 1 AS "it's ""so"" -- )", 2 AS "a b", 3 AS "a b" -- a comment"""
-    assert ask(bundled.out, query) == 'it\'s "so" -- )\ta b\ta b\n1\t2\t3\n'
+    assert printed(bundled.out, query) == 'it\'s "so" -- )\ta b\ta b\n1\t2\t3\n'
     write_query(str(bundled.out), query, "jsonl", tmp_path / "file")
     assert (tmp_path / "file").read_text() == '{"it\'s \\"so\\" -- )":1,"a b":2,"a b":3}\n'
 
 
 @pytest.mark.parametrize(("engine", "column"), [("duckdb", "range"), ("spark", "id")])
 def test_a_long_answer_is_cut_and_says_so(bundled: Audited, engine: Engine, column: str) -> None:
-    lines = ask(bundled.out, f"SELECT {column} FROM range({MAX_ROWS + 1})", engine).splitlines()
+    lines = printed(bundled.out, f"SELECT {column} FROM range({MAX_ROWS + 1})", engine).splitlines()
     assert len(lines) == 1 + MAX_ROWS + 1
     assert lines[-1].startswith(f"... more than {MAX_ROWS} rows")
-    assert len(ask(bundled.out, f"SELECT {column} FROM range({MAX_ROWS})", engine).splitlines()) == 1 + MAX_ROWS
+    assert len(printed(bundled.out, f"SELECT {column} FROM range({MAX_ROWS})", engine).splitlines()) == 1 + MAX_ROWS
 
 
 @both
@@ -220,7 +214,7 @@ def test_nothing_but_one_query_is_answered(bundled: Audited, engine: Engine, sta
     before = version_of(bundled.out, "findings")
     mistake(bundled.out, statement, engine)
     assert version_of(bundled.out, "findings") == before
-    assert int(ask(bundled.out, "SELECT count(*) AS n FROM findings", engine).split()[1]) > 0
+    assert int(printed(bundled.out, "SELECT count(*) AS n FROM findings", engine).split()[1]) > 0
 
 
 @pytest.mark.parametrize(
@@ -261,16 +255,16 @@ def test_a_query_reaches_nothing_but_the_tables(bundled: Audited, tmp_path: Path
 def test_tables_in_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
     out = tmp_path / name
     shutil.copytree(write_tables(tmp_path / "plain", findings=[{"code": "C01"}]), out)
-    assert ask(out, "SELECT code FROM findings") == "code\nC01\n"
+    assert printed(out, "SELECT code FROM findings") == "code\nC01\n"
     write_query(str(out), "SELECT code FROM findings", "parquet", tmp_path / f"{name}.parquet")
     assert parquet.read_table(tmp_path / f"{name}.parquet").to_pylist() == [{"code": "C01"}]
 
 
 def test_a_table_that_was_never_written_is_empty(tmp_path: Path) -> None:
     write_tables(tmp_path, runs=[], findings=[])
-    columns = ask(tmp_path, "SELECT * FROM messages").split()
+    columns = printed(tmp_path, "SELECT * FROM messages").split()
     assert columns == TABLES["messages"].column_names()
-    assert ask(tmp_path, "SELECT code FROM findings") == "code\n"
+    assert printed(tmp_path, "SELECT code FROM findings") == "code\n"
 
 
 @both
@@ -291,13 +285,13 @@ def test_what_outgrows_memory_alone_goes_to_the_disk(tmp_path: Path, monkeypatch
     write_tables(tmp_path, findings=[{"code": "C01"}])
     monkeypatch.setattr(duck, "_CONFIG", {**duck._CONFIG, "memory_limit": "40MiB"})
     query = "SELECT count(*) AS n FROM (SELECT x FROM range(6000000) AS r(x), findings ORDER BY hash(x) LIMIT 5999999)"
-    assert ask(tmp_path, query) == "n\n5999999\n"
+    assert printed(tmp_path, query) == "n\n5999999\n"
 
 
 def test_times_are_utc_wherever_this_machine_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_tables(tmp_path, entries=[{"publish_time": NOON}])
     monkeypatch.setenv("TZ", "America/New_York")
-    assert ask(tmp_path, "SELECT publish_time AS t FROM entries") == "t\n2026-11-21T12:00:00.000Z\n"
+    assert printed(tmp_path, "SELECT publish_time AS t FROM entries") == "t\n2026-11-21T12:00:00.000Z\n"
 
 
 def test_a_table_with_rows_marked_as_deleted_is_left_to_spark(tmp_path: Path) -> None:
@@ -313,7 +307,7 @@ def test_a_log_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     write_tables(tmp_path, findings=[{"code": "C01"}])
     shutil.copy(__file__, tmp_path / "tables" / "findings" / "_delta_log" / f"{1:020}.json")
     with pytest.raises(Exception, match="delta-rs cannot read this table") as caught:
-        ask(tmp_path, "SELECT * FROM findings")
+        printed(tmp_path, "SELECT * FROM findings")
     assert len(str(caught.value).splitlines()) == 1
 
 
@@ -327,4 +321,4 @@ def recommended() -> list[str]:
 
 @pytest.mark.parametrize("query", recommended())
 def test_every_query_that_is_recommended_is_answered(bundled: Audited, query: str) -> None:
-    assert "\t" in ask(bundled.out, query)
+    assert "\t" in printed(bundled.out, query)

@@ -11,18 +11,13 @@ from rich.console import Console
 from pulsar_backlog.config import home
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql import conf_queries, views
-from pulsar_backlog.sql.query import Engine, run_query
+from pulsar_backlog.sql.query import run_query
 from tests.auditing import Audited
 from tests.blank_rows import NOON
 from tests.small_tables import write_tables
+from tests.sql.printed import printed
 
 NEEDS_SPARK = True
-
-
-def ask(out: Path, query: str, engine: Engine = "duckdb") -> str:
-    said = io.StringIO()
-    run_query(str(out), query, Console(file=said, width=400), engine)
-    return said.getvalue()
 
 
 @pytest.mark.parametrize(
@@ -43,9 +38,9 @@ def ask(out: Path, query: str, engine: Engine = "duckdb") -> str:
     ],
 )
 def test_queries_of_spark_have_equal_answers(bundled: Audited, query: str) -> None:
-    answer = ask(bundled.out, query)
+    answer = printed(bundled.out, query)
     assert answer.count("\n") > 1
-    assert answer == ask(bundled.out, query, "spark")
+    assert answer == printed(bundled.out, query, "spark")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +57,7 @@ def test_queries_of_spark_have_equal_answers(bundled: Audited, query: str) -> No
 )
 def test_what_duckdb_reads_means_what_it_means_to_duckdb(tmp_path: Path, query: str, answer: str) -> None:
     write_tables(tmp_path, runs=[], findings=[{"code": "C01"}])
-    assert ask(tmp_path, query).splitlines()[1] == answer
+    assert printed(tmp_path, query).splitlines()[1] == answer
 
 
 @pytest.mark.parametrize(
@@ -120,7 +115,7 @@ def test_what_cannot_be_asked_in_sparks_dialect(tmp_path: Path, query: str, sent
 def test_mistakes_in_words_of_spark(tmp_path: Path, query: str, sentence: str) -> None:
     write_tables(tmp_path, runs=[], findings=[{"code": "C01"}], entries=[{"publish_time": NOON}])
     with pytest.raises(UsageError) as caught:
-        ask(tmp_path, query)
+        printed(tmp_path, query)
     (said,) = str(caught.value).splitlines()
     assert sentence in said
 
@@ -148,11 +143,11 @@ def own_views(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_views_of_ones_own(own_views: Path, tmp_path: Path, sql: str) -> None:
     (own_views / "mine.sql").write_text(f"-- Mine.\n{sql}\n")
     write_tables(tmp_path, runs=[], findings=[{"code": "C01"}])
-    assert ask(tmp_path, "SELECT * FROM mine") == "code\tfirst\nC01\tC01\n"
+    assert printed(tmp_path, "SELECT * FROM mine") == "code\tfirst\nC01\tC01\n"
 
 
 def test_a_mistake_in_a_view_of_ones_own_is_told(own_views: Path, tmp_path: Path) -> None:
     (own_views / "mine.sql").write_text("-- Mine.\nSELECT `cod` FROM findings\n")
     write_tables(tmp_path, runs=[], findings=[{"code": "C01"}])
     with pytest.raises(UsageError, match=r"the view conf/sql/mine\.sql: .*cod"):
-        ask(tmp_path, "SELECT * FROM mine")
+        printed(tmp_path, "SELECT * FROM mine")

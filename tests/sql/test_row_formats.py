@@ -11,18 +11,17 @@ from typing import Any, get_args
 
 import duckdb
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from pulsar_backlog.command_line import app
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.sql.query import MAX_ROWS, Engine, PrintFormat, run_query
+from pulsar_backlog.sql.query import MAX_ROWS, Engine, PrintFormat
 from tests.auditing import Audited
 from tests.small_tables import write_tables
+from tests.sql.printed import both, printed
 
 NEEDS_SPARK = True
 
-both = pytest.mark.parametrize("engine", get_args(Engine))
 HOSTILE = 'a,"b"|c\n\x1b[31m\u202e\r*_<b>d</b>'
 ROWS = """
 SELECT 1 AS n, code AS `odd, "name"`, CAST(NULL AS string) AS nothing, '' AS empty, unhex('00FF') AS bytes,
@@ -39,10 +38,8 @@ def ask(
     out: Path, query: str, form: PrintFormat | None = None, engine: Engine = "duckdb", width: int | None = None
 ) -> str:
     """What is printed; with a width to a terminal."""
-    said = io.StringIO()
-    console = Console(file=said, force_terminal=width is not None, width=width or 80, color_system=None)
-    run_query(str(out), query, console, engine, form=form)
-    return said.getvalue()
+    console = {"force_terminal": width is not None, "width": width or 80, "color_system": None}
+    return printed(out, query, engine, form=form, **console)
 
 
 def to_file(out: Path, query: str, path: Path, *options: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import shutil
 import socket
@@ -13,14 +12,14 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from rich.console import Console
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.sql import views
-from pulsar_backlog.sql.query import Engine, run_query
+from pulsar_backlog.sql.query import Engine
 from pulsar_backlog.sql.spark_functions import REFUSED, allowed
 from pulsar_backlog.sql.spark_scope import analysed, parsed, shut_off
 from tests.small_tables import write_tables
+from tests.sql.printed import printed
 
 NEEDS_SPARK = True
 
@@ -230,9 +229,7 @@ def _were_read(paths: Iterable[Path]) -> list[Path]:
 
 
 def ask(out: Path, query: str, engine: Engine = "spark") -> str:
-    said = io.StringIO()
-    run_query(str(out), query, Console(file=said, width=400), engine)
-    return said.getvalue()
+    return printed(out, query, engine)
 
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from pulsar_backlog.errors import SourceError, UsageError
 from pulsar_backlog.ledgers.buckets.addresses import forget_output_buckets
 from pulsar_backlog.sql.locating import Positions
-from pulsar_backlog.sql.query import run_query, write_query
+from pulsar_backlog.sql.query import write_query
 from pulsar_backlog.tableio.log_copy import copy_of
 from tests.frames.rows import entry
 from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.small_tables import write_tables
+from tests.sql.printed import printed
 
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
@@ -39,9 +38,7 @@ def _as_another_process() -> None:
 
 
 def ask(out: str, query: str, endpoint: str | None) -> str:
-    said = io.StringIO()
-    run_query(out, query, Console(file=said), "duckdb", endpoint)
-    return said.getvalue()
+    return printed(out, query, endpoint=endpoint)
 
 
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
