@@ -1,8 +1,8 @@
 """What is new, worse, healed, gone or back since the audit before: every problem has an identity that stays.
 
 Reads: `findings`, `stalls`, `chunked_messages`, `quality_results`, and `problems` of the audit before; of `ledgers`,
-`gone_ledgers` and `subscriptions` what is there no more.
-Writes: `problems`, and rows of `changes`.
+`gone_ledgers` and `subscriptions` what is there no more; `saved_states`.
+Writes: `problems`, and rows of `changes` and `backlogs`.
 Guarantees: what vanished where not everything could be read, or with the data it was about, is not called healed. A
 run that was killed has told nobody: the next one says the same news.
 """

@@ -16,10 +16,12 @@ from scripts.compare_audits import texts_of
 from tests.auditing import Audited, run_audit
 from tests.simulated_cluster import PUBLISHED_MS, Cluster, Cursor, Topic, chunk, plain
 
+NEEDS_SPARK = True
+
 NIGHTS = 30
 LOOKED_AT = (10, 20, 30)
 DAY_MS = 24 * 3600 * 1000
-OF_NIGHTS = {"changes", "problems", "runs", "saved_states", "gone_ledgers"}
+OF_NIGHTS = {"changes", "problems", "runs", "saved_states", "gone_ledgers", "backlogs"}
 """Tables that tell of the nights before too."""
 OF_WHAT_CHANGED = {("S17", None), ("S43", None), ("S44", None), ("S16", "topics elsewhere")}
 """Findings that tell of an object that changed, of ledgers that are gone, and of topics that are saved no more."""

@@ -1,4 +1,4 @@
-"""What an audit finds wrong, against what the one before found: rows of `problems` and `changes`."""
+"""What an audit finds wrong, against what the one before found: rows of `problems` and `changes`; and `backlogs`."""
 
 from __future__ import annotations
 
@@ -37,23 +37,31 @@ _CHANGED = "SELECT * FROM compared WHERE run_id = {} AND change IN ({})"
 
 
 def compare(context: JobContext, covers: Sequence[Acknowledgement]) -> dict[str, int]:
-    """Replace the cluster's `problems`, and write what changed: how many rows were written, by table.
+    """Replace the cluster's `problems`, and write what changed and the backlogs: how many rows were written, by table.
 
     What a comparison that was killed has written is compared once more, and replaced.
     """
-    names = (*SOURCES, "problems", "runs")
+    names = (*SOURCES, "saved_states", "problems", "runs")
     with query_engine(context, names) as engine:
         unfinished = _unfinished(context, engine)
-        put_together(engine, covers, context.run_id, round(context.started.timestamp() * 1000), unfinished)
+        at_ms = round(context.started.timestamp() * 1000)
+        put_together(engine, covers, context.run_id, at_ms, unfinished)
         given = {"cluster": context.cluster}
         problems = engine.table("SELECT * FROM compared", TABLES["problems"], given)
         query = _CHANGED.format(portable_literal(context.run_id), listed(CHANGES))
         changes = engine.table(query, TABLES["changes"], given)
+        backlogs = engine.table(backlogs_query(engine, context.run_id, at_ms), TABLES["backlogs"], given)
         if isinstance(problems, DataFrame):  # it is read from the table that it replaces
             problems, changes = context.cache(problems), context.cache(changes)
             changes.count()
         count = context.replace("problems", problems)
-        return {"problems": count, "changes": _replace_changes(context, changes, unfinished)}
+        of_run = {"changes": changes, "backlogs": backlogs}
+        return {"problems": count} | {name: _replace(context, name, of_run[name], unfinished) for name in of_run}
+
+
+def backlogs_query(engine: QueryEngine, run_id: str, at_ms: int) -> str:
+    """Rows of `backlogs` without the cluster, as this audit saw them."""
+    return engine.sql("changes", "backlogs", {"run_id": portable_literal(run_id), "at_ms": at_ms})
 
 
 def put_together(
@@ -100,6 +108,7 @@ def _unfinished(context: JobContext, engine: QueryEngine) -> str:
     return next(iter(last), "")
 
 
-def _replace_changes(context: JobContext, rows: Rows, unfinished: str) -> int:
+def _replace(context: JobContext, name: str, rows: Rows, unfinished: str) -> int:
+    """Replace what this run wrote into a table, and what the one wrote that was killed."""
     part = context.slice.where(run_id=[context.run_id, unfinished])
-    return context.store.replace(TABLES["changes"], rows, part)
+    return context.store.replace(TABLES[name], rows, part)

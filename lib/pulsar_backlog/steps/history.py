@@ -1,7 +1,8 @@
 """Rows of what is gone for longer than `--keep-days`: which they are, and their removal.
 
 ledgers that left the source     their rows in all tables that are written ledger by ledger
-problems that are healed         their row of `problems`; rows of `changes` by the comparison that wrote them
+problems that are healed         their row of `problems`; rows of `changes` and `backlogs` by the
+                                 comparison that wrote them
 runs                             but for the newest of each job, by which later runs go
 saved state of topics            that newer saved state lacks, and of which no ledger is stored
 
@@ -51,8 +52,9 @@ def old_rows(context: JobContext, before: datetime) -> Iterator[OldRows]:
             yield from _old(context, name, "ledger_id", gone)
     healed = [row["identity"] for row in _rows(context, "problems") if row["healed_at"] and row["healed_at"] < before]
     yield from _old(context, "problems", "identity", healed)
-    compared = {row["run_id"] for row in _rows(context, "changes") if row["compared_at"] < before}
-    yield from _old(context, "changes", "run_id", sorted(compared))
+    for name in ("changes", "backlogs"):
+        compared = {row["run_id"] for row in _rows(context, name) if row["compared_at"] < before}
+        yield from _old(context, name, "run_id", sorted(compared))
     yield from _old(context, "saved_states", "topic", _lost_topics(context, before))
     yield from _old(context, "runs", "run_id", _old_runs(context, before))
 
@@ -83,6 +85,7 @@ _COLUMNS = {
     "gone_ledgers": ("ledger_id", "gone_time"),
     "problems": ("identity", "healed_at"),
     "changes": ("run_id", "compared_at"),
+    "backlogs": ("run_id", "compared_at"),
     "saved_states": ("topic", "read_time"),
     "runs": ("run_id", "job", "started"),
 }

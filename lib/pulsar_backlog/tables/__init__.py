@@ -2,6 +2,7 @@
 
 from pulsar_backlog.tables import (
     ack_ranges,
+    backlogs,
     changes,
     chunked_messages,
     chunks,
@@ -104,6 +105,7 @@ TABLES: dict[str, Table] = {
         quality_results,
         problems,
         changes,
+        backlogs,
         runs,
     )
 }

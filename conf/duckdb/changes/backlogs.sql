@@ -1,0 +1,40 @@
+-- Made of conf/changes/backlogs.sql (019fe0445c3d21fa) by `make docs`; do not edit.
+WITH unread AS (
+  SELECT DISTINCT
+    topic
+  FROM findings
+  WHERE
+    incomplete
+), nowhere AS (
+  SELECT
+    COUNT(*) AS unread_places
+  FROM unread
+  WHERE
+    topic IS NULL
+)
+SELECT
+  s.topic,
+  s.subscription,
+  $run_id AS run_id,
+  CAST(EPOCH_MS(CAST($at_ms AS BIGINT)) AS TIMESTAMPTZ) AS compared_at,
+  k.saved_time,
+  s.state = 'whole'
+  AND s.sureness = 'certain'
+  AND NOT s.backlog_entries IS NULL
+  AND NOT k.saved_time IS NULL
+  AND u.topic IS NULL
+  AND n.unread_places = 0 AS comparable,
+  s.backlog_entries,
+  s.backlog_bytes,
+  s.unstored_entries,
+  s.oldest_unacked_time,
+  s.mark_delete_ledger_id,
+  s.mark_delete_entry_id
+FROM subscriptions AS s
+CROSS JOIN nowhere AS n
+LEFT JOIN saved_states AS k
+  ON s.topic = k.topic
+LEFT JOIN unread AS u
+  ON s.topic = u.topic
+WHERE
+  s.kind = 'subscription'
