@@ -14,6 +14,8 @@ from pulsar_backlog.terms import EXIT_FAILED, EXIT_FINDINGS, EXIT_INTERRUPTED, E
 from tests.auditing import ADMIN, OBJECTS, Audited
 from tests.cli.started import WAIT_SECONDS, Started, audit_of, by_spark, started
 
+NEEDS_SPARK = True
+
 SENTENCE = "stopped by Ctrl-C; what was finished stays"
 
 

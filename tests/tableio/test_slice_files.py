@@ -23,6 +23,8 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.tableio.test_table_cache import finding
 
+NEEDS_SPARK = True
+
 FINDINGS = TABLES["findings"]
 LONG = "t" * 300  # the bounds of such a text are others
 
