@@ -16,6 +16,8 @@ from tests.api.spark_sources import rows_of_api, rows_of_spark, run_program
 from tests.auditing import DATA, OBJECTS
 from tests.ledgers.conftest import S3Server, aws, s3_server
 
+NEEDS_SPARK = True
+
 __all__ = ["aws", "s3_server"]
 
 BOOKIE = DATA / "bookies" / "source"

@@ -9,6 +9,8 @@ import pytest
 from pulsar_backlog.terms import EXIT_CLEAN
 from tests.auditing import DATA, Audited, run_audit, run_job_of
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -17,6 +17,8 @@ import pytest
 from pulsar_backlog.command_line import app
 from tests.auditing import DATA, Audited, run_one, run_scan
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
