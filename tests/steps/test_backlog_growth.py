@@ -12,8 +12,9 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.steps.comparison import backlogs_query
 from pulsar_backlog.tables import TABLES
-from tests.blank_rows import NOON, table_rows
+from tests.blank_rows import NOON
 from tests.engines import ENGINES, asked_of, job_context, listed
+from tests.frames.rows import table_rows
 
 NEEDS_SPARK = True
 

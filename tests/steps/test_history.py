@@ -70,6 +70,10 @@ def out(tmp_path: Path) -> Iterator[Path]:
             of(identity="b", run_id="old", compared_at=OLD),
             of(identity="a", run_id="new", compared_at=NEW),
         ],
+        backlogs=[
+            of(topic="t", subscription="s", run_id="old", compared_at=OLD),
+            of(topic="t", subscription="s", run_id="new", compared_at=NEW),
+        ],
         runs=[
             run("scan 1", "scan_entries", OLD - DAY),
             run("scan 2", "scan_entries", OLD),  # old, but the last one: later runs go by it
@@ -93,7 +97,7 @@ def test_what_goes_and_what_stays(spark: SparkSession, out: Path) -> None:
     old = list(old_rows(context(spark, out), BEFORE))
     assert {(one.table, one.rows) for one in old} == {
         ("scans", 1), ("entries", 1), ("rejects", 1), ("gone_ledgers", 1), ("problems", 1), ("changes", 2),
-        ("saved_states", 1), ("runs", 2),
+        ("backlogs", 1), ("saved_states", 1), ("runs", 2),
     }  # fmt: skip
     for one in old:
         remove(context(spark, out), one)
@@ -109,7 +113,7 @@ def test_what_goes_and_what_stays(spark: SparkSession, out: Path) -> None:
     assert keys(out, "problems", "identity") == [
         ("c", "healed lately"), ("c", "lasts since long ago"), ("other", "healed long ago"),
     ]  # fmt: skip
-    assert keys(out, "changes", "run_id") == [("c", "new")]
+    assert keys(out, "changes", "run_id") == keys(out, "backlogs", "run_id") == [("c", "new")]
     assert keys(out, "runs", "run_id") == [("c", "report 2"), ("c", "scan 2")]
     assert list(old_rows(context(spark, out), BEFORE)) == []
 
