@@ -15,6 +15,8 @@ from pulsar_backlog.commands.compare import run_compare
 from tests.auditing import rows_of, run_audit
 from tests.replicas.logs import replicated, sent, single, store
 
+NEEDS_SPARK = True
+
 TOPIC = "persistent://shop/eu/orders"
 SENT = sent(10)
 COUNTS = ("open_messages", "again_messages", "acked_messages", "absent_messages")

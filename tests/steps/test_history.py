@@ -20,6 +20,8 @@ from tests.blank_rows import NOON
 from tests.frames.rows import entry
 from tests.small_tables import write_tables
 
+NEEDS_SPARK = True
+
 DAY = timedelta(days=1)
 OLD, EDGE, NEW = NOON - 91 * DAY, NOON - 90 * DAY, NOON - 89 * DAY
 BEFORE = NOON - 90 * DAY
