@@ -254,12 +254,12 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         {**T, "ledger_id": 21, "kind": "schema", "verdict": "leaked"},
         {**T, "ledger_id": 22, "kind": "unknown", "verdict": "cannot_tell"},
     ]
-    got = ask(
-        "ledger_holders", ["ledger_id", "holder_kind", "holder", "holders"],
+    rows = ask(
+        "ledger_holders", ["ledger_id", "holder_kind", "holder", "holders", "evidence"],
         ledgers=ledgers, subscriptions=subscriptions, topic_policies=policies, internal_ledgers=internal,
         saved_states=[{"cluster": "c", "topic": topic, "saved_time": NOON} for topic in ("t", "policy", "ever")],
     )  # fmt: skip
-    evidence = dict(ask("ledger_holders", ["ledger_id", "evidence"]))
+    got, evidence = [row[:4] for row in rows], {row[0]: row[4] for row in rows}
     assert evidence[5] == (
         "no cursor needs it; a policy of the topic keeps it for 120 minutes after it was closed, which was over "
         "5 hours before the state was saved"
