@@ -21,7 +21,6 @@ from typing import Any
 
 import pyarrow.compute as pc
 import pyspark
-from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -41,7 +40,7 @@ from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.lineage import Lineage, lineage_of
 from pulsar_backlog.runs.result_file import Attempt, attempt
 from pulsar_backlog.runs.run_folder import one_run, run_folder
-from pulsar_backlog.spark.session import start_session
+from pulsar_backlog.spark.session import needs_session, start_session
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tableio.table_versions import check_versions, record_versions
@@ -226,12 +225,14 @@ def scanned_source(store: TableStore, cluster: str) -> str | None:
     return None if last is None else str(last["source"])
 
 
-def versions() -> dict[str, str]:
-    """Versions of this program and what it stands on; where no session runs, Spark's is that of its Python part."""
-    spark = SparkContext._active_spark_context
+def versions(context: JobContext) -> dict[str, str]:
+    """Versions of this program and what it stands on; where no session is needed, Spark's is that of its Python part.
+
+    What spark-submit started has a session even if no task did: YARN fails an application that made none.
+    """
     return {
         "pulsar-backlog": __version__,
-        "spark": pyspark.__version__ if spark is None else str(spark.version),
+        "spark": context.spark.version if needs_session() else pyspark.__version__,
         "pyspark": pyspark.__version__,
         "python": platform.python_version(),
     }
@@ -249,7 +250,7 @@ def _record(context: JobContext, result: JobResult, seconds: float, code: int) -
         "options": record_of(context.options, _PLACE_OPTIONS),
         "rows": result.rows,
         "bytes_read": result.bytes_read,
-        "versions": versions(),
+        "versions": versions(context),
         "exit_code": code,
     }
     context.store.replace(TABLES["runs"], [row], Slice.of(run_id=context.run_id))
