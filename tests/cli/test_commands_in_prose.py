@@ -76,7 +76,8 @@ def filled(command: str, out: Path, admin: AdminServer, folder: Path) -> str:
         command = command.replace("THIS.zip", shlex.quote(str(bundle_of(out, folder))))
     values = {
         "LEDGER:ENTRY": f"{LEDGER}:0", "http://BROKER:8080": admin.url, "SOURCE": shlex.quote(str(source)),
-        "OUT": shlex.quote(str(made if "backlog compare " in command else out)), "DIR": shlex.quote(str(made)), "TOPIC": TOPIC,
+        "OUT": shlex.quote(str(made if "backlog compare " in command else out)), "DIR": shlex.quote(str(made)),
+        "TOPIC": TOPIC,
         "AUDIT": shlex.quote(str(out)), "AUDIT_A": shlex.quote(str(out)), "AUDIT_B": shlex.quote(str(out)),
         "FOLDER": str(DATA / "export" / "keys"), "SUBJECT": TOPIC, "TIME": "2026-01-01T00:00:00Z",
     }  # fmt: skip
