@@ -22,6 +22,7 @@ from pulsar_backlog.json_text import to_json
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.repair.origin import Origin
+from pulsar_backlog.repair.sender import Sender
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
@@ -85,7 +86,7 @@ class StoredEntry:
 
 @dataclass(frozen=True)
 class AsStored:
-    """An encrypted message that is published without being opened.
+    """A message that is published without being opened.
 
     Attributes:
         source: folder or bucket of the offloaded ledgers that the audit read.
@@ -121,6 +122,7 @@ class Message:
             never in the clear.
         as_stored: where the entries lie that are published as they are; None when the payload beside the plan is.
         origin: what its metadata say of who sent it; None where it is the repair's own message.
+        sender: of what lies behind the recorded end of a ledger; None of what lies in the log.
     """
 
     original: Position
@@ -139,6 +141,7 @@ class Message:
     was_encrypted: bool = False
     as_stored: AsStored | None = None
     origin: Origin | None = None
+    sender: Sender | None = None
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ class Action:
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `dead_lettered`, `given_up`, `restore`, `lost_by_clients`,
-            `got_in_part`, `named`, `missing`, `broken`, `reset` or `settings`; of `unload` the kind of holdup.
+            `got_in_part`, `named`, `cut_off`, `missing`, `broken`, `reset` or `settings`; of `unload` the kind of holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.
@@ -256,10 +259,11 @@ def read_plan(folder: Path) -> Plan:
 
 
 def _line(action: Action) -> dict[str, Any]:
-    """An action as it is stored; `origin` only where there is one, so that other plans keep their ids."""
+    """An action as it is stored; what only some messages have is left out of the others: their plans keep their ids."""
     line = asdict(action)
-    if line["message"] and line["message"]["origin"] is None:
-        del line["message"]["origin"]
+    for name in ("origin", "sender"):
+        if line["message"] and line["message"][name] is None:
+            del line["message"][name]
     return line
 
 
@@ -268,7 +272,9 @@ def _action(line: dict[str, Any]) -> Action:
     if message:
         pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
         origin = _origin(message.get("origin"))
-        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"]), "origin": origin})
+        sender = Sender(**message["sender"]) if message.get("sender") else None
+        made = {"as_stored": _as_stored(message["as_stored"]), "origin": origin, "sender": sender}
+        message = Message(**{**message, **pairs, **made})
     return Action(
         **{
             **line,
