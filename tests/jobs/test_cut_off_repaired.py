@@ -14,6 +14,8 @@ from pulsar_backlog.repair.sender import Sender
 from pulsar_backlog.repair.values import Plan, read_plan
 from tests.auditing import DATA, Audited, rows_of, run_job_of, run_one
 
+NEEDS_SPARK = True
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pulsar_backlog.terms import Position
 
@@ -24,3 +25,8 @@ class Origin:
     publish_time_ms: int
     replicated_from: str
     log_end: Position
+
+
+def origin_of(body: dict[str, Any] | None) -> Origin | None:
+    """As a plan has it."""
+    return None if body is None else Origin(**{**body, "log_end": tuple(body["log_end"])})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,8 @@ class Sender:
     producer: str
     sequence_id: int
     is_own: bool
+
+
+def sender_of(body: dict[str, Any] | None) -> Sender | None:
+    """As a plan has it."""
+    return None if body is None else Sender(**body)

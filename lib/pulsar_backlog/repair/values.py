@@ -21,8 +21,8 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.private_files import private_file, private_folder
-from pulsar_backlog.repair.origin import Origin
-from pulsar_backlog.repair.sender import Sender
+from pulsar_backlog.repair.origin import Origin, origin_of
+from pulsar_backlog.repair.sender import Sender, sender_of
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
@@ -161,7 +161,8 @@ class Action:
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `dead_lettered`, `given_up`, `restore`, `lost_by_clients`,
-            `got_in_part`, `named`, `cut_off`, `missing`, `broken`, `reset` or `settings`; of `unload` the kind of holdup.
+            `got_in_part`, `named`, `cut_off`, `missing`, `broken`, `reset` or `settings`; of `unload` the kind of
+            holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.
@@ -271,10 +272,8 @@ def _action(line: dict[str, Any]) -> Action:
     message = line.pop("message")
     if message:
         pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
-        origin = _origin(message.get("origin"))
-        sender = Sender(**message["sender"]) if message.get("sender") else None
-        made = {"as_stored": _as_stored(message["as_stored"]), "origin": origin, "sender": sender}
-        message = Message(**{**message, **pairs, **made})
+        who = {"origin": origin_of(message.get("origin")), "sender": sender_of(message.get("sender"))}
+        message = Message(**{**message, **pairs, **who, "as_stored": _as_stored(message["as_stored"])})
     return Action(
         **{
             **line,
@@ -285,10 +284,6 @@ def _action(line: dict[str, Any]) -> Action:
         },
         message=message,
     )
-
-
-def _origin(body: dict[str, Any] | None) -> Origin | None:
-    return None if body is None else Origin(**{**body, "log_end": tuple(body["log_end"])})
 
 
 def _as_stored(body: dict[str, Any] | None) -> AsStored | None:

@@ -12,7 +12,7 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.frames.export.decoded import shaped
 from pulsar_backlog.frames.export.messages import exported_entries
-from pulsar_backlog.frames.export.plan import BIN_BYTES, pack
+from pulsar_backlog.frames.export.tasks import BIN_BYTES, pack
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.kinds import CANNOT_TELL, NO_TRANSACTION

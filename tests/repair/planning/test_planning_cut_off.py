@@ -42,7 +42,7 @@ def republished(found: Planned) -> list[Action]:
 def test_each_in_order_and_only_after_the_one_before(how: str, is_own: bool) -> None:
     found = planned(cut(6), cut(4), cut(5, grade="likely"), cut_off=how)
     actions = republished(found)
-    assert [action.message and action.message.senderal for action in actions] == [(5, 4), (5, 5), (5, 6)]
+    assert [action.message and action.message.original for action in actions] == [(5, 4), (5, 5), (5, 6)]
     assert [action.requires for action in actions] == [(), (0,), (1,)]
     assert {action.kind for action in found.plan.actions} == {"republish"}
     assert {(action.cause, action.codes, action.topic, action.subscription) for action in actions} == {
@@ -85,7 +85,7 @@ def test_nothing_unless_it_is_wanted() -> None:
 )
 def test_what_is_held_back(other: dict[str, Any], why: str) -> None:
     found = planned(cut(4, **other), cut(5))
-    assert [action.message and action.message.senderal for action in republished(found)] == [(5, 5)]
+    assert [action.message and action.message.original for action in republished(found)] == [(5, 5)]
     assert republished(found)[0].requires == ()
     ((held),) = found.held_back
     assert held.why.startswith("the entry behind the end 5:4: ")
@@ -94,7 +94,7 @@ def test_what_is_held_back(other: dict[str, Any], why: str) -> None:
 
 def test_what_a_plan_published_is_not_published_again() -> None:
     found = planned(cut(4, republished="done"), cut(5))
-    assert [action.message and action.message.senderal for action in republished(found)] == [(5, 5)]
+    assert [action.message and action.message.original for action in republished(found)] == [(5, 5)]
     assert found.held_back == ()
 
 

@@ -39,7 +39,7 @@ _HINDRANCES = {
     "unknown_fields": "its metadata has fields that this version does not know, so nobody can tell what they mean",
     "checksum": "it has no matching checksum, so nobody would notice damage",
 }
-EXPORT_CUT_OFF = "take it out for its producer to send again: pulsar-backlog export OUT --only-cut-off --to FOLDER"
+EXPORT_CUT_OFF = "take it out for its producer to send again: pulsar-backlog export OUT --only-cut-off --to DIR"
 _UNCLEAR = "another plan began to republish it, and nobody knows how that ended: apply that plan again"
 _WENT_ON = "its producer has stored other messages since, so that the broker would drop this one under its own number"
 _WENT_ON_STEP = "plan with --cut-off new"
