@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +43,8 @@ def test_a_file_that_does_not_say_so_is_not_collected(text: str, code: int) -> N
     file.write_text(f"{text}\n\ndef test_it(spark):\n    pass\n")
     try:
         argv = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", str(file)]
-        done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+        env = {**os.environ, "PYTEST_ADDOPTS": ""}  # what this run was given may not go with these options
+        done = subprocess.run(argv, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     finally:
         file.unlink()
     assert done.returncode == code, done.stdout + done.stderr

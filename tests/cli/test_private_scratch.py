@@ -95,6 +95,7 @@ def test_a_driver_that_spark_submit_starts(tmp_path: Path, named: bool) -> None:
     scratch.mkdir()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(scratch),
                    "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}  # fmt: skip
+    environment.pop("SPARK_LOCAL_DIRS", None)  # a session of this process names one
     environment |= {"SPARK_LOCAL_DIRS": str(scratch)} if named else {}
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     done = subprocess.run(
