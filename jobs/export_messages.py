@@ -1,6 +1,7 @@
 """The messages themselves: single entries, batch members and rebuilt chunk sets, decrypted, decompressed, verified.
 
-Reads: `entries`, `chunked_messages`, `ledgers`; the byte ranges of what is exported; private keys where given.
+Reads: `entries`, `chunked_messages`, `ledgers`, `cut_off_entries` where these are wanted; the byte ranges of what is
+exported; private keys where given.
 Writes: `messages` (a table, a Parquet folder, or JSON lines beside files), or with `decode` a table for each topic
 in a folder `decoded`; payload files, and its `findings`.
 Guarantees: what is marked verified was read again whole, its checksums, sizes and decompression agree, and its row
@@ -18,6 +19,7 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pulsar_backlog.arguments import job_parser
 from pulsar_backlog.errors import UsageError
@@ -35,6 +37,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings
 from pulsar_backlog.runs.messages import is_there, read_messages, write_messages
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.steps.cut_off_export import check_cut_off_options, exported_cut_off
 from pulsar_backlog.steps.decoded_export import are_there, decoded_tables, digest_of, plain_shape, write_tables
 from pulsar_backlog.steps.exporting import exported, filters_of, of_topics, slice_of, summary_of, wanted_topics
 from pulsar_backlog.steps.finding_rows import counted_findings
@@ -57,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def export(context: JobContext) -> JobResult:
     """Plan on metadata, read what is planned, write messages and findings."""
     options = context.options
+    if options.only_cut_off:
+        return export_cut_off(context)
     keys = KeySource(options.private_keys, options.private_keys_command)
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     if inputs["entries"] == -1:
@@ -82,6 +87,18 @@ def export(context: JobContext) -> JobResult:
     replace_findings(context, counted_findings(context, places, COUNTED, INCOMPLETE), topics=topics)
     summary = summary_of(context, written, topics)
     print_export(summary, terminal())
+    return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes, topics=topics)
+
+
+def export_cut_off(context: JobContext) -> JobResult:
+    """The same of messages behind the ends of ledgers, into a folder of their own; findings stay as they are."""
+    check_cut_off_options(context)
+    topics = wanted_topics(context)
+    write_messages(context, exported_cut_off(context, topics), slice_of(context, topics))
+    written = read_messages(context).filter(slice_of(context, topics).column())
+    summary = replace(summary_of(context, written, topics), findings={})
+    print_export(summary, terminal())
+    digest = fingerprint(context.options, {name: context.version(name) for name in ("entries", "cut_off_entries")})
     return JobResult(digest, rows={"messages": summary.messages}, bytes_read=summary.payload_bytes, topics=topics)
 
 

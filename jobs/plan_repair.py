@@ -2,7 +2,8 @@
 
 Reads: `stalls`, `chunks`, `chunked_messages`, `entries`, `subscriptions`, `topic_stats`; `repair_actions` of earlier
 plans, so that nothing is published twice; `consumer_outcomes` where models are chosen; `messages` of an export; an
-earlier audit's tables where acknowledgements are restored; the source in `runs` where messages go as they are stored.
+earlier audit's tables where acknowledgements are restored; the source in `runs` where messages go as they are stored;
+`cut_off_entries` where these are republished.
 Writes: `repair_plans`, `repair_actions`, repairs.html, and the plan with its payloads under `plans/` beside the tables.
 Guarantees: an entry is acknowledged only when its message can certainly never be whole, or is exported and verified.
 The same tables and choices make the same plan. What is collected is bounded; what did not fit waits for another plan.

@@ -1,4 +1,32 @@
 -- Entries behind the recorded end of a ledger that were surely or likely confirmed, and whether the topic's log holds the message elsewhere.
+WITH living AS (
+  SELECT
+    n.cluster,
+    n.topic,
+    n.ledger_id,
+    n.entry_id,
+    n.producer_name,
+    n.sequence_id,
+    n.checksum,
+    n.payload_length,
+    try_element_at(n.properties, 'pulsar-backlog.original-producer') AS of_producer,
+    try_element_at(n.properties, 'pulsar-backlog.original-id') AS of_id
+  FROM entries AS n
+  WHERE NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE n.cluster = g.cluster AND n.ledger_id = g.ledger_id)
+), elsewhere AS (
+  SELECT b.cluster, b.ledger_id, b.entry_id, e.ledger_id AS at_ledger_id, e.entry_id AS at_entry_id, TRUE AS is_original
+  FROM cut_off_entries AS b
+  JOIN living AS e
+    ON b.cluster = e.cluster AND b.topic = e.topic AND b.producer_name = e.producer_name
+      AND b.sequence_id = e.sequence_id AND b.checksum = e.checksum
+  UNION ALL
+  SELECT b.cluster, b.ledger_id, b.entry_id, e.ledger_id AS at_ledger_id, e.entry_id AS at_entry_id, FALSE AS is_original
+  FROM cut_off_entries AS b
+  JOIN living AS e
+    ON b.cluster = e.cluster AND b.topic = e.topic AND b.producer_name = e.of_producer
+      AND b.payload_length = e.payload_length
+      AND concat(CAST(b.ledger_id AS string), ':', CAST(b.entry_id AS string)) = e.of_id
+)
 SELECT
   c.topic,
   c.ledger_id,
@@ -12,23 +40,19 @@ SELECT
   c.messages,
   c.bookies,
   c.ack_quorum,
-  min_by(e.ledger_id, (e.ledger_id, e.entry_id)) AS stored_again_ledger_id,
-  min_by(e.entry_id, (e.ledger_id, e.entry_id)) AS stored_again_entry_id,
-  CASE WHEN count(e.entry_id) > 0 THEN 'stored_again' ELSE 'missing' END AS verdict,
+  min_by(e.at_ledger_id, (e.at_ledger_id, e.at_entry_id)) AS stored_again_ledger_id,
+  min_by(e.at_entry_id, (e.at_ledger_id, e.at_entry_id)) AS stored_again_entry_id,
+  CASE WHEN count(e.at_entry_id) = 0 THEN 'missing' WHEN bool_or(e.is_original) THEN 'stored_again' ELSE 'republished' END AS verdict,
   c.uri,
   c.offset,
   c.length,
+  c.hindrance,
   c.cluster
 FROM cut_off_entries AS c
-LEFT JOIN (
-  SELECT n.*
-  FROM entries AS n
-  WHERE NOT EXISTS (SELECT 1 FROM gone_ledgers AS g WHERE n.cluster = g.cluster AND n.ledger_id = g.ledger_id)
-) AS e
-  ON c.cluster = e.cluster AND c.topic = e.topic AND c.producer_name = e.producer_name
-    AND c.sequence_id = e.sequence_id AND c.checksum = e.checksum
+LEFT JOIN elsewhere AS e
+  ON c.cluster = e.cluster AND c.ledger_id = e.ledger_id AND c.entry_id = e.entry_id
 WHERE c.grade IN ('certain', 'likely') AND c.producer_name IS NOT NULL
 GROUP BY
   c.cluster, c.topic, c.ledger_id, c.entry_id, c.end_entries, c.grade, c.reason, c.producer_name, c.sequence_id,
-  c.publish_time, c.messages, c.bookies, c.ack_quorum, c.uri, c.offset, c.length
+  c.publish_time, c.messages, c.bookies, c.ack_quorum, c.uri, c.offset, c.length, c.hindrance
 ORDER BY c.cluster, c.topic, c.ledger_id, c.entry_id

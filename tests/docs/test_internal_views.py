@@ -269,3 +269,38 @@ def test_replication(ask: Ask) -> None:  # noqa: F811
         ("pulsar.repl.b", "behind"), ("pulsar.repl.c", "passed_over"), ("pulsar.repl.a", "caught_up"),
         ("pulsar.repl.d", "cannot_tell"),
     ]  # fmt: skip
+
+
+def test_confirmed_cut_off(ask: Ask) -> None:  # noqa: F811
+    def cut(entry: int, **more: object) -> dict[str, object]:
+        row = {
+            **T, "ledger_id": 5, "entry_id": entry, "end_entries": 4, "grade": "certain", "reason": "r", "bookies": 2,
+            "producer_name": "p", "sequence_id": entry, "checksum": 100 + entry, "payload_length": 7, "uri": "u",
+            "offset": 0, "length": 9, "hindrance": "",
+        }  # fmt: skip
+        return {**row, **more}
+
+    def stored(entry: int, **more: object) -> dict[str, object]:
+        return {**T, "ledger_id": 6, "entry_id": entry, "payload_length": 7, "sequence_id": 0, **more}
+
+    def copied(of: int, producer: str = "p") -> dict[str, str]:
+        return {"pulsar-backlog.original-id": f"5:{of}", "pulsar-backlog.original-producer": producer}
+
+    entries = [
+        stored(0, producer_name="p", sequence_id=4, checksum=104),
+        stored(1, producer_name="p", sequence_id=5, checksum=1),  # another message with its number
+        stored(2, producer_name="plan", checksum=2, properties=copied(6)),
+        stored(3, producer_name="plan", checksum=3, properties=copied(7), payload_length=8),  # not its payload
+        stored(4, producer_name="plan", checksum=4, properties=copied(8, "q")),  # of another producer
+        stored(5, producer_name="p", sequence_id=9, checksum=5, properties=copied(9)),  # under its own name
+        stored(6, producer_name="p", sequence_id=6, checksum=106),
+        {**T, "ledger_id": 66, "entry_id": 0, "producer_name": "p", "sequence_id": 10, "checksum": 110},  # gone
+    ]
+    gone = [{"cluster": "c", "ledger_id": 66}]
+    rows = [cut(entry) for entry in range(4, 11)] + [cut(11, grade="cannot_tell"), cut(12, producer_name=None)]
+    columns = ["entry_id", "verdict", "stored_again_ledger_id", "stored_again_entry_id"]
+    got = ask("confirmed_cut_off", columns, cut_off_entries=rows, entries=entries, gone_ledgers=gone)
+    assert got == [
+        (4, "stored_again", 6, 0), (5, "missing", None, None), (6, "stored_again", 6, 2), (7, "missing", None, None),
+        (8, "missing", None, None), (9, "republished", 6, 5), (10, "missing", None, None),
+    ]  # fmt: skip

@@ -62,6 +62,6 @@ KINDS = (
     FindingKind("S69", "confirmed_cut_off", "error",
         "Messages whose producer was told that they are stored lie behind the recorded end of their ledger, and nowhere else in the topic's log: no consumer gets them.",
         "Recovery of the ledger closed it while a writer still got its adds confirmed.",
-        "Keep the files of these bookies: garbage collection takes the entries with the ledger. The view names each message with producer, sequence id, file and place. Acknowledge nothing for them.",
+        "Keep the files of these bookies: garbage collection takes the entries with the ledger. The view names each message with producer, sequence id, file and place. `export --only-cut-off` takes them out, `repair plan --cut-off new` plans to republish them. Acknowledge nothing for them.",
         SQL_CUT_OFF, "https://github.com/apache/bookkeeper/issues/4812", "Confirmed messages behind the recorded end of their ledger"),
 )

@@ -17,3 +17,9 @@ ORIGINAL_UUID_PROPERTY = f"{PREFIX}original-uuid"
 
 ORIGINAL_TOPIC_PROPERTY = f"{PREFIX}original-topic"
 """Topic of the original, where that is another one."""
+
+ORIGINAL_PRODUCER_PROPERTY = f"{PREFIX}original-producer"
+"""Producer of an original that lies behind the recorded end of its ledger."""
+
+ORIGINAL_SEQUENCE_ID_PROPERTY = f"{PREFIX}original-sequence-id"
+"""Its sequence id, so that consumers can tell it from others."""

@@ -60,3 +60,10 @@ class ExportOptions(Frozen):
         Count | None,
         Words("largest message to export; one that is larger, or says so, gets no payload", default=1 << 30),
     ] = None
+    only_cut_off: Annotated[
+        bool | None,
+        Words(
+            "instead of the log's messages, those that were confirmed and lie behind the recorded end of their ledger "
+            "(view confirmed_cut_off); needs --to"
+        ),
+    ] = None

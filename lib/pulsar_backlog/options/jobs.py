@@ -42,6 +42,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "mask",
         "inline_limit_bytes",
         "max_message_bytes",
+        "only_cut_off",
         *_EVERY_JOB,
     ),
     "plan_repair": (
@@ -60,6 +61,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "earlier",
         "as_stored",
         "message",
+        "cut_off",
         *_TABLES_ONLY,
     ),
     "check_quality": _TABLES_ONLY,

@@ -44,7 +44,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "export": (
         "out", "topic", "since", "until", "producer", "key", "state", "transactions", "private_keys",
         "private_keys_command", "to", "format", "schemas", "decode", "columns", "mask", "inline_limit_bytes",
-        "max_message_bytes", "cluster", *_STORE,
+        "max_message_bytes", "only_cut_off", "cluster", *_STORE,
         "live", "admin_url", "max_rate", "min_rate", *_BROKERS[2:], "fail_on", "exit_zero_when_unchanged",
     ),
     "forecast": ("endpoint",),
@@ -62,7 +62,8 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "repair verify": _BROKERS[1:],
     "repair plan": (
         "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-        "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message", "cluster", "endpoint",
+        "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message", "cut_off",
+        "cluster", "endpoint",
     ),
     "sql": ("endpoint",),
 }  # fmt: skip

@@ -65,3 +65,11 @@ class RepairOptions(Frozen):
         Annotated[tuple[MessageId, ...], BeforeValidator(as_tuple)] | None,
         Words("republish this message (LEDGER:ENTRY; chunked, or encrypted with --as-stored); may be repeated"),
     ] = None
+    cut_off: Annotated[
+        Literal["own", "new"] | None,
+        Words(
+            "republish messages that were confirmed and lie behind the recorded end of their ledger, in order: own "
+            "(under their producer's name and sequence ids, which must have stopped for good) or new (by a producer of "
+            "the plan; properties name the original's)"
+        ),
+    ] = None

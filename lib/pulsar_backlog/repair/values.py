@@ -21,6 +21,7 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.json_text import to_json
 from pulsar_backlog.ledgers.entry_batch import Place
 from pulsar_backlog.private_files import private_file, private_folder
+from pulsar_backlog.repair.origin import Origin
 from pulsar_backlog.terms import Position
 
 PLAN_NAME = "plan.jsonl"
@@ -84,7 +85,7 @@ class StoredEntry:
 
 @dataclass(frozen=True)
 class AsStored:
-    """An encrypted message that is published without being opened.
+    """A message that is published without being opened.
 
     Attributes:
         source: folder or bucket of the offloaded ledgers that the audit read.
@@ -119,6 +120,7 @@ class Message:
         was_encrypted: whether it was encrypted in the log; then it is encrypted again or published as it is stored,
             never in the clear.
         as_stored: where the entries lie that are published as they are; None when the payload beside the plan is.
+        origin: of what lies behind the recorded end of a ledger; None of what lies in the log.
     """
 
     original: Position
@@ -136,6 +138,7 @@ class Message:
     original_topic: str | None = None
     was_encrypted: bool = False
     as_stored: AsStored | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +158,7 @@ class Action:
         expected_type: type of the subscription then; None when no consumer was connected.
         message: what is republished.
         cause: what it is for: `dead_chunks`, `exported`, `dead_lettered`, `given_up`, `restore`, `lost_by_clients`,
-            `got_in_part`, `named`, `reset` or `settings`; of `unload` the kind of holdup.
+            `got_in_part`, `named`, `cut_off`, `reset` or `settings`; of `unload` the kind of holdup.
         sureness: that it loses nothing.
         size_bytes: payload bytes it concerns.
         codes: of the findings behind it.
@@ -207,7 +210,7 @@ class Plan:
     @property
     def plan_id(self) -> str:
         """Digest of the actions."""
-        lines = [to_json(asdict(action), sort_keys=True) for action in self.actions]
+        lines = [to_json(_body(action), sort_keys=True) for action in self.actions]
         return hashlib.sha256("\n".join([self.cluster, *lines]).encode()).hexdigest()[:16]
 
     def action_id(self, action: Action) -> str:
@@ -222,9 +225,17 @@ def write_plan(folder: Path, plan: Plan, payloads: Mapping[int, bytes]) -> None:
         with private_file(payload_path(folder, number)) as file:
             file.write(payload)
     head = {"version": _VERSION, "plan_id": plan.plan_id, "cluster": plan.cluster, "basis": plan.basis}
-    lines = [to_json(line) for line in [head, *map(asdict, plan.actions)]]
+    lines = [to_json(line) for line in [head, *map(_body, plan.actions)]]
     with private_file(folder / PLAN_NAME) as file:
         file.write(("\n".join(lines) + "\n").encode())
+
+
+def _body(action: Action) -> dict[str, Any]:
+    """An action as JSON. What only some messages have is left out of the others, so that their plans keep their ids."""
+    body = asdict(action)
+    if body["message"] is not None and body["message"]["origin"] is None:
+        del body["message"]["origin"]
+    return body
 
 
 def payload_path(folder: Path, number: int) -> Path:
@@ -256,7 +267,8 @@ def _action(line: dict[str, Any]) -> Action:
     message = line.pop("message")
     if message:
         pairs = {"original": _position(message["original"]), "replicate_to": tuple(message["replicate_to"])}
-        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"])})
+        origin = Origin(**message["origin"]) if message.get("origin") else None
+        message = Message(**{**message, **pairs, "as_stored": _as_stored(message["as_stored"]), "origin": origin})
     return Action(
         **{
             **line,

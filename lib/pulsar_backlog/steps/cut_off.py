@@ -17,12 +17,19 @@ from pulsar_backlog.ledgers.bookies.walk import StoredRecord, stored_records
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.ledgers.values import PlannedCopy
+from pulsar_backlog.messages.provenance import LOOP_PROPERTY
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.wire.entry import decode_entry
+from pulsar_backlog.wire.entry import Entry, decode_entry, is_chunk
+from pulsar_backlog.wire.metadata import FLAG_UNKNOWN_FIELDS
 from pulsar_backlog.wire.rows import as_time
 
 MAX_ENTRIES = 10_000
 """Behind the end of one ledger, the first, that are rows."""
+
+_OF_MESSAGE = (
+    "producer_name", "sequence_id", "publish_time", "messages", "index", "checksum", "payload_length",
+    "highest_sequence_id", "batched", "encrypted", "hindrance",
+)  # fmt: skip
 
 Row = dict[str, Any]
 
@@ -97,7 +104,7 @@ def _row(copy: PlannedCopy, one: CutOffEntry, end: int, ack_quorum: int | None) 
 
 def _message(data: bytes) -> Row:
     """Columns that come from the entry's own bytes; null where it cannot be read."""
-    blank: Row = dict.fromkeys(("producer_name", "sequence_id", "publish_time", "messages", "index", "checksum"))
+    blank: Row = dict.fromkeys(_OF_MESSAGE)
     try:
         entry = decode_entry(data)
     except DecodeError:
@@ -107,7 +114,26 @@ def _message(data: bytes) -> Row:
         "producer_name": metadata.producer_name, "sequence_id": metadata.sequence_id,
         "publish_time": as_time(metadata.publish_time), "messages": metadata.num_messages_in_batch or 1,
         "index": entry.broker.index if entry.broker else None, "checksum": entry.layout.checksum,
+        "payload_length": entry.layout.payload_length,
+        "highest_sequence_id": metadata.highest_sequence_id,
+        "batched": metadata.num_messages_in_batch is not None, "encrypted": bool(metadata.encryption_keys),
+        "hindrance": _hindrance(entry),
     }  # fmt: skip
+
+
+def _hindrance(entry: Entry) -> str:
+    """Why an entry cannot be published again by itself; empty when nothing hinders."""
+    metadata = entry.metadata
+    reasons = {
+        "marker": metadata.marker_type is not None,
+        "replicated": metadata.replicated_from is not None,
+        "chunk": is_chunk(metadata) or metadata.uuid is not None,
+        "transaction": metadata.txnid_most_bits is not None or metadata.txnid_least_bits is not None,
+        "copy": LOOP_PROPERTY in (metadata.properties or {}),
+        "unknown_fields": FLAG_UNKNOWN_FIELDS in entry.flags,
+        "checksum": entry.checksum_state != "valid",
+    }
+    return next((name for name, applies in reasons.items() if applies), "")
 
 
 def _first_indexes(context: JobContext) -> dict[str | None, list[tuple[int, int]]]:

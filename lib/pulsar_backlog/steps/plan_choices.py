@@ -23,6 +23,11 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         raise UsageError(f"--code and --severity {options.severity}: no such code has that severity")
     if options.as_stored and options.republish_to == "file":
         raise UsageError("--as-stored publishes and --republish-to file does not: give only one of them")
+    if options.cut_off and (options.republish_to or "same") != "same":
+        raise UsageError(
+            f"--cut-off publishes to the topic that lost the messages, not to {options.republish_to}: leave "
+            "--republish-to out"
+        )
     return Choices(
         republish_to=options.republish_to or "same",
         accept_unsure=options.accept_unsure,
@@ -32,5 +37,6 @@ def choices_of(options: Options, newest_ms: int | None) -> Choices:
         max_count=options.max_count,
         max_bytes=options.max_bytes,
         as_stored=bool(options.as_stored),
+        cut_off=options.cut_off,
         give_up=frozenset(map(position_of, options.give_up or ())),
     )

@@ -17,7 +17,7 @@ PLANS = "plans"
 """Folder of plans beside the tables."""
 _CHOICES = (
     "topic", "subscription", "code", "severity", "min_age", "max_count", "max_bytes", "model", "republish_to",
-    "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message",
+    "accept_unsure", "give_up", "exported", "earlier", "as_stored", "message", "cut_off",
 )  # fmt: skip
 _SHOWN_REASONS = 50
 

@@ -18,6 +18,8 @@ from pulsar_backlog.frames.repair import rows as repair_rows
 from pulsar_backlog.frames.repair import stored_messages
 from pulsar_backlog.frames.repair.dead_letters import dead_letter_rows
 from pulsar_backlog.ledgers.scope import Scope
+from pulsar_backlog.repair.planning.cut_off import more_cut_off
+from pulsar_backlog.repair.planning.cut_off_values import CutOff, cut_off_of
 from pulsar_backlog.repair.planning.folder import Payload
 from pulsar_backlog.repair.planning.plan import Planned, plan_repair
 from pulsar_backlog.repair.planning.rows import missing_names, restored_of, stored_of, topic_facts
@@ -25,6 +27,7 @@ from pulsar_backlog.repair.planning.values import Restored, Stored
 from pulsar_backlog.report.earlier import Earlier
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import scanned_source
+from pulsar_backlog.steps.cut_off_messages import cut_off_messages
 from pulsar_backlog.steps.known_state import earlier_state
 from pulsar_backlog.steps.plan_choices import choices_of
 from pulsar_backlog.tableio.beside import beside
@@ -32,6 +35,9 @@ from pulsar_backlog.tableio.living import living_rows
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import position_of
+
+MAX_CUT_OFF = 1000
+"""Messages behind the ends of ledgers that one plan looks at."""
 
 
 @dataclass
@@ -76,9 +82,22 @@ class PlanTables:
             stored=self._stored(publications, named),
             named=self._stored_rows(named),
             dead_letters=_rows(dead_letter_rows(self._whole_messages(), exports)),
+            cut_off=(cut_off := self._cut_off())[:MAX_CUT_OFF],
         )
         planned = plan_repair(self.context.cluster, facts, choices)
-        return replace(planned, plan=replace(planned.plan, basis=self._basis()))
+        held_back = (*planned.held_back, *more_cut_off(cut_off, MAX_CUT_OFF))
+        return replace(planned, plan=replace(planned.plan, basis=self._basis()), held_back=held_back)
+
+    def _cut_off(self) -> list[tuple[str, CutOff]]:
+        if self.context.options.cut_off is None:
+            return []
+        rows = cut_off_messages(self.context, self._topics, MAX_CUT_OFF + 1)
+        if not rows:
+            return []
+        source = self._source()
+        actions = _rows(repair_rows.tried_originals(self._actions().filter(f.col("cause") == "cut_off")))
+        tried = {(row["ledger_id"], row["entry_id"]): row["tried"] for row in actions}
+        return [(row["topic"], cut_off_of(row, source, tried)) for row in rows]
 
     def _basis(self) -> str:
         """How old the saved state is, where an earlier audit was given it."""

@@ -154,3 +154,21 @@ def test_original_and_copy_have_one_digest_and_nothing_else_has() -> None:
     assert sealed_sha256((ENTRIES[0], RawEntry(chunk(1), b"sealed-x"))) != sealed_sha256(ENTRIES)
     assert sealed_sha256(ENTRIES[:1]) != sealed_sha256(ENTRIES)
     assert sealed_sha256(ENTRIES[::-1]) != sealed_sha256(ENTRIES)
+
+
+def test_what_no_consumer_could_get_keeps_its_time_of_delivery() -> None:
+    """And under its own number the last number of its batch, by which a broker drops duplicates."""
+    (own, _), _ = published_again(ENTRIES, "app", 7, 5, ORIGIN, same_topic=True, is_late=True)
+    assert (own.deliver_at_time, own.highest_sequence_id, own.publish_time) == (5, 9, 5)
+    (new, _), _ = published_again(ENTRIES, "plan", 8, 5, ORIGIN, same_topic=True, is_late=True)
+    assert (new.deliver_at_time, new.HasField("highest_sequence_id")) == (5, False)
+    (other, _), _ = published_again(ENTRIES, "plan", 7, 5, ORIGIN, same_topic=True)
+    assert not (other.HasField("deliver_at_time") or other.HasField("highest_sequence_id"))
+
+
+def test_what_is_not_encrypted_is_read_only_where_the_plan_says_so(tmp_path: Path) -> None:
+    plain = RawEntry(MessageMetadata(producer_name=b"app", sequence_id=7, publish_time=1000), b"open")
+    plan = at_source(tmp_path, (plain,))
+    assert read_stored(Ledgers(), plan, encrypted=False) == (plain,)
+    with pytest.raises(SourceError, match="it is not encrypted"):
+        read_stored(Ledgers(), plan)

@@ -22,7 +22,7 @@ from pulsar_backlog.repair.applying.outgoing import (
     sound_entries,
     sound_payload,
 )
-from pulsar_backlog.repair.applying.republish import producer_name
+from pulsar_backlog.repair.applying.republish import producer_name, went_on
 from pulsar_backlog.repair.applying.unload import unload
 from pulsar_backlog.repair.broker.cluster import Door, Ledgers
 from pulsar_backlog.repair.broker.producer import opened_producer
@@ -212,7 +212,7 @@ class _Step:
             waited += 0.2
 
     def _republish(self, live: LiveTopic) -> Outcome:
-        action, journal, name = self.action, self.journal, producer_name(self.plan)
+        action, journal, name = self.action, self.journal, producer_name(self.plan, self.action.message)
         try:
             sending = outgoing(self.door, self.plan, self.folder, action)
         except NotAsPlannedError as error:
@@ -225,6 +225,10 @@ class _Step:
             last, tried = producer.last_stored, journal.last_sequence_id(action.topic, action)
             if not (0 <= tried <= last or (first and sending.stored_after(after))):
                 sequence_id = max(last, journal.last_sequence_id(action.topic)) + 1
+                if action.message and action.message.origin and action.message.origin.is_own:
+                    sequence_id = action.message.origin.sequence_id
+                    if last >= sequence_id:
+                        return self._result("refused", live, (went_on(name, last, sequence_id),))
                 entries = sending.prepared(producer, sequence_id)
                 self._note("begun", live, sequence_id=sequence_id, sealed_sha256=sealed)
                 producer.send(entries)

@@ -52,7 +52,7 @@ class Outgoing:
     @property
     def is_encrypted(self) -> bool:
         """Whether all that is sent is encrypted."""
-        return self.keys is not None or self.payload is None
+        return self.keys is not None or (self.payload is None and self.message.was_encrypted)
 
     @cached_property
     def sealed_sha256(self) -> str | None:
@@ -70,8 +70,10 @@ class Outgoing:
             metadata = metadata_of(self.plan, self.action, self.message, producer.name, sequence_id, now_ms)
             return producer.entries(metadata, self.payload)
         origin = properties(self.plan, self.action, self.message)
-        here = self.message.original_topic is None
-        again = published_again(self.entries, producer.name, sequence_id, now_ms, origin, same_topic=here)
+        here, was_lost = self.message.original_topic is None, self.message.origin is not None
+        again = published_again(
+            self.entries, producer.name, sequence_id, now_ms, origin, same_topic=here, is_late=was_lost
+        )
         return producer.as_stored(again)
 
     def stored_after(self, after: Position) -> StoredCopy | None:
@@ -127,7 +129,7 @@ def sound_entries(ledgers: Ledgers, message: Message) -> tuple[RawEntry, ...]:
     if message.as_stored is None:
         raise NotAsPlannedError(NOT_AS_PLANNED)
     try:
-        return read_stored(ledgers, message.as_stored)
+        return read_stored(ledgers, message.as_stored, encrypted=message.was_encrypted)
     except SourceError as error:
         raise NotAsPlannedError(f"nothing was sent: {error}; see --source, or audit and plan again") from None
 

@@ -21,6 +21,8 @@ from pulsar_backlog.messages.provenance import (
     ACTION_PROPERTY,
     LOOP_PROPERTY,
     ORIGINAL_ID_PROPERTY,
+    ORIGINAL_PRODUCER_PROPERTY,
+    ORIGINAL_SEQUENCE_ID_PROPERTY,
     ORIGINAL_TOPIC_PROPERTY,
     ORIGINAL_UUID_PROPERTY,
 )
@@ -60,12 +62,25 @@ def properties(plan: Plan, action: Action, message: Message) -> dict[str, str]:
         ours[ORIGINAL_UUID_PROPERTY] = message.original_uuid
     if message.original_topic is not None:
         ours[ORIGINAL_TOPIC_PROPERTY] = message.original_topic
+    if message.origin is not None:
+        ours[ORIGINAL_PRODUCER_PROPERTY] = message.origin.producer
+        ours[ORIGINAL_SEQUENCE_ID_PROPERTY] = str(message.origin.sequence_id)
     return {**message.properties, **ours}
 
 
-def producer_name(plan: Plan) -> str:
-    """The same for every attempt of a plan."""
+def producer_name(plan: Plan, message: Message | None = None) -> str:
+    """The same for every attempt of a plan; the message's own where it is published under that."""
+    if message is not None and message.origin is not None and message.origin.is_own:
+        return message.origin.producer
     return f"pulsar-backlog-{plan.plan_id}"
+
+
+def went_on(producer: str, last: int, sequence_id: int) -> str:
+    """Why a message is not published under its producer's own name."""
+    return (
+        f"the broker knows of sequence id {last} of producer {producer!r} and would drop {sequence_id} as a duplicate: "
+        "audit again, then plan with --cut-off new"
+    )
 
 
 def metadata_of(

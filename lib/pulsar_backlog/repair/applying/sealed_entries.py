@@ -37,8 +37,13 @@ _SCHEMA = ("schema_version", "schema_id")
 _NEW = ("producer_name", "sequence_id", "publish_time", "uuid")
 
 
-def read_stored(ledgers: Ledgers, message: AsStored) -> tuple[RawEntry, ...]:
+def read_stored(ledgers: Ledgers, message: AsStored, *, encrypted: bool = True) -> tuple[RawEntry, ...]:
     """All entries of a message, each the one that the plan was made of.
+
+    Args:
+        ledgers: where they lie now.
+        message: where the plan says that they lie.
+        encrypted: whether they must be encrypted, as the plan says.
 
     Raises:
         SourceError: one cannot be read, or is another one (`CHANGED`).
@@ -51,7 +56,7 @@ def read_stored(ledgers: Ledgers, message: AsStored) -> tuple[RawEntry, ...]:
     for entry in message.entries:
         data = opener.read(entry.place).tobytes()
         entries.append(_checked(data, entry, source.uri(entry.uri)))
-    if not all(entry.metadata.encryption_keys for entry in entries):
+    if encrypted and not all(entry.metadata.encryption_keys for entry in entries):
         raise SourceError(
             message.source, CHANGED, "it is not encrypted: only encrypted messages are republished as stored"
         )
@@ -83,6 +88,7 @@ def published_again(
     origin: Mapping[str, str],
     *,
     same_topic: bool,
+    is_late: bool = False,
 ) -> list[tuple[MessageMetadata, bytes]]:
     """Metadata and payload of each entry as they are published.
 
@@ -93,6 +99,7 @@ def published_again(
         now_ms: publish time of all its entries.
         origin: properties that say where it comes from.
         same_topic: whether it goes to the topic it lies in; elsewhere its schema version means nothing.
+        is_late: whether no consumer could get the original: what was to be delivered later still is.
     """
     again = []
     for entry in entries:
@@ -100,6 +107,10 @@ def published_again(
         for name, value in origin.items():
             head.properties.add(key=name.encode(), value=value.encode())
         head.producer_name, head.sequence_id, head.publish_time = producer_name.encode(), sequence_id, now_ms
+        if is_late and entry.metadata.HasField("deliver_at_time"):
+            head.deliver_at_time = entry.metadata.deliver_at_time
+        if is_late and sequence_id == entry.metadata.sequence_id and entry.metadata.HasField("highest_sequence_id"):
+            head.highest_sequence_id = entry.metadata.highest_sequence_id
         if entry.metadata.HasField("uuid"):
             head.uuid = f"{producer_name}-{sequence_id}".encode()
         again.append((head, entry.payload))

@@ -65,6 +65,8 @@ class Producer:
             command = CommandSend(producer_id=_NUMBER, sequence_id=head.sequence_id)
             if head.HasField("num_messages_in_batch"):
                 command.num_messages = head.num_messages_in_batch  # the broker's index counts by it
+            if head.HasField("highest_sequence_id"):
+                command.highest_sequence_id = head.highest_sequence_id
             if head.HasField("chunk_id"):
                 command.is_chunk = True  # deduplication goes by it
             more = b"\x0e\x01" + struct.pack(">I", crc32c(rest)) + rest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
+from pulsar_backlog.repair.planning.cut_off_values import CutOff
 from pulsar_backlog.repair.planning.values import (
     Entry,
     Exported,
@@ -37,8 +38,9 @@ def topic_facts(
     stored: Iterable[tuple[Row, Stored]] = (),
     named: Iterable[Row] = (),
     dead_letters: Iterable[Row] = (),
+    cut_off: Iterable[tuple[str, CutOff]] = (),
 ) -> Iterator[TopicFacts]:
-    """What is known of each topic that a stall, publication, holdup, restored acknowledgement or the user names."""
+    """What is known of each topic that a stall, publication, holdup, restored state, cut-off entry or user names."""
     again = {(row["subscription"], *_key(row)): row["entries"] for row in redelivered}
     copies = {(row["subscription"], *_key(row)): row["copy"] for row in dead_letters}
     exported = {_key(row): exported_of(row) for row in exports}
@@ -51,10 +53,10 @@ def topic_facts(
     )
     of_named = _by_topic((row["topic"], named_of(row, singles)) for row in named)
     of_subscriptions = _by_topic((row["topic"], subscription_of(row)) for row in subscriptions)
-    of_restored = _by_topic(restored)
+    of_restored, of_cut_off = _by_topic(restored), _by_topic(cut_off)
     advice = {row["topic"]: row["recommended"] for row in settings}
     held_up = {topic for topic, rows in of_subscriptions.items() if any(one.unloadable for one in rows)}
-    for topic in sorted({*of_stalls, *of_publications, *of_restored, *of_named, *held_up}):
+    for topic in sorted({*of_stalls, *of_publications, *of_restored, *of_named, *of_cut_off, *held_up}):
         yield TopicFacts(
             topic=topic,
             publications=tuple(of_publications.get(topic, ())),
@@ -63,6 +65,7 @@ def topic_facts(
             settings=tuple((one["setting"], one["value"], one["reason"]) for one in advice.get(topic, ())),
             restored=tuple(of_restored.get(topic, ())),
             named=tuple(of_named.get(topic, ())),
+            cut_off=tuple(of_cut_off.get(topic, ())),
         )
 
 

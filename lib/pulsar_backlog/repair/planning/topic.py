@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.repair.planning import words
+from pulsar_backlog.repair.planning.cut_off import cut_off_drafts
 from pulsar_backlog.repair.planning.republishing import Draft, Republishing, codes_of, is_old_enough
 from pulsar_backlog.repair.planning.safety import (
     NOT_EXPORTED,
@@ -54,6 +55,7 @@ class TopicPlan:
         if is_segment(self._facts.topic):
             for stall in stalls:
                 self._hold(stall, words.IN_SEGMENT, words.SEGMENT_STEP)
+            self.held += cut_off_drafts(self._facts, self._choices).held_back
             return []
         resets = list(self._resets(stalls))
         reset = {draft.action.subscription for draft in resets}
@@ -64,7 +66,9 @@ class TopicPlan:
         self._republishing.losses()
         self._republishing.named()
         self.held += self._republishing.held
-        drafts = [*self._republishing.drafts(), *resets, *acknowledged, *self._unloads(reset)]
+        cut_off = cut_off_drafts(self._facts, self._choices)
+        self.held += cut_off.held_back
+        drafts = [*cut_off.drafts, *self._republishing.drafts(), *resets, *acknowledged, *self._unloads(reset)]
         if drafts or self.held:
             drafts += self._settings()
         return drafts

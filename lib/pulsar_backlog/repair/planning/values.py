@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pulsar_backlog.chunks.rows import Verdict
+from pulsar_backlog.repair.planning.cut_off_values import CutOff, CutOffName
 from pulsar_backlog.repair.values import AsStored, Run
 from pulsar_backlog.subscriptions.stall_values import Loss, StallVerdict
 from pulsar_backlog.terms import Position
@@ -224,6 +225,7 @@ class TopicFacts:
         publications: at least those of every uuid that a stall names, all of each uuid.
         settings: name, value and reason.
         named: messages that the user names.
+        cut_off: what was confirmed behind the recorded ends of its ledgers.
     """
 
     topic: str
@@ -233,6 +235,7 @@ class TopicFacts:
     settings: tuple[tuple[str, str, str], ...] = ()
     restored: tuple[Restored, ...] = ()
     named: tuple[Named, ...] = ()
+    cut_off: tuple[CutOff, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -249,6 +252,7 @@ class Choices:
         max_bytes: sum of their `size_bytes` at most.
         as_stored: whether encrypted messages are published as they are stored.
         give_up: an entry each of chunk sets that are acknowledged although no export verifies their message.
+        cut_off: whether what was confirmed behind the ends of ledgers is republished, and by whom; None leaves it.
     """
 
     republish_to: str = "same"
@@ -260,6 +264,7 @@ class Choices:
     max_bytes: int | None = None
     as_stored: bool = False
     give_up: frozenset[Position] = frozenset()
+    cut_off: CutOffName | None = None
 
 
 @dataclass(frozen=True)

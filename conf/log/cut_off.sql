@@ -1,0 +1,33 @@
+-- Messages behind the recorded ends of ledgers that nothing else in the log holds, in order, with what republishing them must know.
+SELECT
+  v.topic,
+  v.ledger_id,
+  v.entry_id,
+  v.grade,
+  v.reason,
+  v.producer_name,
+  v.sequence_id,
+  CAST(coalesce(unix_millis(v.publish_time), 0) AS bigint) AS publish_time_ms,
+  v.messages,
+  v.uri,
+  v.offset,
+  v.length,
+  b.checksum,
+  b.payload_length,
+  b.hindrance,
+  b.batched,
+  b.encrypted,
+  coalesce(l.last_ledger_id > v.ledger_id, FALSE) AS went_on
+FROM confirmed_cut_off AS v
+JOIN cut_off_entries AS b
+  ON v.cluster = b.cluster AND v.ledger_id = b.ledger_id AND v.entry_id = b.entry_id
+LEFT JOIN (
+  SELECT cluster, topic, producer_name, max(ledger_id) AS last_ledger_id
+  FROM entries
+  WHERE try_element_at(properties, 'pulsar-backlog.original-id') IS NULL
+  GROUP BY cluster, topic, producer_name
+) AS l
+  ON v.cluster = l.cluster AND v.topic = l.topic AND v.producer_name = l.producer_name
+WHERE v.verdict = 'missing' AND v.topic IS NOT NULL AND $wanted
+ORDER BY v.topic, v.ledger_id, v.entry_id
+LIMIT $limit
