@@ -8,7 +8,12 @@ WITH last_status AS (
 
 coordinators AS (
   SELECT DISTINCT cluster, split_part(txn, ':', 1) AS coordinator
-  FROM transaction_log
+  FROM transaction_log AS l
+  WHERE NOT EXISTS (
+    SELECT 1
+    FROM internal_ledgers AS i
+    WHERE l.cluster = i.cluster AND i.kind = 'transaction_log' AND i.rows_left_out > 0
+  )
 ),
 
 pending AS (
@@ -45,7 +50,7 @@ SELECT
       THEN concat('The transaction log says ', t.status, ', and the subscription has not heard of it: the entry stays out of reach.')
     WHEN c.coordinator IS NOT NULL
       THEN 'The log of its coordinator does not know the transaction any more: perhaps nobody ends what is pending.'
-    ELSE 'The transaction log was not read.'
+    ELSE 'The transaction log was not read, or not all of it is kept.'
   END AS reason,
   p.topic AS log_topic,
   p.ledger_id AS log_ledger_id,

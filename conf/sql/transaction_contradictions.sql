@@ -36,6 +36,12 @@ snapshots AS (
   ) AS listed
 ),
 
+unsure AS (
+  SELECT DISTINCT cluster
+  FROM internal_ledgers
+  WHERE kind = 'transaction_snapshot' AND coalesce(rows_left_out, 0) + coalesce(unread_entries, 0) > 0
+),
+
 both_ends AS (
   SELECT cluster, topic, txn
   FROM ends
@@ -51,7 +57,7 @@ contradicted AS (
       WHEN e.marker = 'committed' AND t.status IN ('aborting', 'aborted') THEN 'log_says_aborted'
       WHEN e.marker = 'aborted' AND t.status IN ('committing', 'committed') THEN 'log_says_committed'
       WHEN e.marker = 'committed' AND s.txn IS NOT NULL THEN 'snapshot_says_aborted'
-      WHEN e.marker = 'aborted' AND s.txn IS NULL
+      WHEN e.marker = 'aborted' AND s.txn IS NULL AND u.cluster IS NULL
         AND (
           w.read_up_to_ledger_id > e.at.ledger_id
           OR (w.read_up_to_ledger_id = e.at.ledger_id AND w.read_up_to_entry_id >= e.at.entry_id)
@@ -62,6 +68,7 @@ contradicted AS (
   LEFT JOIN last_status AS t ON e.cluster = t.cluster AND e.txn = t.txn
   LEFT JOIN snapshots AS s ON e.cluster = s.cluster AND e.topic = s.topic AND e.txn = s.txn
   LEFT JOIN whole AS w ON e.cluster = w.cluster AND e.topic = w.topic
+  LEFT JOIN unsure AS u ON e.cluster = u.cluster
   LEFT JOIN both_ends AS b ON e.cluster = b.cluster AND e.topic = b.topic AND e.txn = b.txn
 )
 

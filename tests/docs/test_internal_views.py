@@ -78,6 +78,13 @@ def test_pending_acknowledgements(ask: Ask) -> None:  # noqa: F811
         ("s", "1:3", 3, "unknown_transaction"), ("s", "2:1", 4, "cannot_tell"),
         ("s", "1:4", 5, "waits"),
     ]  # fmt: skip
+    cut = [{"cluster": "c", "ledger_id": 3, "kind": "transaction_log", "rows_left_out": 1}]
+    got = ask(
+        "pending_acknowledgements", ["txn", "verdict"],
+        pending_acks=pending, transaction_log=log, subscriptions=[state], internal_ledgers=cut,
+    )  # fmt: skip
+    assert dict(got)["1:3"] == "cannot_tell"  # its record may be among those that were not kept
+    assert dict(got)["1:2"] == "stuck"
 
 
 def test_transaction_contradictions(ask: Ask) -> None:  # noqa: F811
@@ -106,6 +113,14 @@ def test_transaction_contradictions(ask: Ask) -> None:  # noqa: F811
         ("0:1", "log_says_aborted"), ("0:2", "log_says_committed"), ("0:3", "snapshot_says_aborted"),
         ("0:4", "not_in_snapshot"), ("0:7", "two_ends"), ("0:7", "two_ends"),
     ]  # fmt: skip
+    for column in ("rows_left_out", "unread_entries"):  # what is not there may list it
+        part = [{"cluster": "c", "ledger_id": 3, "kind": "transaction_snapshot", column: 1}]
+        got = ask(
+            "transaction_contradictions", ["txn", "kind"],
+            noted_entries=noted, transaction_log=log, transaction_snapshots=[snapshot], internal_ledgers=part,
+        )  # fmt: skip
+        assert "not_in_snapshot" not in {kind for _, kind in got}
+        assert ("0:3", "snapshot_says_aborted") in got
 
 
 def test_compaction_horizons(ask: Ask) -> None:  # noqa: F811

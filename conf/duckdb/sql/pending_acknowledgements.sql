@@ -1,4 +1,4 @@
--- Made of conf/sql/pending_acknowledgements.sql (2f9b3ebb089ad3da) by `make docs`; do not edit.
+-- Made of conf/sql/pending_acknowledgements.sql (790645f9c359d7a5) by `make docs`; do not edit.
 WITH last_status AS (
   SELECT
     cluster,
@@ -14,7 +14,13 @@ WITH last_status AS (
   SELECT DISTINCT
     cluster,
     SPLIT_PART(txn, ':', 1) AS coordinator
-  FROM transaction_log
+  FROM transaction_log AS l
+  WHERE
+    NOT EXISTS(SELECT
+      1
+    FROM internal_ledgers AS i
+    WHERE
+      l.cluster = i.cluster AND i.kind = 'transaction_log' AND i.rows_left_out > 0)
 ), pending AS (
   SELECT
     cluster,
@@ -67,7 +73,7 @@ SELECT
     THEN 'The transaction log says ' || t.status || ', and the subscription has not heard of it: the entry stays out of reach.'
     WHEN NOT c.coordinator IS NULL
     THEN 'The log of its coordinator does not know the transaction any more: perhaps nobody ends what is pending.'
-    ELSE 'The transaction log was not read.'
+    ELSE 'The transaction log was not read, or not all of it is kept.'
   END AS reason,
   p.topic AS log_topic,
   p.ledger_id AS log_ledger_id,

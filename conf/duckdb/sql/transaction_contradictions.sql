@@ -1,4 +1,4 @@
--- Made of conf/sql/transaction_contradictions.sql (70ab861f1a871cb2) by `make docs`; do not edit.
+-- Made of conf/sql/transaction_contradictions.sql (ac7457555bbd488d) by `make docs`; do not edit.
 WITH last_status AS (
   SELECT
     cluster,
@@ -56,6 +56,13 @@ WITH last_status AS (
     WHERE
       is_current OR record_type LIKE '%Segment'
   ) AS listed
+), unsure AS (
+  SELECT DISTINCT
+    cluster
+  FROM internal_ledgers
+  WHERE
+    kind = 'transaction_snapshot'
+    AND COALESCE(rows_left_out, 0) + COALESCE(unread_entries, 0) > 0
 ), both_ends AS (
   SELECT
     cluster,
@@ -88,6 +95,7 @@ WITH last_status AS (
       THEN 'snapshot_says_aborted'
       WHEN e.marker = 'aborted'
       AND s.txn IS NULL
+      AND u.cluster IS NULL
       AND (
         w.read_up_to_ledger_id > e."at".ledger_id
         OR (
@@ -104,6 +112,8 @@ WITH last_status AS (
     ON e.cluster = s.cluster AND e.topic = s.topic AND e.txn = s.txn
   LEFT JOIN whole AS w
     ON e.cluster = w.cluster AND e.topic = w.topic
+  LEFT JOIN unsure AS u
+    ON e.cluster = u.cluster
   LEFT JOIN both_ends AS b
     ON e.cluster = b.cluster AND e.topic = b.topic AND e.txn = b.txn
 )

@@ -24,6 +24,10 @@ from pulsar_backlog.wire.rows import as_time
 
 MAX_CURSOR_STATES = 1000
 """Of one cursor ledger, the newest, that are kept as rows; each is the whole state."""
+MAX_ROWS = 100_000
+"""Of one ledger, the newest, that are kept as rows."""
+MAX_ROW_BYTES = 64 * 1024 * 1024
+"""Bytes of entries whose rows are kept together; the older half of the rows goes when there are more."""
 MAX_JSON = 256 * 1024
 """Characters of a value that a row keeps as JSON."""
 
@@ -42,6 +46,7 @@ class DecodedLedger:
         bytes: of all of them.
         first_error: of the first that was not read, as a sentence; None where all were.
         rows: of the kind's table, without the cluster; none of kinds that have no table.
+        left_out: rows of them that were not kept, the oldest; states of cursors are not counted.
         schema: the last one read, of a schema ledger.
         state: the last one read, of a cursor ledger, and its entry.
         compacted: first and last position, of a compacted ledger.
@@ -54,16 +59,30 @@ class DecodedLedger:
     bytes: int = 0
     first_error: str | None = None
     rows: list[Row] = field(default_factory=list)
+    left_out: int = 0
     schema: StoredSchema | None = None
     state: tuple[int, AckState] | None = None
     compacted: tuple[Position, Position] | None = None
 
 
 def decode_ledger(
-    name: LedgerName, ledger_id: int, entries: Iterable[tuple[int, bytes]], schemas: EventSchemas
+    name: LedgerName,
+    ledger_id: int,
+    entries: Iterable[tuple[int, bytes]],
+    schemas: EventSchemas,
+    most: int = MAX_ROWS,
 ) -> DecodedLedger:
-    """Decode all entries of one ledger; those of a kind that has no decoder are only counted."""
+    """Decode all entries of one ledger; those of a kind that has no decoder are only counted.
+
+    Args:
+        name: what the ledger is for.
+        ledger_id: which.
+        entries: by id, in order.
+        schemas: of events.
+        most: rows to keep, the newest.
+    """
     decoded = DecodedLedger(name, ledger_id)
+    room = _RowRoom(decoded, most)
     decoder = _DECODERS.get(name.kind or "")
     for entry_id, data in entries:
         decoded.entries += 1
@@ -73,10 +92,40 @@ def decode_ledger(
             continue
         try:
             decoder(decoded, entry_id, data, schemas)
+            room.take(len(data))
         except DecodeError as error:
             decoded.unread += 1
             decoded.first_error = decoded.first_error or f"entry {entry_id}: {error}"
+    room.end()
     return decoded
+
+
+@dataclass
+class _RowRoom:
+    """Keeps the newest rows of a ledger, so many and of so many bytes of entries."""
+
+    decoded: DecodedLedger
+    most: int
+    bytes: int = 0
+
+    def take(self, entry_bytes: int) -> None:
+        """Note an entry whose rows were added."""
+        self.bytes += entry_bytes
+        rows = self.decoded.rows
+        if len(rows) > 2 * self.most:
+            self._drop(len(rows) - self.most)
+        if self.bytes > MAX_ROW_BYTES and len(rows) > 1:
+            self._drop(len(rows) // 2)
+            self.bytes //= 2
+
+    def end(self) -> None:
+        """Keep no more than there is room for."""
+        self._drop(len(self.decoded.rows) - self.most)
+
+    def _drop(self, count: int) -> None:
+        if count > 0:
+            del self.decoded.rows[:count]
+            self.decoded.left_out += count
 
 
 def _row(decoded: DecodedLedger, entry_id: int, **values: Any) -> None:

@@ -30,6 +30,9 @@ SCHEMA_TYPES = (
 )  # fmt: skip
 """By the number on the wire."""
 
+MAX_VERSION = 1 << 62
+"""Versions are counted; what is larger is no version, and its successor would fit no column."""
+
 
 @dataclass(frozen=True, slots=True)
 class SchemaVersion:
@@ -108,6 +111,8 @@ def version_number(schema_version: bytes) -> int | None:
 
 
 def _version(entry: pb.SchemaIndexEntry) -> SchemaVersion:
+    if not 0 <= entry.version < MAX_VERSION:
+        raise undecodable(f"versions from 0 to {MAX_VERSION}", str(entry.version))
     position = entry.position.ledger_id, entry.position.entry_id
     return SchemaVersion(
         entry.version, position if entry.HasField("position") and min(position) >= 0 else None, entry.hash

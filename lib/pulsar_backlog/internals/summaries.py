@@ -114,9 +114,10 @@ def bucket_rows(knowledge: Knowledge, rows: Iterable[Row], decoded: Sequence[Dec
         yield {
             "topic": bucket.topic if bucket else row["topic"], "ledger_id": row["ledger_id"],
             "subscription": bucket.subscription if bucket else row["subscription"],
-            "first_ledger_id": first, "last_ledger_id": last, "messages": len(one.rows) if one else None,
+            "first_ledger_id": first, "last_ledger_id": last, "messages": len(one.rows) + one.left_out if one else None,
             "first_deliver_time": min(times, default=None), "last_deliver_time": max(times, default=None),
-            "is_named": bucket is not None, "verdict": row["verdict"],
+            "is_named": bucket is not None,
+            "verdict": "cannot_tell" if one and one.left_out and row["verdict"] == "ok" else row["verdict"],
         }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.internals.decoding import DecodedLedger, decode_ledger
+from pulsar_backlog.internals.decoding import MAX_ROWS, DecodedLedger, decode_ledger
 from pulsar_backlog.internals.events import EventSchemas
 from pulsar_backlog.internals.kinds import LedgerName, kind_of_topic, named_by_topic, topic_of_schema
 from pulsar_backlog.internals.reading import CopyReader, first_entries
@@ -30,6 +30,10 @@ _PLAN = (
     "topic", "ledger_id", "copy", "kind", "data_uri", "checksum_uri", "data_bytes", "data_etag", "expected_entries",
     "expected_bytes", "blocks",
 )  # fmt: skip
+MAX_ROWS_IN_ALL = 1_000_000
+"""Rows of all internal ledgers; those that are decoded when there are as many keep only `LEAST_ROWS` each."""
+LEAST_ROWS = 10
+
 Row = dict[str, Any]
 
 
@@ -67,12 +71,16 @@ def read_internals(context: JobContext, source: Source, knowledge: Knowledge) ->
     """Decode every internal ledger of the tables, and judge it and those that only metadata tell of."""
     internals = Internals()
     readers: list[tuple[DecodedLedger, str, CopyReader]] = []
+    room = MAX_ROWS_IN_ALL
     for copy in internal_copies(context):
-        readers.append(_read(source, copy, knowledge))
+        readers.append(_read(source, copy, knowledge, max(LEAST_ROWS, min(MAX_ROWS, room))))
+        room -= len(readers[-1][0].rows)
     schemas = EventSchemas(one.schema.definition for one, _, _ in readers if one.schema is not None)
     for copy, name, named_by in _system_topics(context, source, knowledge, schemas):
         reader = CopyReader(source, copy)
-        readers.append((decode_ledger(name, copy.ledger_id, reader.entries(), schemas), named_by, reader))
+        most = max(LEAST_ROWS, min(MAX_ROWS, room))
+        readers.append((decode_ledger(name, copy.ledger_id, reader.entries(), schemas, most), named_by, reader))
+        room -= len(readers[-1][0].rows)
     note_compaction(knowledge, [one for one, _, _ in readers])
     for decoded, named_by, reader in readers:
         internals.decoded.append(decoded)
@@ -92,8 +100,8 @@ def internal_copies(context: JobContext) -> Iterator[PlannedCopy]:
         yield PlannedCopy.from_row(blanks | row)
 
 
-def _read(source: Source, copy: PlannedCopy, knowledge: Knowledge) -> tuple[DecodedLedger, str, CopyReader]:
-    """Decode a ledger that is no topic's, whose name is known or is not."""
+def _read(source: Source, copy: PlannedCopy, knowledge: Knowledge, most: int) -> tuple[DecodedLedger, str, CopyReader]:
+    """Decode a ledger that is no topic's, whose name is known or is not; its newest rows, so many, are kept."""
     reader = CopyReader(source, copy)
     named = knowledge.name_of(copy.ledger_id)
     name, named_by = named or (LedgerName(None), "nobody")
@@ -103,7 +111,7 @@ def _read(source: Source, copy: PlannedCopy, knowledge: Knowledge) -> tuple[Deco
         kind = kind_by_bytes([data for _, data in head])
         name, named_by = LedgerName(kind or "unknown", name.topic), "bytes" if kind else "nobody"
         entries = _chained(head, entries)
-    decoded = decode_ledger(name, copy.ledger_id, entries, EventSchemas())
+    decoded = decode_ledger(name, copy.ledger_id, entries, EventSchemas(), most)
     if decoded.schema is not None and name.schema_id is None:
         schema_id = decoded.schema.schema_id
         decoded.name = LedgerName("schema", topic_of_schema(schema_id), schema_id=schema_id)
@@ -163,7 +171,7 @@ def _row(cluster: str, knowledge: Knowledge, decoded: DecodedLedger, named_by: s
     return _metadata_row(cluster, knowledge, decoded.ledger_id, decoded.name, named_by) | {
         "stored": reader.copy.kind, "entries": entries, "unread_entries": unread, "bytes": decoded.bytes,
         "faults": faults, "first_error": decoded.first_error or (str(reader.error) if reader.error else None),
-        "verdict": verdict, "reason": reason,
+        "verdict": verdict, "reason": reason, "rows_left_out": decoded.left_out,
     }  # fmt: skip
 
 
@@ -172,7 +180,7 @@ def _row_of_metadata(cluster: str, knowledge: Knowledge, ledger_id: int) -> Row:
     verdict, reason = judge(knowledge, ledger_id, name, None)
     return _metadata_row(cluster, knowledge, ledger_id, name, named_by) | {
         "stored": None, "entries": None, "unread_entries": None, "bytes": None, "faults": 0, "first_error": None,
-        "verdict": verdict, "reason": reason,
+        "verdict": verdict, "reason": reason, "rows_left_out": None,
     }  # fmt: skip
 
 

@@ -24,6 +24,7 @@ TABLE = Table(
         required("holders", "array<string>", "What points to it, in words, such as a cursor or the version of a schema; empty when nothing does, or nothing was saved."),
         required("verdict", "string", "`ok`; `lost`: something points to it, and BookKeeper has no such ledger; `leaked`: BookKeeper keeps it, and nothing points to it; `cannot_tell`."),
         required("reason", "string", "Why, as a sentence."),
+        Column("rows_left_out", "bigint", "Rows of its kind's table that are left out, the oldest, because there are very many; null when its bytes are not in the source.", since=2),
     ),
     key=("cluster", "ledger_id"),
     slice_columns=("cluster",),
