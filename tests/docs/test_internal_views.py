@@ -286,6 +286,40 @@ def test_replication(ask: Ask) -> None:  # noqa: F811
     ]  # fmt: skip
 
 
+def test_replicated_subscriptions(ask: Ask) -> None:  # noqa: F811
+    second = timedelta(seconds=1)
+
+    def markers(topic: str, kinds: str, step: timedelta = 60 * second) -> list[dict[str, object]]:
+        """`q` and `Q`: a request of this cluster and of another; `A` an answer; `s` a snapshot; `u` an update."""
+        numbers = {"q": 10, "Q": 10, "A": 11, "s": 12, "u": 13}
+        return [
+            {
+                **T, "topic": topic, "ledger_id": 5, "entry_id": at, "marker_type": numbers[kind],
+                "publish_time": NOON + at * step, "replicated_from": "west" if kind.isupper() else None,
+            }
+            for at, kind in enumerate(kinds)
+        ]  # fmt: skip
+
+    rows = [
+        *markers("fine", "qAsqAsqu"),
+        *markers("silent", "qqq"),
+        *markers("since", "qAsqqq"),
+        *markers("at once", "qAsqqq", second),
+        *markers("few", "qq"),
+        *markers("asked", "QQQQ"),
+        {**T, "topic": "txn", "ledger_id": 5, "entry_id": 1, "marker_type": 21},
+        {**T, "topic": "plain", "ledger_id": 5, "entry_id": 1},
+        *({**one, "ledger_id": 66} for one in markers("gone", "qqq")),
+    ]
+    gone = [{"cluster": "c", "ledger_id": 66}]
+    columns = ["topic", "verdict", "own_requests", "requests_since", "last_snapshot_entry_id"]
+    got = ask("replicated_subscriptions", columns, entries=rows, gone_ledgers=gone)
+    assert sorted(got, key=str) == [
+        ("asked", "of_others", 0, 0, None), ("at once", "ok", 4, 3, 2), ("few", "cannot_tell", 2, 2, None),
+        ("fine", "ok", 3, 1, 5), ("silent", "unanswered", 3, 3, None), ("since", "unanswered", 4, 3, 2),
+    ]  # fmt: skip
+
+
 def test_confirmed_cut_off(ask: Ask) -> None:  # noqa: F811
     def cut(entry: int, **more: object) -> dict[str, object]:
         row = {

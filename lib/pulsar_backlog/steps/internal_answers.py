@@ -12,6 +12,8 @@ from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.sql.views import named_in
 from pulsar_backlog.steps.finding_rows import counted, noticed_findings
 
+REPLICATORS = "replicators"
+"""Trigger of answers that hang on no internal ledger: cursors of replicators that were saved."""
 LOG_TABLES = ("scans", "subscriptions")
 """What the answers hang on beside internal ledgers; `entries` change with `scans`."""
 
@@ -22,7 +24,7 @@ class _Answer:
 
     Attributes:
         view: of conf/sql/.
-        triggers: tables of internal ledgers; while all of them are empty the view has no rows of interest.
+        triggers: tables of internal ledgers, or `REPLICATORS`; while all are empty the view has no rows of interest.
         query: its rows as `frames.codes.CODED`.
     """
 
@@ -38,7 +40,9 @@ def _coded(code: str, view: str, place: str, sureness: str, reason: str, where: 
     )
 
 
-_COUNTED = count_sentences("S63", "S64", "S65", "S66", "S67", "S68", "S69")
+_OLDEST = "oldest_ledger_id AS ledger_id, oldest_entry_id AS entry_id"
+_LIKELY = "CASE sureness WHEN 'cannot_tell' THEN 'cannot_tell' ELSE 'likely' END"
+_COUNTED = count_sentences("S63", "S64", "S65", "S66", "S67", "S68", "S69", "S75", "S76", "S77")
 _ANSWERS = (
     _Answer(
         "schema_use", ("schema_versions",),
@@ -86,6 +90,26 @@ _ANSWERS = (
         "confirmed_cut_off", ("cut_off_entries",),
         _coded("S69", "confirmed_cut_off", "ledger_id, entry_id", "grade", "reason", "verdict = 'missing'"),
     ),
+    _Answer(
+        "replication", (REPLICATORS,),
+        _coded(
+            "S75", "replication", _OLDEST, _LIKELY, "concat('replicator ', replicator)",
+            "verdict = 'passed_over' AND oldest_time < saved_time - INTERVAL 10 MINUTE",
+        )
+        + " UNION ALL "
+        + _coded(
+            "S76", "replication", _OLDEST, _LIKELY, "concat('replicator ', replicator)",
+            "verdict = 'behind' AND oldest_time < saved_time - INTERVAL 1 HOUR",
+        ),
+    ),
+    _Answer(
+        "replicated_subscriptions", (REPLICATORS,),
+        _coded(
+            "S77", "replicated_subscriptions",
+            "last_snapshot_ledger_id AS ledger_id, last_snapshot_entry_id AS entry_id", "'likely'",
+            "concat(CAST(requests_since AS string), ' requests since the last snapshot')", "verdict = 'unanswered'",
+        ),
+    ),
 )  # fmt: skip
 
 
@@ -97,6 +121,7 @@ def answers_of(context: JobContext, rows: Mapping[str, int]) -> Iterator[Rows | 
         context: of the job.
         rows: of each table of internal ledgers, how many there are now.
     """
+    rows = {**rows, REPLICATORS: _replicators(context)}
     applicable = [one for one in _ANSWERS if any(rows[table] for table in one.triggers)]
     if not applicable or not context.has("entries"):
         yield None
@@ -106,3 +131,13 @@ def answers_of(context: JobContext, rows: Mapping[str, int]) -> Iterator[Rows | 
         for one in applicable:
             engine.create_view(one.view, engine.sql("sql", one.view, {}))
         yield noticed_findings(context, engine, counted(engine, _COUNTED, *(one.query for one in applicable)))
+
+
+def _replicators(context: JobContext) -> int:
+    """Whether cursors of replicators were saved: 1 or 0."""
+    if not context.has("subscriptions"):
+        return 0
+    rows = context.small_rows("subscriptions")
+    if rows is not None:
+        return int("replicator" in rows["kind"].to_pylist())
+    return context.table("subscriptions").filter("kind = 'replicator'").limit(1).count()
