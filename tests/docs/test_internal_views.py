@@ -212,6 +212,42 @@ def test_delayed_messages(ask: Ask) -> None:  # noqa: F811
     ]  # fmt: skip
 
 
+def test_delayed_backlogs(ask: Ask) -> None:  # noqa: F811
+    entries = [
+        {**T, "ledger_id": 5, "entry_id": entry, "deliver_at_time": NOON + hours * HOUR}
+        for entry, hours in ((0, 1), (1, 3), (2, -1))
+    ]
+    entries.append({**T, "ledger_id": 5, "entry_id": 3})  # not delayed
+
+    def of(
+        name: str, first: int, last: int, backlog: int, **more: object
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        unacked = {**T, "subscription": name, "ledger_id": 5, "first_entry_id": first, "last_entry_id": last}
+        state = {
+            **T, "subscription": name, "kind": "subscription", "limits": LIMITS, "state": "whole",
+            "subscription_type": "Shared", "backlog_entries": backlog, **more,
+        }  # fmt: skip
+        return unacked, state
+
+    cases = [
+        of("all", 0, 1, 2), of("keys", 0, 1, 2, subscription_type="Key_Shared"), of("due", 0, 2, 3),
+        of("also others", 0, 1, 4), of("none", 3, 3, 1), of("in order", 0, 1, 2, subscription_type="Exclusive"),
+        of("nobody there", 0, 1, 2, subscription_type=None), of("older", 0, 1, 2, state="older"),
+    ]  # fmt: skip
+    columns = ["subscription", "verdict", "next_time", "last_time"]
+    asked = {"entries": entries, "ack_ranges": [one for one, _ in cases], "subscriptions": [one for _, one in cases]}
+    got = {
+        row[0]: row[1:] for row in ask("delayed_backlogs", columns, **asked, saved_states=[{**T, "saved_time": NOON}])
+    }
+    assert {name: verdict for name, (verdict, _, _) in got.items()} == {
+        "all": "delayed_until", "keys": "delayed_until", "due": "due", "also others": "partly",
+        "in order": "not_delayed", "nobody there": "cannot_tell", "older": "cannot_tell",
+    }  # fmt: skip
+    assert got["all"][1:] == (NOON + HOUR, NOON + 3 * HOUR)
+    unsaved = ask("delayed_backlogs", ["subscription", "verdict"], **asked, saved_states=[])
+    assert {verdict for name, verdict in unsaved if name != "in order"} == {"cannot_tell"}
+
+
 def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
     def ledger(topic: str, number: int, **more: object) -> dict[str, object]:
         closed = {"expected_entries": 10, "closed_time": NOON - 5 * HOUR, "selected": True, "data_bytes": 100}
