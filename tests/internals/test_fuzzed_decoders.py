@@ -27,6 +27,8 @@ from pulsar_backlog.wire.proto import managed_ledger_pb2 as ml
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.examples import examples
 from tests.internals.bookie import BOOKIE, ledgers_of
+from tests.internals.test_written_by_5_0 import LEDGERS as LEDGERS_OF_5_0
+from tests.internals.test_written_by_5_0 import entries_of
 from tests.wire.encode import entry
 
 SCHEMAS = EventSchemas()
@@ -39,7 +41,10 @@ TYPES: dict[str, tuple[type[Message], ...]] = {
     "deduplication": (ml.PositionInfo,),
 }
 OF_TOPICS = ("topic_policies", "transaction_snapshot", "functions", "load_report", "system_topic")
-REAL = [one for ledger in ledgers_of(BOOKIE).values() for one in ledger.entries[:3]]
+REAL = [
+    *(one for ledger in ledgers_of(BOOKIE).values() for one in ledger.entries[:3]),
+    *(entry for number in LEDGERS_OF_5_0 for entry in entries_of(number)[:8]),
+]
 EDGES = (0, 1, 2, 1 << 31, (1 << 31) - 1, 1 << 32, (1 << 62) + 1, (1 << 63) - 1, 1_795_255_988_429)
 TEXTS = st.one_of(st.binary(max_size=12), st.sampled_from([b"persistent://t/n/x", b"\xff\xfe", b"\x00", b"'\n\x1b[2J"]))
 
