@@ -19,7 +19,11 @@ cursors AS (
     l.cluster,
     l.topic,
     l.ledger_id,
-    CASE s.kind WHEN 'subscription' THEN 'cursor' ELSE s.kind END AS holder_kind,
+    CASE
+      WHEN s.kind = 'subscription' THEN 'cursor'
+      WHEN s.kind = 'replicator' AND s.subscription LIKE 'pulsar.repl-%' THEN 'shadow_topic'
+      ELSE s.kind
+    END AS holder_kind,
     s.subscription AS holder,
     concat(
       'acknowledged up to ', CAST(s.mark_delete_ledger_id AS string), ':', CAST(s.mark_delete_entry_id AS string)
@@ -49,7 +53,8 @@ policies AS (
   SELECT
     cluster,
     about_topic AS topic,
-    CAST(get_json_object(policies, '$.retentionPolicies.retentionTimeInMinutes') AS bigint) AS minutes
+    CAST(get_json_object(policies, '$.retentionPolicies.retentionTimeInMinutes') AS bigint) AS minutes,
+    CAST(get_json_object(policies, '$.retentionPolicies.retentionSizeInMB') AS bigint) AS mebibytes
   FROM topic_policies
   WHERE is_current AND coalesce(is_global, FALSE) = FALSE
 ),
@@ -87,7 +92,16 @@ free AS (
     CAST(NULL AS string) AS holder,
     CASE
       WHEN d.topic IS NOT NULL OR j.topic IS NULL THEN 'where the subscriptions of the topic are, is not known'
+      WHEN p.minutes < 0 AND p.mebibytes >= 0 THEN
+        concat('a policy of the topic keeps it while the topic has no more than ', CAST(p.mebibytes AS string), ' MiB')
       WHEN p.minutes < 0 THEN 'a policy of the topic keeps it for ever'
+      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(least(p.minutes, 52560000) AS int) + INTERVAL 1 HOUR < v.saved_time THEN
+        concat(
+          'no cursor needs it; a policy of the topic keeps it for ', CAST(p.minutes AS string),
+          ' minutes after it was closed, which was over ',
+          CAST(CAST(floor((unix_millis(v.saved_time) - unix_millis(l.closed_time)) / 3600000) AS bigint) AS string),
+          ' hours before the state was saved'
+        )
       WHEN p.minutes IS NOT NULL THEN
         concat('no cursor needs it; a policy of the topic keeps it for ', CAST(p.minutes AS string), ' minutes after it was closed')
       ELSE 'no cursor needs it; the policies of the namespace are not known'

@@ -22,5 +22,5 @@ SELECT
   s.cluster
 FROM subscriptions AS s
 LEFT JOIN saved_states AS v ON s.cluster = v.cluster AND s.topic = v.topic
-WHERE s.kind = 'replicator'
+WHERE s.kind = 'replicator' AND s.subscription NOT LIKE 'pulsar.repl-%'
 ORDER BY s.backlog_entries DESC NULLS LAST, s.cluster, s.topic, s.subscription

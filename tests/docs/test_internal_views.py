@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 from tests.docs.test_views import Ask, ask, small_work  # noqa: F401 - fixtures
@@ -265,8 +266,11 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         ledger("without", 10), ledger("without", 11, **still_open),
         ledger("ever", 12), ledger("ever", 13, **still_open),
         ledger("offloaded", 14),
+        ledger("sized", 15), ledger("sized", 16, **still_open),
+        ledger("shadowed", 17), ledger("shadowed", 18, **still_open),
     ]  # fmt: skip
     subscriptions = [
+        cursor("shadowed", "pulsar.repl-x", 17, 4, kind="replicator"), cursor("sized", "s", 16, 9),
         cursor("t", "slow", 2, 4), cursor("t", "fast", 3, 9), cursor("t", "pulsar.repl.b", 3, 8, kind="replicator"),
         cursor("policy", "s", 7, 9), cursor("offloaded", "s", 14, 9),
         cursor("ever", "s", 13, 9),
@@ -275,9 +279,11 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
     policies = [
         {
             "cluster": "c", "about_topic": topic, "is_current": True,
-            "policies": f'{{"retentionPolicies": {{"retentionTimeInMinutes": {minutes}}}}}',
+            "policies": json.dumps(
+                {"retentionPolicies": {"retentionTimeInMinutes": minutes, "retentionSizeInMB": size}}
+            ),
         }
-        for topic, minutes in (("policy", 120), ("ever", -1))
+        for topic, minutes, size in (("policy", 120, -1), ("ever", -1, -1), ("sized", -1, 10))
     ]  # fmt: skip
     internal = [
         {**T, "ledger_id": 20, "kind": "cursor", "holders": ["cursor s of t"], "verdict": "ok"},
@@ -289,6 +295,13 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         ledgers=ledgers, subscriptions=subscriptions, topic_policies=policies, internal_ledgers=internal,
         saved_states=[{"cluster": "c", "topic": topic, "saved_time": NOON} for topic in ("t", "policy", "ever")],
     )  # fmt: skip
+    evidence = dict(ask("ledger_holders", ["ledger_id", "evidence"]))
+    assert evidence[5] == (
+        "no cursor needs it; a policy of the topic keeps it for 120 minutes after it was closed, which was over "
+        "5 hours before the state was saved"
+    )
+    assert evidence[12] == "a policy of the topic keeps it for ever"
+    assert evidence[15] == "a policy of the topic keeps it while the topic has no more than 10 MiB"
     assert sorted(got, key=str) == sorted(
         [
             (1, "retention_or_nobody", None, 1),
@@ -301,6 +314,9 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
             (10, "not_known", None, 1), (11, "open_ledger", None, 1),
             (12, "retention", None, 1), (13, "cursor", "s", 2), (13, "open_ledger", None, 2),
             (14, "retention_or_nobody", None, 1),
+            (15, "retention", None, 1), (16, "cursor", "s", 2), (16, "open_ledger", None, 2),
+            (17, "shadow_topic", "pulsar.repl-x", 1), (18, "open_ledger", None, 2),
+            (18, "shadow_topic", "pulsar.repl-x", 2),
             (20, "cursor", "cursor s of t", 1), (21, "nobody", None, 1), (22, "not_known", None, 1),
         ],
         key=str,
@@ -315,6 +331,7 @@ def test_replication(ask: Ask) -> None:  # noqa: F811
         {**row, "subscription": "pulsar.repl.c", "backlog_entries": 4, "hole_entries": 2},
         {**row, "subscription": "pulsar.repl.d", "state": "unknown"},
         {**row, "subscription": "s", "kind": "subscription", "backlog_entries": 9},
+        {**row, "subscription": "pulsar.repl-persistent%3A%2F%2Ft%2Fn%2Fshadow", "backlog_entries": 9},
     ]
     assert ask("replication", ["replicator", "verdict"], subscriptions=rows) == [
         ("pulsar.repl.b", "behind"), ("pulsar.repl.c", "passed_over"), ("pulsar.repl.a", "caught_up"),

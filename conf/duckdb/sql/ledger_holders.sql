@@ -1,4 +1,4 @@
--- Made of conf/sql/ledger_holders.sql (52c48bb74ac3fbf2) by `make docs`; do not edit.
+-- Made of conf/sql/ledger_holders.sql (6c7a06fe03250cef) by `make docs`; do not edit.
 WITH stored AS (
   SELECT
     cluster,
@@ -18,7 +18,13 @@ WITH stored AS (
     l.cluster,
     l.topic,
     l.ledger_id,
-    CASE s.kind WHEN 'subscription' THEN 'cursor' ELSE s.kind END AS holder_kind,
+    CASE
+      WHEN s.kind = 'subscription'
+      THEN 'cursor'
+      WHEN s.kind = 'replicator' AND s.subscription LIKE 'pulsar.repl-%'
+      THEN 'shadow_topic'
+      ELSE s.kind
+    END AS holder_kind,
     s.subscription AS holder,
     'acknowledged up to ' || CAST(s.mark_delete_ledger_id AS TEXT) || ':' || CAST(s.mark_delete_entry_id AS TEXT) AS evidence
   FROM stored AS l
@@ -53,7 +59,8 @@ WITH stored AS (
   SELECT
     cluster,
     about_topic AS topic,
-    CAST(policies ->> '$.retentionPolicies.retentionTimeInMinutes' AS BIGINT) AS minutes
+    CAST(policies ->> '$.retentionPolicies.retentionTimeInMinutes' AS BIGINT) AS minutes,
+    CAST(policies ->> '$.retentionPolicies.retentionSizeInMB' AS BIGINT) AS mebibytes
   FROM topic_policies
   WHERE
     is_current AND COALESCE(is_global, FALSE) = FALSE
@@ -99,8 +106,14 @@ WITH stored AS (
     CASE
       WHEN NOT d.topic IS NULL OR j.topic IS NULL
       THEN 'where the subscriptions of the topic are, is not known'
+      WHEN p.minutes < 0 AND p.mebibytes >= 0
+      THEN 'a policy of the topic keeps it while the topic has no more than ' || CAST(p.mebibytes AS TEXT) || ' MiB'
       WHEN p.minutes < 0
       THEN 'a policy of the topic keeps it for ever'
+      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(TRUNC(LEAST(p.minutes, 52560000)) AS INT) + INTERVAL '1' HOUR < v.saved_time
+      THEN 'no cursor needs it; a policy of the topic keeps it for ' || CAST(p.minutes AS TEXT) || ' minutes after it was closed, which was over ' || CAST(CAST(FLOOR((
+        EPOCH_MS(v.saved_time) - EPOCH_MS(l.closed_time)
+      ) / NULLIF(3600000, 0)) AS BIGINT) AS TEXT) || ' hours before the state was saved'
       WHEN NOT p.minutes IS NULL
       THEN 'no cursor needs it; a policy of the topic keeps it for ' || CAST(p.minutes AS TEXT) || ' minutes after it was closed'
       ELSE 'no cursor needs it; the policies of the namespace are not known'

@@ -1,4 +1,4 @@
--- Made of conf/sql/replication.sql (154969134a2b4540) by `make docs`; do not edit.
+-- Made of conf/sql/replication.sql (81ac56bf1bda3b5f) by `make docs`; do not edit.
 SELECT
   s.topic,
   s.subscription AS replicator,
@@ -27,7 +27,7 @@ FROM subscriptions AS s
 LEFT JOIN saved_states AS v
   ON s.cluster = v.cluster AND s.topic = v.topic
 WHERE
-  s.kind = 'replicator'
+  s.kind = 'replicator' AND s.subscription NOT LIKE 'pulsar.repl-%'
 ORDER BY
   s.backlog_entries DESC,
   s.cluster,

@@ -19,7 +19,11 @@ from pulsar_backlog.subscriptions.states import SubscriptionState, state_of
 from pulsar_backlog.terms import Position
 
 COMPACTION = "__compaction"
-_REPLICATOR = "pulsar.repl."
+_REPLICATORS = ("pulsar.repl.", "pulsar.repl-")
+"""How names of replicators' cursors begin: of those to another cluster, and to a shadow topic (not durable).
+
+Source: https://github.com/apache/pulsar/blob/492eb456/pulsar-broker/src/main/java/org/apache/pulsar/broker/service/persistent/ShadowReplicator.java
+"""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class Analysed:
             return "compaction"
         if self.name == DEDUPLICATION:
             return "deduplication"
-        return "replicator" if self.name.startswith(_REPLICATOR) else "subscription"
+        return "replicator" if self.name.startswith(_REPLICATORS) else "subscription"
 
 
 def analysed(views: CursorViews, state: ClusterState, limits: Limits) -> Iterator[Analysed]:
