@@ -1,4 +1,8 @@
-"""A stream into Delta that a test may kill: SOURCE OUT CHECKPOINT, with all that is there delivered it ends."""
+"""A stream into Delta that a test may kill: SOURCE FOLDER [go on].
+
+It ends when all that is there is delivered, or goes on until it is killed. In the folder are the table `out`, the
+`checkpoint`, and, when the query starts, `out.begun`.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,14 @@ import pulsar_backlog
 from pulsar_backlog.spark.session import start_session
 
 
-def main(source: str, out: str, checkpoint: str) -> None:
+def main(source: str, folder: str, *goes_on: str) -> None:
     spark = start_session("stream", source)
     pulsar_backlog.register(spark)
     rows = spark.readStream.format("pulsar-backlog").option("payload", "none").load(source)
-    writer = rows.writeStream.format("delta").option("checkpointLocation", checkpoint)
-    Path(f"{out}.begun").touch()
-    writer.trigger(availableNow=True).start(out).awaitTermination()
+    writer = rows.writeStream.format("delta").option("checkpointLocation", f"{folder}/checkpoint")
+    Path(folder, "out.begun").touch()
+    triggered = writer.trigger(processingTime="100 milliseconds") if goes_on else writer.trigger(availableNow=True)
+    triggered.start(f"{folder}/out").awaitTermination()
     spark.stop()
 
 
