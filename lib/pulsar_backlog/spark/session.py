@@ -29,6 +29,7 @@ from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.mismatches import refusals_as_usage_errors
 from pulsar_backlog.spark.scratch import driver_folders, with_private_folders
+from pulsar_backlog.tableio.table_logs import runs_session
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks.beside import begin_all
@@ -77,7 +78,6 @@ LOCAL_SETTINGS: dict[str, str] = {
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
 _JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
-_OWN_CHOICES = frozenset({_JAVA_OPTIONS})
 
 _chosen: dict[str, str] = {}
 
@@ -90,7 +90,7 @@ def choose(settings: Mapping[str, str]) -> None:
 
 def needs_session() -> bool:
     """Whether tasks are Spark's: a session runs, spark-submit started this program, or somebody chose settings."""
-    return _is_submitted() or SparkContext._active_spark_context is not None or not _OWN_CHOICES.issuperset(_chosen)
+    return _is_submitted() or runs_session() or not {_JAVA_OPTIONS}.issuperset(_chosen)
 
 
 def prefer_c1_compiler() -> None:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -24,6 +23,7 @@ from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.slice_files import Part, parts_of_files, rows_outside
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_rows import with_columns_of
+from pulsar_backlog.tableio.table_logs import runs_session
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
@@ -127,11 +127,6 @@ def stage_slice(begin: Callable[[], SparkSession], log: DeltaLog, table: Table, 
         yield staged
     if runs_session():  # as Spark's writer does: what is cached of the table is old now
         begin().catalog.refreshByPath(log.path)
-
-
-def runs_session() -> bool:
-    """Whether a session runs in this process."""
-    return SparkContext._active_spark_context is not None
 
 
 def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> list[str]:

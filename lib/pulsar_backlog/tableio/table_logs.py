@@ -54,3 +54,8 @@ def tasks_share_disk() -> bool:
     """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
     running = SparkContext._active_spark_context
     return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
+
+
+def runs_session() -> bool:
+    """Whether a session runs in this process."""
+    return SparkContext._active_spark_context is not None

@@ -20,9 +20,6 @@ from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 
 _READ_SECONDS = 300.0
 
-Sender = tuple[str, int]
-"""Producer name and sequence id."""
-
 
 @dataclass
 class _Tail:
@@ -31,12 +28,12 @@ class _Tail:
     Attributes:
         wanted: sequence ids of messages that a plan would publish, by producer name.
         end: last entry that was read.
-        stored: where messages of these were stored since.
+        stored: where messages of these were stored since, by producer name and sequence id.
     """
 
     wanted: Mapping[str, frozenset[int]]
     end: Position
-    stored: dict[Sender, Position] = field(default_factory=dict)
+    stored: dict[tuple[str, int], Position] = field(default_factory=dict)
 
     def add(self, position: Position, metadata: MessageMetadata) -> None:
         """Look at an entry."""
