@@ -151,7 +151,7 @@ def test_the_contract_counts_its_versions() -> None:
 
 LATER = [(table, column) for table in TABLES.values() for column in table.columns if column.since > 1]
 SAMPLES = {
-    "string": "x", "bigint": 1, "timestamp": NOON, "array<string>": ["x"], "boolean": True,
+    "string": "x", "int": 1, "bigint": 1, "timestamp": NOON, "array<string>": ["x"], "boolean": True,
 }  # fmt: skip
 """A value of each type of a later column, and of the fields of its structs."""
 
