@@ -1,7 +1,8 @@
 """What each subscription has acknowledged, what it will get, and why it is stuck.
 
 Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messages`, `ledgers`, which models
-`client_forecasts` is of, and `entries` of topics whose counts look as if a transaction were open; the folder of saved
+`client_forecasts` is of, and `entries` of topics whose counts look as if a transaction were open or say that messages
+are delayed; the folder of saved
 admin JSON and raw cursor state, `saved_states` of topics it lacks, and cursor ledgers in files of bookies
 (`internal_copies`).
 Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state.
@@ -33,6 +34,7 @@ from pulsar_backlog.steps.known_state import state_inputs
 from pulsar_backlog.steps.saved_state import saved_state
 from pulsar_backlog.steps.subscription_acks import ack_range_rows, name_acks, subscription_rows
 from pulsar_backlog.steps.subscription_stalls import (
+    delayed_chunks,
     findings_of_stalls,
     log_evidence,
     name_stalls,
@@ -66,7 +68,8 @@ def analyze(context: JobContext) -> JobResult:
         if saved is None:
             return _without_state(digest)
         name_acks(engine, saved.states)
-        name_stalls(engine, saved.readers, saved.horizons, models, context.cluster)
+        delayed = delayed_chunks(context, saved.delaying_topics)
+        name_stalls(engine, saved.readers, saved.horizons, models, context.cluster, delayed)
         begins = open_transactions(context, saved.wanted_transactions)
         held_up = saved.held_up(log_evidence(engine), begins)
         replaced = {

@@ -213,6 +213,51 @@ def test_delayed_messages(ask: Ask) -> None:  # noqa: F811
     ]  # fmt: skip
 
 
+def test_delayed_backlogs(ask: Ask) -> None:  # noqa: F811
+    delayed = dict.fromkeys(("code", "sureness", "evidence", "remedy", "advice")) | {"kind": "delayed"}
+    entries = [
+        {**T, "ledger_id": 5, "entry_id": entry, "deliver_at_time": NOON + hours * HOUR}
+        for entry, hours in ((0, 1), (1, 3), (2, -1))
+    ]
+    entries.append({**T, "ledger_id": 5, "entry_id": 3})  # not delayed
+
+    def of(
+        name: str, first: int, last: int, backlog: int, **more: object
+    ) -> tuple[dict[str, object], dict[str, object]]:
+        unacked = {**T, "subscription": name, "ledger_id": 5, "first_entry_id": first, "last_entry_id": last}
+        state = {
+            **T, "subscription": name, "kind": "subscription", "limits": LIMITS, "state": "whole",
+            "subscription_type": "Shared", "backlog_entries": backlog, "holdups": [delayed], **more,
+        }  # fmt: skip
+        return unacked, state
+
+    cases = [
+        of("all", 0, 1, 2), of("nobody asked", 0, 1, 2, holdups=None),
+        of("keys", 0, 1, 2, subscription_type="Key_Shared"), of("due", 0, 2, 3),
+        of("also others", 0, 1, 4), of("none", 3, 3, 1), of("in order", 0, 1, 2, subscription_type="Exclusive"),
+        of("nobody there", 0, 1, 2, subscription_type=None), of("older", 0, 1, 2, state="older"),
+    ]  # fmt: skip
+    unsaved = [one | {"topic": "u"} for one in of("nobody saved it", 0, 1, 2)]
+    cases.append((unsaved[0], unsaved[1]))
+    columns = ["subscription", "verdict", "reason", "broker_says"]
+    got = {
+        row[0]: row[1:]
+        for row in ask(
+            "delayed_backlogs", columns, entries=[*entries, *({**one, "topic": "u"} for one in entries)],
+            ack_ranges=[one for one, _ in cases], subscriptions=[one for _, one in cases],
+            saved_states=[{**T, "saved_time": NOON}],
+        )
+    }  # fmt: skip
+    assert {name: verdict for name, (verdict, _, _) in got.items()} == {
+        "all": "delayed_until", "nobody asked": "delayed_until", "keys": "delayed_until", "due": "due",
+        "also others": "partly", "in order": "not_delayed", "nobody there": "cannot_tell", "older": "cannot_tell",
+        "nobody saved it": "cannot_tell",
+    }  # fmt: skip
+    assert got["all"][1:] == ("delayed until 2026-11-21 13:00:00 UTC, the last until 2026-11-21 15:00:00 UTC", True)
+    assert not got["nobody asked"][2]
+    assert got["in order"][1] == "an Exclusive subscription delays nothing"
+
+
 def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
     def ledger(topic: str, number: int, **more: object) -> dict[str, object]:
         closed = {"expected_entries": 10, "closed_time": NOON - 5 * HOUR, "selected": True, "data_bytes": 100}

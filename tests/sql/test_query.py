@@ -51,7 +51,7 @@ def test_tables_by_name(bundled: Audited, engine: Engine) -> None:
 WITHOUT_ROWS = {
     "rejected_entries", "stored_without_need", "scalable_messages", "scalable_subscriptions", "scalable_topics",
     "schema_use", "delayed_messages", "pending_acknowledgements", "transaction_contradictions", "confirmed_cut_off",
-    "replication", "replicated_subscriptions",
+    "replication", "replicated_subscriptions", "delayed_backlogs",
 }  # fmt: skip
 """Views that have none of this backlog."""
 

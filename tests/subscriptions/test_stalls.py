@@ -18,6 +18,7 @@ from pulsar_backlog.subscriptions.stalls import judge
 from pulsar_backlog.tables import TABLES
 from tests.subscriptions.stall_cases import chunk_set, stall, view
 
+LATER_MS = 1_764_158_400_000
 SHARED, KEY_SHARED = view("Shared", last=50), view("Key_Shared", last=50)
 
 
@@ -66,6 +67,15 @@ def found(chunks: ChunkSet, acked: str, subscription: SubscriptionView | None = 
         pytest.param(chunk_set("0u 1u 2u"), "...", KEY_SHARED, "key_shared_risk", "wait", id="key shared"),
         pytest.param(chunk_set("0u 1u 2u"), "...", None, "whole_hole", "wait",
                      id="passed over, a reconnect delivers it"),
+        pytest.param(chunk_set("0u 1u 2u", deliver_at_ms=LATER_MS), "...", SHARED, "delayed", "wait",
+                     id="passed over, and to be delivered later"),
+        pytest.param(chunk_set("0u 1u 2u", deliver_at_ms=LATER_MS), "...", None, "whole_hole", "wait",
+                     id="to be delivered later, but an exclusive subscription delays nothing"),
+        pytest.param(chunk_set("0u 1u 2u"), "...", SHARED, "whole_hole", "wait", id="shared, and not delayed"),
+        pytest.param(chunk_set("0u 1u", "orphan_prefix", deliver_at_ms=LATER_MS), "..", SHARED, "orphan_hole",
+                     "acknowledge", id="incomplete, whenever it was to be delivered"),
+        pytest.param(chunk_set("0u 0d 1u 2u", flags=frozenset({"repeated_prefix"}), deliver_at_ms=LATER_MS), "....",
+                     SHARED, "delayed", "export_then_acknowledge", id="delayed, and some clients never get it"),
         pytest.param(chunk_set("0u 0d 1u 2u", flags=frozenset({"repeated_prefix"})), "....", None, "whole_hole",
                      "export_then_acknowledge", id="passed over, and some clients never get it"),
         pytest.param(chunk_set("0o 1o", "in_flight"), "..", None, "pending", "wait", id="in flight"),

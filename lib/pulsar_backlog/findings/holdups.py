@@ -1,4 +1,4 @@
-"""`C46` to `C50`: why subscriptions do not drain, as their statistics and the log say; kinds: subscriptions/holdup_words.py."""
+"""`C46` to `C50`, and `C55`: why subscriptions do not drain, as their statistics and the log say; kinds: subscriptions/holdup_words.py."""
 
 from pulsar_backlog.findings.kinds import PULSAR, FindingKind
 
@@ -54,5 +54,16 @@ KINDS = (
         "Reset the cursor to the message's first chunk by a repair plan where the message is whole; else acknowledge its rest by a plan.",
         SQL_HOLDUPS,
         f"{PULSAR}/issues/26395",
+    ),
+    FindingKind(
+        "C55",
+        "delayed_until",
+        "info",
+        "All that is left of a subscription is to be delivered later: it is not stalled, and its backlog stays until then.",
+        "Its messages were sent with a time of delivery.",
+        "Wait, or look at the messages and their times. Nothing is to be acknowledged or skipped.",
+        'pulsar-backlog sql OUT "SELECT * FROM delayed_backlogs"',
+        f"{PULSAR}/issues/26239",
+        "Subscriptions with nothing left but delayed messages",
     ),
 )

@@ -14,6 +14,8 @@ from pulsar_backlog.steps.finding_rows import counted, noticed_findings
 
 REPLICATORS = "replicators"
 """Trigger of answers that hang on no internal ledger: cursors of replicators that were saved."""
+DELAYED = "delayed"
+"""Likewise: subscriptions of which brokers said that they delay messages."""
 LOG_TABLES = ("scans", "subscriptions")
 """What the answers hang on beside internal ledgers; `entries` change with `scans`."""
 
@@ -24,7 +26,7 @@ class _Answer:
 
     Attributes:
         view: of conf/sql/.
-        triggers: tables of internal ledgers, or `REPLICATORS`; while all are empty the view has no rows of interest.
+        triggers: tables of internal ledgers, `REPLICATORS` or `DELAYED`; while all are empty no row matters.
         query: its rows as `frames.codes.CODED`.
     """
 
@@ -42,7 +44,7 @@ def _coded(code: str, view: str, place: str, sureness: str, reason: str, where: 
 
 _OLDEST = "oldest_ledger_id AS ledger_id, oldest_entry_id AS entry_id"
 _LIKELY = "CASE sureness WHEN 'cannot_tell' THEN 'cannot_tell' ELSE 'likely' END"
-_COUNTED = count_sentences("S63", "S64", "S65", "S66", "S67", "S68", "S69", "S75", "S76", "S77")
+_COUNTED = count_sentences("S63", "S64", "S65", "S66", "S67", "S68", "S69", "S75", "S76", "S77", "C55")
 _ANSWERS = (
     _Answer(
         "schema_use", ("schema_versions",),
@@ -103,6 +105,13 @@ _ANSWERS = (
         ),
     ),
     _Answer(
+        "delayed_backlogs", (DELAYED,),
+        _coded(
+            "C55", "delayed_backlogs", "CAST(NULL AS bigint) AS ledger_id, CAST(NULL AS bigint) AS entry_id",
+            "'certain'", "concat(subscription, ': ', reason)", "verdict = 'delayed_until' AND broker_says",
+        ),
+    ),
+    _Answer(
         "replicated_subscriptions", (REPLICATORS,),
         _coded(
             "S77", "replicated_subscriptions",
@@ -121,7 +130,7 @@ def answers_of(context: JobContext, rows: Mapping[str, int]) -> Iterator[Rows | 
         context: of the job.
         rows: of each table of internal ledgers, how many there are now.
     """
-    rows = {**rows, REPLICATORS: _replicators(context)}
+    rows = {**rows, **_of_subscriptions(context)}
     applicable = [one for one in _ANSWERS if any(rows[table] for table in one.triggers)]
     if not applicable or not context.has("entries"):
         yield None
@@ -133,11 +142,16 @@ def answers_of(context: JobContext, rows: Mapping[str, int]) -> Iterator[Rows | 
         yield noticed_findings(context, engine, counted(engine, _COUNTED, *(one.query for one in applicable)))
 
 
-def _replicators(context: JobContext) -> int:
-    """Whether cursors of replicators were saved: 1 or 0."""
+def _of_subscriptions(context: JobContext) -> dict[str, int]:
+    """Of `REPLICATORS` and `DELAYED` whether there are any: 1 or 0."""
     if not context.has("subscriptions"):
-        return 0
+        return {REPLICATORS: 0, DELAYED: 0}
     rows = context.small_rows("subscriptions")
     if rows is not None:
-        return int("replicator" in rows["kind"].to_pylist())
-    return context.table("subscriptions").filter("kind = 'replicator'").limit(1).count()
+        kinds = {one["kind"] for some in rows["holdups"].to_pylist() for one in some or ()}
+        return {REPLICATORS: int("replicator" in rows["kind"].to_pylist()), DELAYED: int("delayed" in kinds)}
+    frame = context.table("subscriptions")
+    return {
+        REPLICATORS: frame.filter("kind = 'replicator'").limit(1).count(),
+        DELAYED: frame.filter("exists(holdups, one -> one.kind = 'delayed')").limit(1).count(),
+    }

@@ -77,6 +77,12 @@ class SavedState:
         """Topics of which it matters whether a transaction is open."""
         return sorted({one.topic for one in self.subscriptions if may_wait_for_transaction(one.saved)})
 
+    @property
+    def delaying_topics(self) -> list[str]:
+        """Topics of which a broker said that messages are delayed."""
+        saved = ((one.topic, one.saved) for one in self.subscriptions)
+        return sorted({topic for topic, of in saved if of and of.dispatch and (of.dispatch.delayed or 0) > 0})
+
     def held_up(
         self, evidence: Mapping[tuple[str, str], LogEvidence], open_transactions: Mapping[str, Sequence[Position]]
     ) -> HeldUp:

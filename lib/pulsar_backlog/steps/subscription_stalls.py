@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -39,6 +40,10 @@ _COMPACTION_REASON = (
     "compaction works entry by entry; whether a later message with the key replaced it is not looked at"
 )
 _STALLS_DDL = ", ".join(f"{c.name} {c.type}{'' if c.nullable else ' not null'}" for c in TABLES["stalls"].columns)
+_DELAYED = pa.schema(
+    [("topic", pa.string()), ("chunk_uuid", pa.string())]
+    + [(name, pa.int64()) for name in ("publish_time_ms", "deliver_at_ms")]
+)
 _HORIZONS = pa.schema([("topic", pa.string()), ("ledger_id", pa.int64()), ("entry_id", pa.int64())])
 _NO_LOSSES = pa.schema(
     [
@@ -59,8 +64,9 @@ _NO_LOSSES = pa.schema(
 
 
 def name_stalls(
-    engine: QueryEngine, readers: States, horizons: Mapping[str, Position], models: Sequence[str], cluster: str
-) -> None:
+    engine: QueryEngine, readers: States, horizons: Mapping[str, Position], models: Sequence[str], cluster: str,
+    delayed: Sequence[Mapping[str, object]] = (),
+) -> None:  # fmt: skip
     """Make the relation `new_stalls`: rows of `stalls`.
 
     Models are asked about subscriptions on which a message that is whole is stuck, and about no others.
@@ -71,7 +77,9 @@ def name_stalls(
         horizons: how far each topic is compacted.
         models: as by `models_to_ask`.
         cluster: name of the cluster.
+        delayed: as by `delayed_chunks`.
     """
+    engine.register("delayed_chunks", pa.Table.from_pylist(list(delayed), schema=_DELAYED))
     engine.register("no_losses", pa.Table.from_pylist([], schema=_NO_LOSSES))
     ends = engine.rows({"ends": engine.sql("subscriptions", "log_ends", {})})["ends"]
     log_ends = {row["topic"]: (row["ledger_id"], row["entry_id"]) for row in ends}
@@ -122,6 +130,15 @@ def open_transactions(context: JobContext, topics: Sequence[str]) -> dict[str, l
     for row in rows:
         begins.setdefault(row["topic"], []).append((row["ledger_id"], row["entry_id"]))
     return begins
+
+
+def delayed_chunks(context: JobContext, topics: Sequence[str]) -> list[dict[str, Any]]:
+    """Chunked messages that were not due yet when their topic's state was saved; with no topics nothing is read."""
+    if not topics:
+        return []
+    names = ", ".join(map(portable_literal, topics))
+    with query_engine(context, ("entries", "saved_states")) as engine:
+        return engine.rows({"delayed": engine.sql("subscriptions", "delayed_chunks", {"topics": names})})["delayed"]
 
 
 def findings_of_stalls(context: JobContext, engine: QueryEngine) -> Rows:

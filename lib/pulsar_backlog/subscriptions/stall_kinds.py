@@ -143,11 +143,18 @@ def is_key_shared_risk(one: SetAcks) -> bool:
     return one.subscription.type == "Key_Shared" and one.chunks.num_chunks > 1
 
 
+def is_delayed(one: SetAcks) -> bool:
+    """A whole message, nothing of it acknowledged, whose time had not come; only these types wait for it."""
+    chunks = one.chunks
+    is_late = chunks.deliver_at_ms is not None and one.subscription.type in ("Shared", "Key_Shared")
+    return is_late and chunks.state == "whole" and not one.acked
+
+
 def is_whole_hole(one: SetAcks) -> bool:
     """A whole message, nothing of it acknowledged, was passed over: something after it is, or it was reached."""
     if one.chunks.state != "whole" or one.acked:
         return False
-    passed = one.subscription.highest_acked > one.unacked[-1].position
+    passed = one.subscription.highest_acked > one.unacked[-1].position and not is_delayed(one)
     some_lose_it = is_fragile(one.chunks) or not comes_again(one.chunks)
     return passed or (some_lose_it and one.was_reached)
 
@@ -205,6 +212,7 @@ _IN_ORDER = (
         "Brokers do not keep chunks together on a Key_Shared subscription",
         is_key_shared_risk,
     ),
+    StallKind("delayed", None, "The message is to be delivered later", is_delayed),
     StallKind(
         "whole_hole",
         "K07",

@@ -60,6 +60,7 @@ class ChunkSet:
         family_in_flight: whether a publication with its uuid, itself included, may still be arriving.
         family_rebuildable: whether one, itself included, can be rebuilt and has not been exported.
         reopened: what clients of one subscription would make of it; None when the models were not asked.
+        deliver_at_ms: when it is to be delivered, where that was still to come when the topic's state was saved.
     """
 
     chunk_uuid: str
@@ -74,6 +75,7 @@ class ChunkSet:
     family_in_flight: bool
     family_rebuildable: bool
     reopened: Reopened | None = None
+    deliver_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.subscriptions.stall_kinds import COMPACTION_TRUNCATION, KINDS
 from pulsar_backlog.subscriptions.stall_values import ChunkSet
 from pulsar_backlog.terms import INCOMPLETE, position_text
+from pulsar_backlog.wire.rows import as_time
 
 _DO = {
     "wait": "Wait, and do not acknowledge any of its entries.",
@@ -53,10 +54,18 @@ def advice_of(chunks: ChunkSet, kind: str, action: str, entries: int, *, blocks:
         blocks: whether it keeps what follows from being delivered.
         sureness: how sure the stall is.
     """
-    rest = f" ({counted(entries, 'entry')} unacknowledged)"
+    rest = f"{_when(chunks, kind)} ({counted(entries, 'entry')} unacknowledged)"
     lost = _lost_by(chunks) if action in ("export_then_acknowledge", "wait") else ""
     blocked = _BEHIND[sureness] if blocks else ""
     return f"{KINDS[kind].what}{rest}{lost}{blocked}. {_remedy(chunks, action, blocks=blocks)}"
+
+
+def _when(chunks: ChunkSet, kind: str) -> str:
+    """Until when a message is delayed."""
+    if kind != "delayed" or chunks.deliver_at_ms is None:
+        return ""
+    until = as_time(chunks.deliver_at_ms)
+    return "" if until is None else f": delayed until {until:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def compaction_advice() -> str:

@@ -19,7 +19,7 @@ TABLE = Table(
         Column("publish_time", "timestamp", "Publish time of the publication, UTC; null when out of range."),
         required("publish_time_ms", "bigint", "The same as on the wire, milliseconds since 1970."),
         Column("code", "string", "Code of the finding that `kind` belongs to, C23 to C28 or K07; null when the set only waits."),
-        required("kind", "string", "`head_acked`, `last_only`, `copies_only`, `mark_delete_inside`, `split` (any other part is acknowledged), `orphan_hole`, `shared_stall`, `key_shared_risk`, `tail_block`, `compaction_truncation`, `whole_hole` (stored whole, wholly unacknowledged, and the subscription got to it or past it), or `pending` (it may still be arriving)."),
+        required("kind", "string", "`head_acked`, `last_only`, `copies_only`, `mark_delete_inside`, `split` (any other part is acknowledged), `orphan_hole`, `shared_stall`, `key_shared_risk`, `tail_block`, `compaction_truncation`, `delayed` (whole, wholly unacknowledged, and its time of delivery had not come when the broker, which counts messages as delayed, was asked), `whole_hole` (stored whole, wholly unacknowledged, and the subscription got to it or past it), or `pending` (it may still be arriving)."),
         required("also", "array<string>", "Other kinds that hold as well, sorted."),
         required("state", "string", "State of the publication, as in `chunked_messages`."),
         required("unacked_positions", "array<struct<ledger_id:bigint,entry_id:bigint>>", f"Its copies that are not acknowledged, in order, at most the first {MAX_POSITIONS}."),

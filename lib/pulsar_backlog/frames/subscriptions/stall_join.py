@@ -143,6 +143,7 @@ def _chunk_set(rows: list[dict[str, Any]], in_flight: bool, rebuildable: bool) -
         ),
         family_in_flight=in_flight,
         family_rebuildable=rebuildable,
+        deliver_at_ms=first["deliver_at_ms"],
     )
 
 
