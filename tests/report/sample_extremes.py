@@ -19,6 +19,7 @@ from pulsar_backlog.report.model import (
 from pulsar_backlog.subscriptions.advice import Advice
 from tests.report.sample_consumers import forecast, hostile_acks, hostile_clients, many_holes
 from tests.report.sample_parts import STARTED_MS, T0_MS, VERSIONS, finding, group, publication, quality, section, totals
+from tests.report.sample_scalable import hostile_scalable
 
 
 def huge(topics: int = 500, per_topic: int = 12) -> ReportModel:
@@ -202,5 +203,6 @@ def hostile() -> ReportModel:
             ListedSubscription(f"persistent://lab/s3/{text}", text, text, 1, 1, 1, (1, 0), text) for text in HOSTILE
         ),
         acks=Acks(9, 9, 9, (BlockedRow(attack, attack, attack, 1, 0, attack, Advice((), (attack,)), attack, 1, None),)),
+        scalable=hostile_scalable(HOSTILE),
         clients=(ModelSum(attack, dict.fromkeys(OUTCOMES, 0) | {"mixed": 1}, 2, attack, attack, 1, 0, attack),),
     )

@@ -26,6 +26,7 @@ from tests.report.sample_parts import (
     section,
     totals,
 )
+from tests.report.sample_scalable import scalable_sample
 
 
 def multi_chunk() -> TopicSection:
@@ -384,6 +385,7 @@ def lab() -> ReportModel:
         ),
         acks=all_acks(prefix + "brk2-bad-zstd"),
         clients=model_sums(prefix + "brk2-bad-zstd"),
+        scalable=scalable_sample(),
     )
 
 

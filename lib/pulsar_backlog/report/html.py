@@ -21,6 +21,7 @@ from pulsar_backlog.report.acks_view import where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import sureness_words
+from pulsar_backlog.report.layouts import HEIGHT, STATUS_WORDS, numbers
 from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
 from pulsar_backlog.report.since import about, growth
@@ -34,6 +35,24 @@ LONGEST_WORD = 20
 """Characters that fit the narrowest column without being broken."""
 
 EVIDENCE_SHOWN = 4
+FAULTS_SHOWN = 20
+
+_GLOBALS = {
+    "states": words.STATES,
+    "flags": words.FLAGS,
+    "lies": words.LIES,
+    "sureness_words": words.SURENESS,
+    "severities": words.SEVERITIES,
+    "evidence_shown": EVIDENCE_SHOWN,
+    "samples": SAMPLES,
+    "needs": LABELS,
+    "how": HOW,
+    "outcome_words": OUTCOMES,
+    "dangerous": DANGEROUS,
+    "status_words": STATUS_WORDS,
+    "layout_height": HEIGHT,
+    "faults_shown": FAULTS_SHOWN,
+}
 
 
 def stylesheet() -> dict[str, str]:
@@ -87,23 +106,12 @@ def report_environment() -> Environment:
         "where": where,
         "about": about,
         "growth": growth,
+        "numbers": numbers,
         "linked": linked,
         "anchor": anchor,
         "link": link,
     }
-    environment.globals |= {
-        "states": words.STATES,
-        "flags": words.FLAGS,
-        "lies": words.LIES,
-        "sureness_words": words.SURENESS,
-        "severities": words.SEVERITIES,
-        "evidence_shown": EVIDENCE_SHOWN,
-        "samples": SAMPLES,
-        "needs": LABELS,
-        "how": HOW,
-        "outcome_words": OUTCOMES,
-        "dangerous": DANGEROUS,
-    }
+    environment.globals |= _GLOBALS
     return environment
 
 

@@ -16,7 +16,8 @@ from pulsar_backlog.report.acks_view import MAY_BE_STALLED, STALLED
 from pulsar_backlog.report.codes import in_order
 from pulsar_backlog.report.model import FindingRow, ListedTopic, ReportModel
 from pulsar_backlog.report.outcomes import known_sureness, sureness_of_broken
-from pulsar_backlog.report.places import Place
+from pulsar_backlog.report.places import NOWHERE, Place
+from pulsar_backlog.report.scalable import ScalableTopic, scalable_grade, scalable_line
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.views import GRADE_ORDER, Judged, topic_order
 from pulsar_backlog.report.words import SURENESS, natural
@@ -72,6 +73,13 @@ def topic_without_section(one: ListedTopic) -> TopicLine:
     return TopicLine(one.topic, grade, line, None, one.entries, one.bytes, None, order)
 
 
+def scalable_topic_line(topic: ScalableTopic, place: Place) -> TopicLine:
+    """The line of a scalable topic."""
+    grade = scalable_grade(topic)
+    order = (GRADE_ORDER.index(grade), True, 0, 0, -topic.bytes, natural(topic.topic))
+    return TopicLine(topic.topic, grade, scalable_line(topic), None, topic.entries, topic.bytes, place, order)
+
+
 def subscription_line(one: ListedSubscription) -> SubscriptionLine:
     """The line of a subscription; how much waits is a number of its own."""
     grade: Grade
@@ -109,7 +117,11 @@ def search_data(
             if room_bytes < 0:
                 break
             rows[kind].append(text)
-    all_of = [model.counts.topics, model.acks.total, sum(total.findings for total in model.finding_totals)]
+    all_of = [
+        model.counts.topics + model.scalable.total,
+        model.acks.total,
+        sum(total.findings for total in model.finding_totals),
+    ]
     parts = [f'"{kind}":[{",".join(texts)}]' for kind, texts in rows.items()]
     return Markup("{" + ",".join([*parts, f'"all":{to_json(all_of, compact=True)}']) + "}")  # noqa: S704 - no < in it
 
@@ -117,7 +129,7 @@ def search_data(
 def _topic(line: TopicLine) -> list[object]:
     name = None if line.topic is None else visible(line.topic, MAX_NAME)
     words = visible(line.line, MAX_WORDS)
-    return [name, *_judged(line.grade, words, line.sureness), line.entries, *(line.place or (0, 0))]
+    return [name, *_judged(line.grade, words, line.sureness), line.entries, *(line.place or NOWHERE)]
 
 
 def _subscription(line: SubscriptionLine, numbers: Mapping[str | None, int]) -> list[object]:

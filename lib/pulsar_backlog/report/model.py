@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, ListedSubscription, TopicAcks
 from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
 from pulsar_backlog.report.earlier import NOTHING_EARLIER, Earlier
+from pulsar_backlog.report.scalable import NO_SCALABLE, Scalable
 from pulsar_backlog.report.since import SinceLast
 
 MAX_TOPICS = 500
@@ -265,6 +266,7 @@ class ReportModel:
         one_cluster: whether the tables are of no other cluster.
         earlier: what the audit goes by that an earlier one was given or looked at.
         since: what changed since the audit before.
+        scalable: scalable topics (Pulsar 5), whose segments are topics of their own.
     """
 
     cluster: str
@@ -291,6 +293,7 @@ class ReportModel:
     one_cluster: bool = True
     earlier: Earlier = NOTHING_EARLIER
     since: SinceLast | None = None
+    scalable: Scalable = NO_SCALABLE
 
     @property
     def is_live(self) -> bool:

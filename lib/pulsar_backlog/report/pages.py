@@ -17,6 +17,7 @@ from pulsar_backlog.report.codes import in_order
 from pulsar_backlog.report.html import report_environment, script, stylesheet
 from pulsar_backlog.report.listed import (
     TopicLine,
+    scalable_topic_line,
     search_data,
     subscription_line,
     topic_with_section,
@@ -24,6 +25,7 @@ from pulsar_backlog.report.listed import (
 )
 from pulsar_backlog.report.model import ListedTopic, ReportModel, TopicSection
 from pulsar_backlog.report.places import FOLDER, FRONT, Place, page_name
+from pulsar_backlog.report.scalable_view import scalable_view
 from pulsar_backlog.report.views import MAX_ROWS_PER_CODE, judged, page, topic_view
 
 MAX_PAGE_BYTES = 1_900_000
@@ -34,6 +36,9 @@ ALL_IN_ONE_BYTES = 1_500_000
 
 FIRST_BYTES = 250_000
 """Otherwise as many of the worst stand there."""
+
+SCALABLE_BYTES = 150_000
+"""Of sections of scalable topics on the front page; the others have pages in the folder."""
 
 PACK_BYTES = 1_400_000
 """Of sections or rows on one page of the folder."""
@@ -79,6 +84,8 @@ class Front:
     sections: Sequence[Markup]
     lists: Sequence[ListPages]
     places: Mapping[str | None, Place | None]
+    scalable: Sequence[Markup]
+    scalable_pages: Sequence[ListPage]
 
 
 def pages(
@@ -97,6 +104,7 @@ def pages(
     yield from report.sections(chain([model.topics], further))
     report.lines += map(topic_without_section, rest)
     report.lines.sort(key=lambda line: line.order)
+    yield from report.scalable_sections()
     if report.is_large:
         yield from report.lists()
     yield FRONT, report.front()
@@ -110,11 +118,13 @@ class _Report:
     lines: list[TopicLine] = field(default_factory=list)
     first: list[Drawn] = field(default_factory=list)
     made: dict[str, list[ListPage]] = field(default_factory=dict)
+    scalable: list[TopicLine] = field(default_factory=list)
+    first_scalable: list[Drawn] = field(default_factory=list)
 
     @property
     def is_large(self) -> bool:
         """Whether there are lists of everything, and the front page shows the worst only."""
-        return bool(self.made) or max(len(self.model.subscriptions), len(self.model.findings)) > MANY_ROWS
+        return "part" in self.made or max(len(self.model.subscriptions), len(self.model.findings)) > MANY_ROWS
 
     def sections(self, batches: Iterable[Sequence[TopicSection]]) -> Iterator[tuple[str, str]]:
         """Topics in full: all of them for the front page, or the first there and the others in the folder."""
@@ -140,6 +150,24 @@ class _Report:
                 at = len(self.lines)
                 self.lines.append(topic_with_section(one, Place(0, at + 1)))
                 yield at, draw(topic_view(self.model, at, *one))
+
+    def scalable_sections(self) -> Iterator[tuple[str, str]]:
+        """Scalable topics in full: the worst for the front page, the others in the folder."""
+        topics = self.model.scalable.topics
+        self.scalable = [scalable_topic_line(one, Place(0, at + 1, "scalable")) for at, one in enumerate(topics)]
+        draw, places = _macros("scalable.html.j2").section, self._places()
+        views = [scalable_view(self.model, at, one) for at, one in enumerate(topics)]
+        self.first_scalable, over = _taken(((at, draw(v, places, False)) for at, v in enumerate(views)), SCALABLE_BYTES)
+        if over is None:
+            return
+        drawn = ((at, draw(views[at], places, True)) for at in range(len(self.first_scalable), len(views)))
+        for pack, is_last in _with_last(_packed(drawn, PACK_BYTES)):
+            number = len(self.made.get("scalable", ())) + 1
+            for at, _ in pack:
+                self.scalable[at] = replace(self.scalable[at], place=Place(number, at + 1, "scalable"))
+            title = f"Scalable topics {pack[0][0] + 1:,} to {pack[-1][0] + 1:,}"
+            content = Markup("<h2>Scalable topics, the worst first</h2>\n") + Markup("").join(_texts(pack))
+            yield self._in_folder("scalable", pack, title, content, is_last=is_last)
 
     def lists(self) -> Iterator[tuple[str, str]]:
         """Every topic, subscription and finding in a line."""
@@ -167,18 +195,21 @@ class _Report:
             topics=[draw(line, line.place, False) for line in self.lines[: FRONT_ROWS if large else None]],
             topic_total=len(self.lines),
             sections=_texts(self.first),
-            lists=[ListPages(_WHAT[kind], tuple(made)) for kind, made in self.made.items()],
+            lists=[ListPages(_WHAT[kind], tuple(made)) for kind, made in self.made.items() if kind in _WHAT],
             places=places,
+            scalable=_texts(self.first_scalable),
+            scalable_pages=tuple(self.made.get("scalable", ())),
         )
         body = page(self.model, FEW_ROWS_PER_CODE if large else MAX_ROWS_PER_CODE)
         text = _page("report", self.model, page=body, front=front)
         before, tag, after = text.rpartition(_DATA)
         room_bytes = MAX_PAGE_BYTES - len(text.encode())
         subscriptions = map(subscription_line, self.model.subscriptions)
-        return f"{before}{tag}{search_data(self.lines, subscriptions, self.model, room_bytes)}{after}"
+        data = search_data([*self.lines, *self.scalable], subscriptions, self.model, room_bytes)
+        return f"{before}{tag}{data}{after}"
 
     def _places(self) -> dict[str | None, Place | None]:
-        return {line.topic: line.place for line in self.lines}
+        return {line.topic: line.place for line in (*self.lines, *self.scalable)}
 
     def _in_folder(
         self, kind: str, pack: Sequence[Drawn], title: str, content: Markup, *, is_last: bool

@@ -109,7 +109,7 @@ def page(model: ReportModel, rows_per_code: int = MAX_ROWS_PER_CODE) -> Page:
         model=model,
         verdict=verdict,
         chunks=_chunks(model.groups),
-        codes=_codes(model, by_code(model.findings, model.finding_totals), rows_per_code),
+        codes=code_views(model, by_code(model.findings, model.finding_totals), rows_per_code),
         blocked=tuple(BlockedView(row, blocked_words(row)) for row in model.acks.rows[:MAX_BLOCKED_SHOWN]),
         exit_words=exit_words(model, verdict.grade),
     )
@@ -146,7 +146,7 @@ def topic_view(model: ReportModel, at: int, line: tuple[Grade, str], section: To
         chunks=_chunks(section.groups),
         ledgers=tuple(sorted(section.ledgers, key=_ledger_order)[:MAX_LEDGERS_SHOWN]),
         broken=tuple(sorted(section.broken, key=_broken_order)[:MAX_BROKEN_SHOWN]),
-        codes=_codes(model, by_code(section.findings, section.finding_totals), MAX_ROWS_PER_TOPIC_CODE),
+        codes=code_views(model, by_code(section.findings, section.finding_totals), MAX_ROWS_PER_TOPIC_CODE),
         subscriptions=_subscriptions(model, at, section),
         outcomes=columns(section.clients.forecasts),
         sentences=sentences(section.clients),
@@ -177,7 +177,8 @@ def _chunks(groups: Sequence[PublicationGroup]) -> ChunksView:
     )
 
 
-def _codes(model: ReportModel, groups: Sequence[CodeGroup], limit: int) -> tuple[CodeView, ...]:
+def code_views(model: ReportModel, groups: Sequence[CodeGroup], limit: int) -> tuple[CodeView, ...]:
+    """Groups of findings with their commands, at most `limit` rows of each."""
     return tuple(
         CodeView(
             group=group,

@@ -31,6 +31,7 @@ from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.engines import REPORT_TABLES, QueryEngine
 from pulsar_backlog.sql.sureness import MOST_DOUBT, doubt_of, sureness_of
 from pulsar_backlog.steps.known_state import earlier_state
+from pulsar_backlog.steps.report_scalable import scalable_topics
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
 
@@ -154,6 +155,7 @@ class Gathering:
             one_cluster=context.is_only_cluster(),
             earlier=Earlier(earlier_state(context), earlier_scope(inventories)),
             since=since_last(runs, whole["change_counts"], whole["changes"]),
+            scalable=scalable_topics(self.engine),
         )  # fmt: skip
 
     def _sections(self, after: int) -> tuple[TopicSection, ...]:

@@ -10,7 +10,8 @@
   const SURE = ["certain", "likely", "cannot tell"];
   const KINDS = { topic: "Topics", subscription: "Subscriptions", finding: "Findings" };
   const NO_TOPIC = "(no topic: nothing names it)";
-  const linkOf = topic => topic && topic[6] ? (topic[5] ? `report/part-${topic[5]}.html` : "") + `#topic-${topic[6]}` : null;
+  const PAGES = { topic: "part", scalable: "scalable" };
+  const linkOf = topic => topic && topic[6] ? (topic[5] ? `report/${PAGES[topic[7]]}-${topic[5]}.html` : "") + `#${topic[7]}-${topic[6]}` : null;
 
   const rowsOf = data => {
     const of = (kind, values, topic) => {
@@ -164,7 +165,7 @@
 
   // A drawing over time or over entries grows to the sides, and scrolls; what was in the middle stays there.
   const MOST = 32;
-  document.querySelectorAll("figure.timeline, figure.acks").forEach(figure => {
+  document.querySelectorAll("figure.timeline, figure.acks, figure.layout").forEach(figure => {
     const drawing = figure.querySelector("svg"), pan = make("div", "", { className: "pan", tabIndex: 0 });
     pan.setAttribute("role", "region");
     pan.setAttribute("aria-label", `${drawing.querySelector("title").textContent}, scrolls to the sides`);
