@@ -171,8 +171,7 @@ class TopicSection:
         first_ms: earliest time, or None.
         last_ms: latest time, or None.
         time_basis: whose clock the times are by.
-        bucket_ms: width of a bucket.
-        buckets: by time.
+        bucket_ms: width of one of the `buckets`, which are by time.
         groups: all its publications, counted by verdict.
         broken: the worst of its publications; the groups know how many there are.
         findings: some of its findings; `finding_totals` counts them all.
