@@ -1,5 +1,27 @@
 -- Who still holds the bytes of each stored ledger: subscriptions that have not acknowledged it, replicators, compaction, pointers to internal ledgers, retention; one row for each holder.
-WITH stored AS (
+WITH policies AS (
+  SELECT
+    cluster,
+    about_topic AS topic,
+    CAST(get_json_object(policies, '$.retentionPolicies.retentionTimeInMinutes') AS bigint) AS minutes,
+    CAST(get_json_object(policies, '$.retentionPolicies.retentionSizeInMB') AS bigint) AS mebibytes,
+    CAST(get_json_object(policies, '$.messageTTLInSeconds') AS bigint) AS ttl_seconds
+  FROM topic_policies
+  WHERE is_current AND coalesce(is_global, FALSE) = FALSE
+),
+
+saved AS (
+  SELECT
+    cluster,
+    topic,
+    saved_time,
+    CAST(get_json_object(state, '$.retention.minutes') AS bigint) AS minutes,
+    CAST(get_json_object(state, '$.retention.megabytes') AS bigint) AS mebibytes,
+    CAST(get_json_object(state, '$.ttl_seconds') AS bigint) AS ttl_seconds
+  FROM saved_states
+),
+
+stored AS (
   SELECT
     cluster,
     topic,
@@ -9,9 +31,26 @@ WITH stored AS (
     expected_entries,
     ledger_state,
     closed_time,
-    max(ledger_id) OVER (PARTITION BY cluster, topic) AS last_ledger_id
-  FROM ledgers
-  WHERE selected AND topic IS NOT NULL
+    last_ledger_id,
+    CASE WHEN minutes > 52560000 THEN 52560000 ELSE minutes END AS minutes,
+    mebibytes,
+    whose_policy,
+    CASE WHEN ttl_seconds BETWEEN 1 AND 2147483647 THEN ttl_seconds END AS ttl_seconds,
+    unix_millis(saved_time) - unix_millis(closed_time) AS closed_for_ms
+  FROM (
+    SELECT
+      l.cluster, l.topic, l.ledger_id, l.kind, l.data_bytes, l.expected_entries, l.ledger_state, l.closed_time,
+      v.saved_time,
+      max(l.ledger_id) OVER (PARTITION BY l.cluster, l.topic) AS last_ledger_id,
+      coalesce(p.minutes, v.minutes) AS minutes,
+      CASE WHEN p.minutes IS NULL THEN v.mebibytes ELSE p.mebibytes END AS mebibytes,
+      CASE WHEN p.minutes IS NULL THEN 'the retention in force' ELSE 'a policy of the topic' END AS whose_policy,
+      coalesce(p.ttl_seconds, v.ttl_seconds) AS ttl_seconds
+    FROM ledgers AS l
+    LEFT JOIN policies AS p ON l.cluster = p.cluster AND regexp_replace(l.topic, '-partition-[0-9]+$', '') = p.topic
+    LEFT JOIN saved AS v ON l.cluster = v.cluster AND l.topic = v.topic
+    WHERE l.selected AND l.topic IS NOT NULL
+  ) AS with_policies
 ),
 
 cursors AS (
@@ -26,8 +65,16 @@ cursors AS (
     END AS holder_kind,
     s.subscription AS holder,
     concat(
-      'acknowledged up to ', CAST(s.mark_delete_ledger_id AS string), ':', CAST(s.mark_delete_entry_id AS string)
-    ) AS evidence
+      'acknowledged up to ', CAST(s.mark_delete_ledger_id AS string), ':', CAST(s.mark_delete_entry_id AS string),
+      CASE
+        WHEN s.kind IN ('subscription', 'replicator') AND l.closed_for_ms - l.ttl_seconds * 1000 > 3600000
+          THEN concat('; by the TTL of ', CAST(l.ttl_seconds AS string), ' seconds what is left should have expired')
+        ELSE ''
+      END
+    ) AS evidence,
+    CASE
+      WHEN s.kind IN ('subscription', 'replicator') THEN l.closed_for_ms - l.ttl_seconds * 1000
+    END AS overdue_ms
   FROM stored AS l
   INNER JOIN subscriptions AS s ON l.cluster = s.cluster AND l.topic = s.topic
   WHERE
@@ -44,19 +91,9 @@ cursors AS (
 current AS (
   SELECT
     cluster, topic, ledger_id, 'open_ledger' AS holder_kind, CAST(NULL AS string) AS holder,
-    'the newest ledger of the topic, and nothing says that it was closed' AS evidence
+    'the newest ledger of the topic, and nothing says that it was closed' AS evidence, CAST(NULL AS bigint) AS overdue_ms
   FROM stored
   WHERE ledger_id = last_ledger_id AND (ledger_state = 'OPEN' OR expected_entries IS NULL)
-),
-
-policies AS (
-  SELECT
-    cluster,
-    about_topic AS topic,
-    CAST(get_json_object(policies, '$.retentionPolicies.retentionTimeInMinutes') AS bigint) AS minutes,
-    CAST(get_json_object(policies, '$.retentionPolicies.retentionSizeInMB') AS bigint) AS mebibytes
-  FROM topic_policies
-  WHERE is_current AND coalesce(is_global, FALSE) = FALSE
 ),
 
 judged AS (
@@ -84,50 +121,51 @@ free AS (
     l.ledger_id,
     CASE
       WHEN d.topic IS NOT NULL OR j.topic IS NULL THEN 'not_known'
-      WHEN p.minutes < 0 THEN 'retention'
-      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(least(p.minutes, 52560000) AS int) + INTERVAL 1 HOUR < v.saved_time THEN 'overdue'
-      WHEN p.minutes IS NOT NULL AND l.closed_time IS NOT NULL AND v.saved_time IS NOT NULL THEN 'retention'
+      WHEN l.minutes < 0 THEN 'retention'
+      WHEN l.closed_for_ms - l.minutes * 60000 > 3600000 THEN 'overdue'
+      WHEN l.minutes IS NOT NULL AND l.closed_for_ms IS NOT NULL THEN 'retention'
       ELSE 'retention_or_nobody'
     END AS holder_kind,
     CAST(NULL AS string) AS holder,
     CASE
       WHEN d.topic IS NOT NULL OR j.topic IS NULL THEN 'where the subscriptions of the topic are, is not known'
-      WHEN p.minutes < 0 AND p.mebibytes >= 0 THEN
-        concat('a policy of the topic keeps it while the topic has no more than ', CAST(p.mebibytes AS string), ' MiB')
-      WHEN p.minutes < 0 THEN 'a policy of the topic keeps it for ever'
-      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(least(p.minutes, 52560000) AS int) + INTERVAL 1 HOUR < v.saved_time THEN
+      WHEN l.minutes < 0 AND l.mebibytes >= 0 THEN
+        concat(l.whose_policy, ' keeps it while the topic has no more than ', CAST(l.mebibytes AS string), ' MiB')
+      WHEN l.minutes < 0 THEN concat(l.whose_policy, ' keeps it for ever')
+      WHEN l.closed_for_ms - l.minutes * 60000 > 3600000 THEN
         concat(
-          'no cursor needs it; a policy of the topic keeps it for ', CAST(p.minutes AS string),
+          'no cursor needs it; ', l.whose_policy, ' keeps it for ', CAST(l.minutes AS string),
           ' minutes after it was closed, which was over ',
-          CAST(CAST(floor((unix_millis(v.saved_time) - unix_millis(l.closed_time)) / 3600000) AS bigint) AS string),
-          ' hours before the state was saved'
+          CAST(CAST(floor(l.closed_for_ms / 3600000) AS bigint) AS string), ' hours before the state was saved'
         )
-      WHEN p.minutes IS NOT NULL THEN
-        concat('no cursor needs it; a policy of the topic keeps it for ', CAST(p.minutes AS string), ' minutes after it was closed')
+      WHEN l.minutes IS NOT NULL THEN
+        concat('no cursor needs it; ', l.whose_policy, ' keeps it for ', CAST(l.minutes AS string), ' minutes after it was closed')
       ELSE 'no cursor needs it; the policies of the namespace are not known'
-    END AS evidence
+    END AS evidence,
+    CASE
+      WHEN d.topic IS NULL AND j.topic IS NOT NULL AND l.minutes >= 0 THEN l.closed_for_ms - l.minutes * 60000
+    END AS overdue_ms
   FROM stored AS l
   LEFT ANTI JOIN known AS k ON l.cluster = k.cluster AND l.topic = k.topic AND l.ledger_id = k.ledger_id
-  LEFT JOIN policies AS p ON l.cluster = p.cluster AND l.topic = p.topic
   LEFT JOIN judged AS j ON l.cluster = j.cluster AND l.topic = j.topic
   LEFT JOIN doubtful AS d ON l.cluster = d.cluster AND l.topic = d.topic
-  LEFT JOIN saved_states AS v ON l.cluster = v.cluster AND l.topic = v.topic
 ),
 
 of_messages AS (
-  SELECT h.cluster, h.topic, h.ledger_id, l.kind AS stored, l.bytes, h.holder_kind, h.holder, h.evidence
+  SELECT h.cluster, h.topic, h.ledger_id, l.kind AS stored, l.bytes, h.holder_kind, h.holder, h.evidence, h.overdue_ms
   FROM (SELECT * FROM known UNION ALL SELECT * FROM free) AS h
   INNER JOIN stored AS l ON h.cluster = l.cluster AND h.topic = l.topic AND h.ledger_id = l.ledger_id
 ),
 
 internal AS (
-  SELECT cluster, topic, ledger_id, stored, bytes, kind AS holder_kind, explode(holders) AS holder, reason AS evidence
+  SELECT cluster, topic, ledger_id, stored, bytes, kind AS holder_kind, explode(holders) AS holder, reason AS evidence,
+    CAST(NULL AS bigint) AS overdue_ms
   FROM internal_ledgers
   UNION ALL
   SELECT
     cluster, topic, ledger_id, stored, bytes,
     CASE verdict WHEN 'leaked' THEN 'nobody' ELSE 'not_known' END AS holder_kind, CAST(NULL AS string) AS holder,
-    reason AS evidence
+    reason AS evidence, CAST(NULL AS bigint) AS overdue_ms
   FROM internal_ledgers
   WHERE size(holders) = 0
 )
@@ -140,6 +178,7 @@ SELECT
   holder_kind,
   holder,
   evidence,
+  CASE WHEN overdue_ms > 3600000 THEN CAST(floor(overdue_ms / 3600000) AS bigint) END AS overdue_hours,
   count(*) OVER (PARTITION BY cluster, topic, ledger_id) AS holders,
   cluster
 FROM (

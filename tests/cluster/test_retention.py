@@ -45,3 +45,26 @@ def test_the_policy_in_force(tmp_path: Path, saved: list[dict[str, Any]], found:
     state = read_cluster_state(tmp_path, {})
     assert state.findings == ()
     assert state.retention.of(TOPIC) == found
+
+
+TTL_OF_CLUSTER = {"snapshotKind": "cluster", "settings": {"ttlDurationDefaultInSeconds": "9"}}
+TTL_OF_NAMESPACE = {"snapshotKind": "namespace", "namespace": "lab/s3", "policies": {"message_ttl_in_seconds": 60}}
+TTL_OF_TOPIC = {"snapshotKind": "policies", "topic": TOPIC, "messageTTL": 0}
+
+
+@pytest.mark.parametrize(
+    ("saved", "found"),
+    [
+        pytest.param([TTL_OF_CLUSTER, TTL_OF_NAMESPACE, TTL_OF_TOPIC], 0, id="the topic's own: none expires"),
+        pytest.param([TTL_OF_CLUSTER, TTL_OF_NAMESPACE], 60, id="the namespace's"),
+        pytest.param([TTL_OF_CLUSTER, {**TTL_OF_NAMESPACE, "namespace": "lab/other"}], 9, id="the broker's default"),
+        pytest.param([{**TTL_OF_TOPIC, "messageTTL": None}, TTL_OF_NAMESPACE], 60, id="the topic has none"),
+        pytest.param([{**TTL_OF_TOPIC, "messageTTL": 1 << 40}], None, id="longer than brokers allow"),
+        pytest.param([{**TTL_OF_CLUSTER, "settings": {"ttlDurationDefaultInSeconds": "x"}}], None, id="no number"),
+        pytest.param([], None, id="nothing saved"),
+    ],
+)
+def test_the_time_to_live_in_force(tmp_path: Path, saved: list[dict[str, Any]], found: int | None) -> None:
+    write(tmp_path, {"live.json": LIVE, **{f"{number}.json": body for number, body in enumerate(saved)}})
+    state = read_cluster_state(tmp_path, {})
+    assert state.retention.ttl_of(TOPIC) == found

@@ -54,11 +54,13 @@ def test_real_folders(folder: Path) -> None:
 
 def test_what_a_folder_lacks_is_as_it_was() -> None:
     before = state(topic(A, 1), topic(B, 2), retention=SavedRetention({A: Retention(1, 1), B: Retention(2, 2)}))
-    now = state(topic(A, 1, 3), retention=SavedRetention({A: Retention(9, 9)}))
+    before.retention.ttl_seconds |= {A: 1, B: 2}
+    now = state(topic(A, 1, 3), retention=SavedRetention({A: Retention(9, 9)}, ttl_seconds={A: 9}))
     found = together(now, [one for one in stored(before) if one.topic != A], {})
     assert found.topics == {A: topic(A, 1, 3), B: topic(B, 2)}
     assert found.retention.of(A) == Retention(9, 9)
     assert found.retention.of(B) == Retention(2, 2)
+    assert (found.retention.ttl_of(A), found.retention.ttl_of(B)) == (9, 2)
 
 
 def test_topics_that_claim_one_ledger_are_told_of_once() -> None:

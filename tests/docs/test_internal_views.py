@@ -277,6 +277,10 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         ledger("offloaded", 14),
         ledger("sized", 15), ledger("sized", 16, **still_open),
         ledger("shadowed", 17), ledger("shadowed", 18, **still_open),
+        ledger("policy-partition-3", 30), ledger("policy-partition-3", 31, **still_open),
+        ledger("namespace", 32), ledger("namespace", 33, **still_open),
+        ledger("expiring", 34), ledger("expiring", 35, closed_time=NOON - 2 * HOUR),
+        ledger("expiring", 36, **still_open),
     ]  # fmt: skip
     subscriptions = [
         cursor("shadowed", "pulsar.repl-x", 17, 4, kind="replicator"), cursor("sized", "s", 16, 9),
@@ -284,6 +288,7 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         cursor("policy", "s", 7, 9), cursor("offloaded", "s", 14, 9),
         cursor("ever", "s", 13, 9),
         cursor("doubt", "s", 9, 9), cursor("doubt", "x", None, 0, state="unknown"),
+        cursor("policy-partition-3", "s", 31, 9), cursor("namespace", "s", 33, 9), cursor("expiring", "s", 34, 4),
     ]  # fmt: skip
     policies = [
         {
@@ -299,12 +304,21 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
         {**T, "ledger_id": 21, "kind": "schema", "verdict": "leaked"},
         {**T, "ledger_id": 22, "kind": "unknown", "verdict": "cannot_tell"},
     ]
+    names = ("t", "policy", "ever", "policy-partition-3", "namespace", "expiring")
+    told = {"namespace": {"retention": {"minutes": 60, "megabytes": -1}}, "expiring": {"ttl_seconds": 5400}}
+    saved = [
+        {"cluster": "c", "topic": name, "saved_time": NOON, "state": json.dumps(told.get(name, {}))} for name in names
+    ]
     rows = ask(
-        "ledger_holders", ["ledger_id", "holder_kind", "holder", "holders", "evidence"],
+        "ledger_holders", ["ledger_id", "holder_kind", "holder", "holders", "evidence", "overdue_hours"],
         ledgers=ledgers, subscriptions=subscriptions, topic_policies=policies, internal_ledgers=internal,
-        saved_states=[{"cluster": "c", "topic": topic, "saved_time": NOON} for topic in ("t", "policy", "ever")],
+        saved_states=saved,
     )  # fmt: skip
     got, evidence = [row[:4] for row in rows], {row[0]: row[4] for row in rows}
+    assert {row[0]: row[5] for row in rows if row[5] is not None} == {5: 3, 30: 3, 32: 4, 34: 3}
+    assert evidence[32].startswith("no cursor needs it; the retention in force keeps it for 60 minutes")
+    assert evidence[34] == "acknowledged up to 34:4; by the TTL of 5400 seconds what is left should have expired"
+    assert evidence[35] == "acknowledged up to 34:4"
     assert evidence[5] == (
         "no cursor needs it; a policy of the topic keeps it for 120 minutes after it was closed, which was over "
         "5 hours before the state was saved"
@@ -326,6 +340,9 @@ def test_ledger_holders(ask: Ask) -> None:  # noqa: F811
             (15, "retention", None, 1), (16, "cursor", "s", 2), (16, "open_ledger", None, 2),
             (17, "shadow_topic", "pulsar.repl-x", 1), (18, "open_ledger", None, 2),
             (18, "shadow_topic", "pulsar.repl-x", 2),
+            (30, "overdue", None, 1), (31, "cursor", "s", 2), (31, "open_ledger", None, 2),
+            (32, "overdue", None, 1), (33, "cursor", "s", 2), (33, "open_ledger", None, 2),
+            (34, "cursor", "s", 1), (35, "cursor", "s", 1), (36, "cursor", "s", 2), (36, "open_ledger", None, 2),
             (20, "cursor", "cursor s of t", 1), (21, "nobody", None, 1), (22, "not_known", None, 1),
         ],
         key=str,

@@ -179,7 +179,11 @@ def test_who_holds_the_largest_ledgers(
         tmp_path,
         runs=[RUN],
         inventory=[{**ours, "ledger_id": 1, **CURRENT}],
-        ledgers=[{**ours, "ledger_id": number, **LEDGER, "data_bytes": number * GIB} for number in (1, 2)],
+        ledgers=[
+            {**ours, "ledger_id": number, **LEDGER, "data_bytes": number * GIB, "closed_time": closed}
+            for number, closed in ((1, NOON - timedelta(hours=30)), (2, NOON))
+        ],
+        saved_states=[{**ours, "saved_time": NOON, "state": '{"ttl_seconds": 3600}'}],
         subscriptions=[
             {**cursor, "subscription": "slow", "mark_delete_ledger_id": 1, "mark_delete_entry_id": 0},
             {**cursor, "subscription": "fast", "mark_delete_ledger_id": 2, "mark_delete_entry_id": 1},
@@ -187,7 +191,7 @@ def test_who_holds_the_largest_ledgers(
     )
     said, _ = asked(monkeypatch, capsys, tmp_path, "--price-per-gib-month", "0.5")
     assert [(one["ledger_id"], one["per_month"], one["holders"], one["more"]) for one in said["largest"]] == [
-        (2, 1.0, ["cursor fast", "cursor slow"], 0), (1, 0.5, ["cursor slow"], 0),
+        (2, 1.0, ["cursor fast", "cursor slow"], 0), (1, 0.5, ["cursor slow (29 h late)"], 0),
     ]  # fmt: skip
     (sole,) = said["sole_holders"]
     assert (sole["topic"], sole["holder"], sole["ledgers"], sole["per_month"]) == ("t", "cursor slow", 1, 0.5)

@@ -1,5 +1,24 @@
--- Made of conf/sql/ledger_holders.sql (6c7a06fe03250cef) by `make docs`; do not edit.
-WITH stored AS (
+-- Made of conf/sql/ledger_holders.sql (715f645001d88da1) by `make docs`; do not edit.
+WITH policies AS (
+  SELECT
+    cluster,
+    about_topic AS topic,
+    CAST(policies ->> '$.retentionPolicies.retentionTimeInMinutes' AS BIGINT) AS minutes,
+    CAST(policies ->> '$.retentionPolicies.retentionSizeInMB' AS BIGINT) AS mebibytes,
+    CAST(policies ->> '$.messageTTLInSeconds' AS BIGINT) AS ttl_seconds
+  FROM topic_policies
+  WHERE
+    is_current AND COALESCE(is_global, FALSE) = FALSE
+), saved AS (
+  SELECT
+    cluster,
+    topic,
+    saved_time,
+    CAST(state ->> '$.retention.minutes' AS BIGINT) AS minutes,
+    CAST(state ->> '$.retention.megabytes' AS BIGINT) AS mebibytes,
+    CAST(state ->> '$.ttl_seconds' AS BIGINT) AS ttl_seconds
+  FROM saved_states
+), stored AS (
   SELECT
     cluster,
     topic,
@@ -9,10 +28,41 @@ WITH stored AS (
     expected_entries,
     ledger_state,
     closed_time,
-    MAX(ledger_id) OVER (PARTITION BY cluster, topic) AS last_ledger_id
-  FROM ledgers
-  WHERE
-    selected AND NOT topic IS NULL
+    last_ledger_id,
+    CASE WHEN minutes > 52560000 THEN 52560000 ELSE minutes END AS minutes,
+    mebibytes,
+    whose_policy,
+    CASE WHEN ttl_seconds BETWEEN 1 AND 2147483647 THEN ttl_seconds END AS ttl_seconds,
+    EPOCH_MS(saved_time) - EPOCH_MS(closed_time) AS closed_for_ms
+  FROM (
+    SELECT
+      l.cluster,
+      l.topic,
+      l.ledger_id,
+      l.kind,
+      l.data_bytes,
+      l.expected_entries,
+      l.ledger_state,
+      l.closed_time,
+      v.saved_time,
+      MAX(l.ledger_id) OVER (PARTITION BY l.cluster, l.topic) AS last_ledger_id,
+      COALESCE(p.minutes, v.minutes) AS minutes,
+      CASE WHEN p.minutes IS NULL THEN v.mebibytes ELSE p.mebibytes END AS mebibytes,
+      CASE
+        WHEN p.minutes IS NULL
+        THEN 'the retention in force'
+        ELSE 'a policy of the topic'
+      END AS whose_policy,
+      COALESCE(p.ttl_seconds, v.ttl_seconds) AS ttl_seconds
+    FROM ledgers AS l
+    LEFT JOIN policies AS p
+      ON l.cluster = p.cluster
+      AND REGEXP_REPLACE(l.topic, '-partition-[0-9]+$', '', 'g') = p.topic
+    LEFT JOIN saved AS v
+      ON l.cluster = v.cluster AND l.topic = v.topic
+    WHERE
+      l.selected AND NOT l.topic IS NULL
+  ) AS with_policies
 ), cursors AS (
   SELECT
     l.cluster,
@@ -26,7 +76,16 @@ WITH stored AS (
       ELSE s.kind
     END AS holder_kind,
     s.subscription AS holder,
-    'acknowledged up to ' || CAST(s.mark_delete_ledger_id AS TEXT) || ':' || CAST(s.mark_delete_entry_id AS TEXT) AS evidence
+    'acknowledged up to ' || CAST(s.mark_delete_ledger_id AS TEXT) || ':' || CAST(s.mark_delete_entry_id AS TEXT) || CASE
+      WHEN s.kind IN ('subscription', 'replicator')
+      AND l.closed_for_ms - l.ttl_seconds * 1000 > 3600000
+      THEN '; by the TTL of ' || CAST(l.ttl_seconds AS TEXT) || ' seconds what is left should have expired'
+      ELSE ''
+    END AS evidence,
+    CASE
+      WHEN s.kind IN ('subscription', 'replicator')
+      THEN l.closed_for_ms - l.ttl_seconds * 1000
+    END AS overdue_ms
   FROM stored AS l
   INNER JOIN subscriptions AS s
     ON l.cluster = s.cluster AND l.topic = s.topic
@@ -48,22 +107,14 @@ WITH stored AS (
     ledger_id,
     'open_ledger' AS holder_kind,
     CAST(NULL AS TEXT) AS holder,
-    'the newest ledger of the topic, and nothing says that it was closed' AS evidence
+    'the newest ledger of the topic, and nothing says that it was closed' AS evidence,
+    CAST(NULL AS BIGINT) AS overdue_ms
   FROM stored
   WHERE
     ledger_id = last_ledger_id
     AND (
       ledger_state = 'OPEN' OR expected_entries IS NULL
     )
-), policies AS (
-  SELECT
-    cluster,
-    about_topic AS topic,
-    CAST(policies ->> '$.retentionPolicies.retentionTimeInMinutes' AS BIGINT) AS minutes,
-    CAST(policies ->> '$.retentionPolicies.retentionSizeInMB' AS BIGINT) AS mebibytes
-  FROM topic_policies
-  WHERE
-    is_current AND COALESCE(is_global, FALSE) = FALSE
 ), judged AS (
   SELECT DISTINCT
     cluster,
@@ -94,11 +145,11 @@ WITH stored AS (
     CASE
       WHEN NOT d.topic IS NULL OR j.topic IS NULL
       THEN 'not_known'
-      WHEN p.minutes < 0
+      WHEN l.minutes < 0
       THEN 'retention'
-      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(TRUNC(LEAST(p.minutes, 52560000)) AS INT) + INTERVAL '1' HOUR < v.saved_time
+      WHEN l.closed_for_ms - l.minutes * 60000 > 3600000
       THEN 'overdue'
-      WHEN NOT p.minutes IS NULL AND NOT l.closed_time IS NULL AND NOT v.saved_time IS NULL
+      WHEN NOT l.minutes IS NULL AND NOT l.closed_for_ms IS NULL
       THEN 'retention'
       ELSE 'retention_or_nobody'
     END AS holder_kind,
@@ -106,29 +157,27 @@ WITH stored AS (
     CASE
       WHEN NOT d.topic IS NULL OR j.topic IS NULL
       THEN 'where the subscriptions of the topic are, is not known'
-      WHEN p.minutes < 0 AND p.mebibytes >= 0
-      THEN 'a policy of the topic keeps it while the topic has no more than ' || CAST(p.mebibytes AS TEXT) || ' MiB'
-      WHEN p.minutes < 0
-      THEN 'a policy of the topic keeps it for ever'
-      WHEN l.closed_time + INTERVAL '1' MINUTE * CAST(TRUNC(LEAST(p.minutes, 52560000)) AS INT) + INTERVAL '1' HOUR < v.saved_time
-      THEN 'no cursor needs it; a policy of the topic keeps it for ' || CAST(p.minutes AS TEXT) || ' minutes after it was closed, which was over ' || CAST(CAST(FLOOR((
-        EPOCH_MS(v.saved_time) - EPOCH_MS(l.closed_time)
-      ) / NULLIF(3600000, 0)) AS BIGINT) AS TEXT) || ' hours before the state was saved'
-      WHEN NOT p.minutes IS NULL
-      THEN 'no cursor needs it; a policy of the topic keeps it for ' || CAST(p.minutes AS TEXT) || ' minutes after it was closed'
+      WHEN l.minutes < 0 AND l.mebibytes >= 0
+      THEN l.whose_policy || ' keeps it while the topic has no more than ' || CAST(l.mebibytes AS TEXT) || ' MiB'
+      WHEN l.minutes < 0
+      THEN l.whose_policy || ' keeps it for ever'
+      WHEN l.closed_for_ms - l.minutes * 60000 > 3600000
+      THEN 'no cursor needs it; ' || l.whose_policy || ' keeps it for ' || CAST(l.minutes AS TEXT) || ' minutes after it was closed, which was over ' || CAST(CAST(FLOOR(l.closed_for_ms / NULLIF(3600000, 0)) AS BIGINT) AS TEXT) || ' hours before the state was saved'
+      WHEN NOT l.minutes IS NULL
+      THEN 'no cursor needs it; ' || l.whose_policy || ' keeps it for ' || CAST(l.minutes AS TEXT) || ' minutes after it was closed'
       ELSE 'no cursor needs it; the policies of the namespace are not known'
-    END AS evidence
+    END AS evidence,
+    CASE
+      WHEN d.topic IS NULL AND NOT j.topic IS NULL AND l.minutes >= 0
+      THEN l.closed_for_ms - l.minutes * 60000
+    END AS overdue_ms
   FROM stored AS l
   ANTI JOIN known AS k
     ON l.cluster = k.cluster AND l.topic = k.topic AND l.ledger_id = k.ledger_id
-  LEFT JOIN policies AS p
-    ON l.cluster = p.cluster AND l.topic = p.topic
   LEFT JOIN judged AS j
     ON l.cluster = j.cluster AND l.topic = j.topic
   LEFT JOIN doubtful AS d
     ON l.cluster = d.cluster AND l.topic = d.topic
-  LEFT JOIN saved_states AS v
-    ON l.cluster = v.cluster AND l.topic = v.topic
 ), of_messages AS (
   SELECT
     h.cluster,
@@ -138,7 +187,8 @@ WITH stored AS (
     l.bytes,
     h.holder_kind,
     h.holder,
-    h.evidence
+    h.evidence,
+    h.overdue_ms
   FROM (
     SELECT
       *
@@ -159,7 +209,8 @@ WITH stored AS (
     bytes,
     kind AS holder_kind,
     UNNEST(holders) AS holder,
-    reason AS evidence
+    reason AS evidence,
+    CAST(NULL AS BIGINT) AS overdue_ms
   FROM internal_ledgers
   UNION ALL
   SELECT
@@ -170,7 +221,8 @@ WITH stored AS (
     bytes,
     CASE verdict WHEN 'leaked' THEN 'nobody' ELSE 'not_known' END AS holder_kind,
     CAST(NULL AS TEXT) AS holder,
-    reason AS evidence
+    reason AS evidence,
+    CAST(NULL AS BIGINT) AS overdue_ms
   FROM internal_ledgers
   WHERE
     ARRAY_LENGTH(holders) = 0
@@ -183,6 +235,10 @@ SELECT
   holder_kind,
   holder,
   evidence,
+  CASE
+    WHEN overdue_ms > 3600000
+    THEN CAST(FLOOR(overdue_ms / NULLIF(3600000, 0)) AS BIGINT)
+  END AS overdue_hours,
   COUNT(*) OVER (PARTITION BY cluster, topic, ledger_id) AS holders,
   cluster
 FROM (

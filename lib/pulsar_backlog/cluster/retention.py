@@ -1,10 +1,14 @@
-"""How long a topic keeps what all subscriptions have acknowledged, by the policies that a snapshot saved.
+"""How long a topic keeps what all subscriptions have acknowledged, and what they have not (TTL), as a snapshot saved it.
 
-    policies       {"snapshotKind": "policies", "topic", "retention": {"retentionTimeInMinutes", "retentionSizeInMB"}}
-    namespace      {"snapshotKind": "namespace", "namespace", "policies": {"retention_policies": the same}}
-    cluster        {"snapshotKind": "cluster", "settings": {"defaultRetentionTimeInMinutes", ...SizeInMB}}
+    policies       {"snapshotKind": "policies", "topic", "retention": {"retentionTimeInMinutes", "retentionSizeInMB"},
+                   "messageTTL": seconds}
+    namespace      {"snapshotKind": "namespace", "namespace", "policies": {"retention_policies": the same,
+                   "message_ttl_in_seconds": seconds}}
+    cluster        {"snapshotKind": "cluster", "settings": {"defaultRetentionTimeInMinutes", ...SizeInMB,
+                   "ttlDurationDefaultInSeconds"}}
 
-The first that says something counts. Brokers delete a ledger once one of both bounds is passed; -1 bounds nothing.
+The first that says something counts. Brokers delete a ledger once one of both bounds is passed; -1 bounds nothing. They
+take messages for acknowledged that are older than the TTL; 0 is none.
 Source: https://github.com/apache/pulsar/blob/492eb456/managed-ledger/src/main/java/org/apache/bookkeeper/mledger/impl/ManagedLedgerImpl.java
 """
 
@@ -15,6 +19,7 @@ from dataclasses import dataclass, field
 
 _MINUTE_MS = 60_000
 _MB = 1024 * 1024
+_MAX_TTL = 2**31 - 1
 _NAMES = ("retentionTimeInMinutes", "retentionSizeInMB")
 _DEFAULTS = ("defaultRetentionTimeInMinutes", "defaultRetentionSizeInMB")
 
@@ -46,19 +51,26 @@ class SavedRetention:
         topics: by full name.
         namespaces: by `tenant/namespace`.
         default: of the broker; None when that was not saved.
+        ttl_seconds: by full name of a topic, by `tenant/namespace`, and of the broker by the empty name.
     """
 
     topics: dict[str, Retention] = field(default_factory=dict)
     namespaces: dict[str, Retention] = field(default_factory=dict)
     default: Retention | None = None
+    ttl_seconds: dict[str, int] = field(default_factory=dict)
 
     def of(self, topic: str) -> Retention | None:
         """The policy in force for a topic; None when nothing was saved that tells."""
-        namespace = topic.partition("://")[2].rpartition("/")[0]
-        return self.topics.get(topic) or self.namespaces.get(namespace) or self.default
+        return self.topics.get(topic) or self.namespaces.get(_namespace(topic)) or self.default
+
+    def ttl_of(self, topic: str) -> int | None:
+        """The TTL in force for a topic, 0 for none; None when nothing was saved that tells."""
+        names = (topic, _namespace(topic), "")
+        return next((self.ttl_seconds[name] for name in names if name in self.ttl_seconds), None)
 
     def add(self, body: Mapping[str, object]) -> None:
         """What one document that `snapshot` saved says; nothing where it is of another kind."""
+        self._add_ttl(body)
         match body:
             case {"snapshotKind": "policies", "topic": str(topic), "retention": dict(policy)}:
                 _put(self.topics, topic, _retention(policy, _NAMES))
@@ -70,6 +82,27 @@ class SavedRetention:
                 _put(self.namespaces, name, _retention(found, _NAMES))
             case {"snapshotKind": "cluster", "settings": dict(settings)}:
                 self.default = self.default or _retention(settings, _DEFAULTS)
+
+    def _add_ttl(self, body: Mapping[str, object]) -> None:
+        match body:
+            case {"snapshotKind": "policies", "topic": str(name), "messageTTL": int(seconds)}:
+                pass
+            case {
+                "snapshotKind": "namespace",
+                "namespace": str(name),
+                "policies": {"message_ttl_in_seconds": int(seconds)},
+            }:
+                pass
+            case {"snapshotKind": "cluster", "settings": {"ttlDurationDefaultInSeconds": text}}:
+                name, seconds = "", int(str(text)) if str(text).isdecimal() else -1
+            case _:
+                return
+        if 0 <= seconds <= _MAX_TTL:
+            self.ttl_seconds.setdefault(name, seconds)
+
+
+def _namespace(topic: str) -> str:
+    return topic.partition("://")[2].rpartition("/")[0]
 
 
 def _put(policies: dict[str, Retention], name: str, policy: Retention | None) -> None:

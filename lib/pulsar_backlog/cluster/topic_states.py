@@ -66,6 +66,7 @@ class SavedTopic:
         layout: of a scalable topic.
         registered: subscriptions of a scalable topic.
         retention: policy in force.
+        ttl_seconds: TTL in force, 0 for none; None when nothing tells.
         transactions: of v5 clients, with the topic without a name.
         settings: of brokers, likewise.
     """
@@ -81,6 +82,7 @@ class SavedTopic:
     retention: Retention | None = None
     transactions: SavedTransactions | None = None
     settings: SavedSettings | None = None
+    ttl_seconds: int | None = None
 
     def to_json(self) -> str:
         """As text that `from_json` reads."""
@@ -119,7 +121,7 @@ def by_topic(state: ClusterState) -> Iterator[SavedTopic]:
         yield SavedTopic(
             topic, state.topics.get(topic), tuple(values.get(topic, ())), tuple(ledgers.get(topic, ())),
             state.layouts.get(topic), tuple(registered.get(topic, ())), state.retention.of(topic),
-            None if topic else transactions, None if topic else settings,
+            None if topic else transactions, None if topic else settings, state.retention.ttl_of(topic),
         )  # fmt: skip
 
 
@@ -131,6 +133,7 @@ def together(
     topics, layouts = dict(state.topics), dict(state.layouts)
     values, ledgers, registered = list(state.stored_values), list(state.cursor_ledgers), set(state.registered)
     retention = SavedRetention({}, state.retention.namespaces, state.retention.default)
+    ttl_seconds = dict(state.retention.ttl_seconds)
     transactions, settings, ledger_ids = state.transactions, state.settings, {one.ledger_id for one in ledgers}
     for one in earlier:
         if one.transactions is not None and transactions == Transactions():
@@ -143,10 +146,13 @@ def together(
             layouts[one.topic] = one.layout
         if one.retention is not None:
             retention.topics[one.topic] = one.retention
+        if one.ttl_seconds is not None:
+            retention.ttl_seconds[one.topic] = one.ttl_seconds
         values += one.stored_values
         ledgers += [ledger for ledger in one.cursor_ledgers if ledger.ledger_id not in ledger_ids]
         registered |= {(one.topic, name) for name in one.registered}
     retention.topics |= state.retention.topics
+    retention.ttl_seconds |= ttl_seconds
     topics = {name: topics[name] for name in sorted(topics)}
     disputed, findings = disputes(topics, topics_of_ledgers)
     all_findings = tuple(finding for finding in state.findings if finding.code != "S20") + tuple(findings)

@@ -17,6 +17,8 @@ from pulsar_backlog.sql.recorded import cluster_of
 _QUERY = "SELECT 1 FROM stored_without_need, inventory, runs, ledger_holders"
 _ROWS_AT_ONCE = 1000
 _HOLDER = "concat_ws(' ', replace(holder_kind, '_', ' '), holder)"
+_LATE = "CASE WHEN overdue_hours > 0 THEN concat(' (', overdue_hours, ' h late)') ELSE '' END"
+"""How long ago trimming or expiry should have taken the ledger away."""
 MAX_HOLDERS = 5
 """Holders of one ledger that are named."""
 _SCOPE = ("topic", "ledger", "since", "until")
@@ -122,7 +124,7 @@ class Inventoried:
         """The largest ledgers of which an audit knows who holds them."""
         query = (
             "SELECT topic, ledger_id, CAST(bytes AS BIGINT) AS bytes, "  # noqa: S608 - quoted
-            f"list({_HOLDER} ORDER BY holder_kind, holder)[:{MAX_HOLDERS}] AS holders, "
+            f"list(concat({_HOLDER}, {_LATE}) ORDER BY holder_kind, holder)[:{MAX_HOLDERS}] AS holders, "
             f"greatest(count(*) - {MAX_HOLDERS}, 0) AS more FROM ledger_holders "
             f"WHERE bytes > 0 AND cluster = {literal(self.cluster)} GROUP BY topic, ledger_id, bytes "
             f"ORDER BY bytes DESC, ledger_id LIMIT {most:d}"
