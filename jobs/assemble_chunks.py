@@ -74,9 +74,11 @@ def assemble(context: JobContext) -> JobResult:
         rows["transactions"] = context.replace("transactions", transaction_rows(state, context.cluster))
     with query_engine(context, (*INPUTS, *MADE_HERE)) as engine:
         _name_relations(engine)
-        rows["topic_stats"] = context.replace("topic_stats", topic_stats(engine, context.cluster))
+        limit_bytes = state.settings.number("maxMessageSize") if state else None
+        rows["topic_stats"] = context.replace("topic_stats", topic_stats(engine, context.cluster, limit_bytes))
         absent = {topic: edge.absent_ledgers for topic, edge in edges.items()}
-        noticed = findings_of_chunks(engine, _topic_facts(edges, state)), findings_of_order(engine, absent)
+        of_chunks = findings_of_chunks(engine, _topic_facts(edges, state), limit_bytes)
+        noticed = of_chunks, findings_of_order(engine, absent)
         findings = noticed_findings(context, engine, *noticed)
         replace_findings(context, with_findings(context, findings, [*chains, *findings_of_segments(segments, state)]))
     return JobResult(digest, rows=rows)

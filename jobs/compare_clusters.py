@@ -1,7 +1,8 @@
 """Two logs that should hold the same messages, compared message by message: clusters, a backup, a topic made again.
 
-Reads: `ledgers`, `scans`, `rejects`, `chunked_messages`, `subscriptions`, `ack_ranges` of two audits; of ledgers whose
-digests are not there yet the messages themselves; `message_digests` of what differs, and of what is not acknowledged.
+Reads: `ledgers`, `scans`, `rejects`, `chunked_messages`, `subscriptions`, `ack_ranges`, `segments` of two audits; of
+ledgers whose digests are not there yet the messages themselves; `message_digests` of what differs, and of what is not
+acknowledged.
 Writes: `digest_ledgers`, `message_digests`, `digest_buckets`; `differences`, `compared_topics`,
 `compared_subscriptions`, its `findings`, and result.json. It writes nothing into the audits that it compares.
 Guarantees: messages are matched by producer, sequence id and publish time, however they were batched. What is called

@@ -47,7 +47,8 @@ def main(given: JobArguments = None) -> int:
 def model(context: JobContext) -> JobResult:
     """Run the models over all topics of the cluster, write outcomes, forecasts and findings."""
     models = context.options.model or DEFAULT_MODELS
-    read_batch = broker_for(settings_in(context)).read_batches[0]
+    batches = broker_for(settings_in(context)).read_batches
+    read_batch = batches[0] if len(batches) == 1 else None
     inputs: dict[str, object] = {"read_batch": read_batch, **{name: context.version(name) for name in INPUTS}}
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest):

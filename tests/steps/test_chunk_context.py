@@ -150,6 +150,34 @@ def found(request: pytest.FixtureRequest, spark: SparkSession) -> dict[str, dict
     return by_topic
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("saved_bytes", "expected"),
+    [
+        (LIMIT, {"C31 payload fills the limit": "certain", "round by chance": "certain"}),
+        (20_000, dict.fromkeys(("C31 payload fills the limit", "payload and header fill the limit",
+                                "a limit of the application's own", "round by chance"), "certain")),
+        (5 * 1024 * 1024, {}),  # round, and smaller than what the brokers allow
+        (-1, {"C31 payload fills the limit": "likely"}),
+    ],
+)  # fmt: skip
+def test_a_saved_limit_is_believed(
+    engine: str, saved_bytes: int, expected: dict[str, str], spark: SparkSession
+) -> None:
+    names = ("C31 payload fills the limit", "payload and header fill the limit", "a limit of the application's own",
+             "round by chance")  # fmt: skip
+    tables = fact_rows([entry(topic, **row) for topic in names for row in CASES[topic][1]])
+    tables |= {name: table_rows(name, []) for name in ("chunked_messages", "transactions", "segments")}
+    context = job_context(spark)
+    with asked_of(engine, context, tables) as asked:
+        asked.materialize("producers", asked.sql("log", "producers", {}))
+        name_chunk_entries(asked)
+        found = listed(noticed_findings(context, asked, findings_of_chunks(asked, TopicFacts(), saved_bytes)))
+    assert {row["topic"]: row["sureness"] for row in found if row["code"] == "C31"} == expected
+    words = {row["reason"] for row in found if row["code"] == "C31"}
+    assert all(("saved settings" in one) == (saved_bytes > 0) for one in words)
+
+
 @pytest.mark.parametrize("topic", CASES)
 def test_each_code_fires_where_it_should_and_nowhere_else(found: dict[str, Any], topic: str) -> None:
     code = topic.removeprefix("segment://").split(maxsplit=1)[0]

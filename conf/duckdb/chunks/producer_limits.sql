@@ -1,4 +1,4 @@
--- Made of conf/chunks/producer_limits.sql (a27ae386cb5ffe86) by `make docs`; do not edit.
+-- Made of conf/chunks/producer_limits.sql (c7d0fd5255a7a8fb) by `make docs`; do not edit.
 WITH rounded AS (
   SELECT
     *,
@@ -9,8 +9,11 @@ WITH rounded AS (
 SELECT
   *,
   CASE
+    WHEN $saved_bytes > 0
+    THEN $saved_bytes
     WHEN round_bytes BETWEEN $least_bytes AND largest_slice.length
     AND largest_of_topic <= round_bytes + $padding_bytes
     THEN round_bytes
-  END AS limit_bytes
+  END AS limit_bytes,
+  $saved_bytes > 0 AS is_saved
 FROM rounded

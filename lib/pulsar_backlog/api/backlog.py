@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
@@ -28,17 +29,19 @@ from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.ledger_times import with_ends
 from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import MessageReader
+from pulsar_backlog.api.record_readers import projected, record_reader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
+from pulsar_backlog.cluster.layouts import migrated_topics
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.listing import take_listing
-from pulsar_backlog.ledgers.survey import survey
+from pulsar_backlog.ledgers.survey import Survey, survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
@@ -51,6 +54,7 @@ from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 
 if TYPE_CHECKING:
+    from pulsar_backlog.cluster.values import ClusterState
     from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
     from pulsar_backlog.report.terminal.explain import ExplainModel
     from pulsar_backlog.schemas.values import TopicSchemas
@@ -87,7 +91,7 @@ class Backlog:
     def ledgers(self, topic: Names = ()) -> pa.RecordBatchReader:
         """Stored copies of ledgers, as rows of the table `ledgers`."""
         schema = arrow_schema(TABLES["ledgers"])
-        wanted = Wanted(topics=several(topic))
+        wanted = self._with_parents(Wanted(topics=several(topic)))
         rows = [copy.row(self._cluster) for copy in self._all_copies if wanted.holds(copy)]
         return pa.RecordBatchReader.from_batches(schema, iter([pa.RecordBatch.from_pylist(rows, schema=schema)]))
 
@@ -127,10 +131,10 @@ class Backlog:
             SourceError, DecodeError: from the reader.
         """
         wanted = wanted_of(topic, ledgers, start, end, since, until, producer, key)
-        schema = _projected(arrow_schema(TABLES["entries"]), columns)
+        schema = projected(arrow_schema(TABLES["entries"]), columns)
         copies = self.copies_for(wanted)
         rows = entry_batches(self._source, copies, self._cluster, wanted, failfast=checked_mode(mode) == "failfast")
-        return _reader(schema, rows)
+        return record_reader(schema, rows)
 
     def messages(
         self,
@@ -187,7 +191,7 @@ class Backlog:
         check_masks(masks, schema)
         shown = checked_visible(visible, transactions)
         reading = Reading(checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks)
-        return _reader(_projected(schema, columns), self._messages(copies, wanted, reading))
+        return record_reader(projected(schema, columns), self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
         """One stored entry, taken apart field by field.
@@ -204,9 +208,17 @@ class Backlog:
         return explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))
 
     @cached_property
+    def _survey(self) -> Survey:
+        return survey(self._source, take_listing(self._source))
+
+    @cached_property
+    def _state(self) -> ClusterState | None:
+        admin = self._options.admin
+        return None if admin is None else required_state(Path(admin), self._survey.topics())
+
+    @cached_property
     def _inventory(self) -> Inventory:
-        surveyed = survey(self._source, take_listing(self._source))
-        return settle(surveyed, self._records(surveyed.topics()))
+        return settle(self._survey, ClusterRecords.of(self._state) if self._state else ClusterRecords({}, {}))
 
     @property
     def _all_copies(self) -> list[LedgerCopy]:
@@ -217,10 +229,10 @@ class Backlog:
         ordered = sorted(self._all_copies, key=lambda copy: (copy.topic or "", copy.ledger_id))
         return [copy for copy in with_ends(ordered) if copy.selected and copy.data_uri is not None]
 
-    def _records(self, topics: dict[int, str]) -> ClusterRecords:
-        if self._options.admin is None:
-            return ClusterRecords({}, {})
-        return ClusterRecords.of(required_state(Path(self._options.admin), topics))
+    def _with_parents(self, wanted: Wanted) -> Wanted:
+        """The same choice; the name of a scalable topic chooses the topics too that were migrated to it."""
+        layouts = self._state.layouts if wanted.topics and self._state else {}
+        return replace(wanted, migrated=tuple(migrated_topics(layouts.values()).items()))
 
     def copies_for(self, wanted: Wanted, *, whole: bool = False) -> list[LedgerCopy]:
         """Ledgers that may hold what is wanted, by topic and id; unless `whole` without blocks of other times.
@@ -228,6 +240,7 @@ class Backlog:
         Raises:
             UsageError: no topic matches.
         """
+        wanted = self._with_parents(wanted)
         if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):
             raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
         since, until = (None, None) if whole else (wanted.stored_since, wanted.stored_until)
@@ -284,17 +297,3 @@ class Backlog:
     @property
     def _cluster(self) -> str:
         return self._options.cluster or "default"
-
-
-def _reader(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-    rows = (batch.select(schema.names) for batch in batches if batch.num_rows)
-    return pa.RecordBatchReader.from_batches(schema, rows)
-
-
-def _projected(schema: pa.Schema, columns: Sequence[str] | None) -> pa.Schema:
-    if columns is None:
-        return schema
-    unknown = [name for name in columns if name not in schema.names]
-    if unknown:
-        raise UsageError(f"there is no column {', '.join(unknown)}; there are {', '.join(schema.names)}")
-    return pa.schema([schema.field(name) for name in columns])

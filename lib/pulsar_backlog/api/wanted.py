@@ -38,6 +38,7 @@ class Wanted:
         stored_keys: values of the column `partition_key`, as they are stored; any may match.
         exact_topics: full topic names besides; any may match.
         entry_ids: first and last entry id, in every ledger.
+        migrated: topics, or partitions, with the scalable topics that they were migrated to, as far as layouts tell.
     """
 
     topics: tuple[str, ...] = ()
@@ -53,11 +54,12 @@ class Wanted:
     stored_keys: tuple[str, ...] = ()
     exact_topics: tuple[str, ...] = ()
     entry_ids: tuple[int, int] = (0, 2**63 - 1)
+    migrated: tuple[tuple[str, str], ...] = ()
 
     @property
     def scope(self) -> Scope:
         """The ledgers that may hold what is wanted."""
-        return with_allowance(Scope(self.topics, self.ledgers, self.since, self.until))
+        return with_allowance(Scope(self.topics, self.ledgers, self.since, self.until, dict(self.migrated)))
 
     @property
     def stored_since(self) -> datetime | None:

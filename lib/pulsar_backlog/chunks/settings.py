@@ -101,7 +101,7 @@ def _sizes(load: TopicLoad) -> Iterator[Setting]:
     share = f"{header} of the {FRAME_PADDING_BYTES:,} that a frame allows"
     if load.largest_header_bytes > FRAME_PADDING_BYTES:
         share += ": too many; put large properties into the payload"
-    seen = f"{load.limit_bytes:,} bytes, as its slices show" if load.limit_bytes else "not to be seen in this log"
+    seen = f"{load.limit_bytes:,} bytes" if load.limit_bytes else "not to be seen in this log"
     cut = "" if load.slice_bytes is None else f"; slices have up to {load.slice_bytes:,}"
     yield Setting("chunkMaxMessageSize", _cut(load), f"{share}; maxMessageSize is {seen}{cut}")
     yield Setting(

@@ -138,6 +138,11 @@ def registered_subscription(path: str) -> tuple[str, str] | None:
     return _topic(parts), storable(unquote_plus(parts[4]))
 
 
+def migrated_topics(layouts: Iterable[Layout]) -> dict[str, str]:
+    """Scalable topics by the topics, or partitions, that were migrated to them."""
+    return {one.name: layout.topic for layout in layouts for one in layout.segments if one.is_legacy}
+
+
 def _topic(parts: list[str]) -> str:
     return storable(f"topic://{parts[0]}/{parts[1]}/{unquote_plus(parts[2])}")
 

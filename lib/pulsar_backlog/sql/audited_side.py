@@ -18,7 +18,9 @@ from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.recorded import cluster_of
 from pulsar_backlog.terms import Position
 
-_TABLES = "SELECT 1 FROM ledgers, scans, runs, rejects, chunked_messages, subscriptions, inventory, gone_ledgers"
+_TABLES = (
+    "SELECT 1 FROM ledgers, scans, runs, rejects, chunked_messages, subscriptions, inventory, gone_ledgers, segments"
+)
 _CHUNK_COLUMNS = (
     "topic, chunk_uuid, publish_time_ms, producer_name, sequence_id, state, rebuildable, last_ledger_id, "
     "last_entry_id, sureness, reason"
@@ -54,6 +56,7 @@ class AuditedSide:
         stored: copy, bytes and tag of the object of each ledger that the source holds.
         endpoint: of the bucket of the tables.
         cursors: subscriptions of applications.
+        migrated: scalable topics by topics, or partitions, that were migrated to them.
     """
 
     out: str
@@ -70,6 +73,7 @@ class AuditedSide:
     stored: Mapping[int, tuple[object, ...]] = field(default_factory=dict)
     endpoint: str | None = None
     cursors: list[Row] = field(default_factory=list)
+    migrated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def topics(self) -> dict[int, str | None]:
@@ -125,6 +129,7 @@ def audited_side(out: str, named: str | None, endpoint: str | None = None) -> Au
             frozenset(row["topic"] for row in tables.rows("DISTINCT topic", "chunked_messages")),
             tuple(name for name in _CHOICES if options.get(name)), tables.stored(), endpoint,
             tables.rows(_CURSOR, "subscriptions", "kind = 'subscription'"),
+            {row["segment"]: row["topic"] for row in tables.rows("segment, topic", "segments", "is_legacy")},
         )  # fmt: skip
 
 

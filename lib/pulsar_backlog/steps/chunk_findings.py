@@ -62,13 +62,14 @@ class TopicFacts:
         return pa.Table.from_pylist(rows, schema=_TOPIC_FACTS)
 
 
-def findings_of_chunks(engine: QueryEngine, topic_facts: TopicFacts) -> str:
+def findings_of_chunks(engine: QueryEngine, topic_facts: TopicFacts, max_message_bytes: int | None = None) -> str:
     """SQL of what is noticed: one row per topic and code; positions are those of the first copies.
 
     Args:
         engine: knows `chunked_messages`, `noted_entries`, `chunk_entries` and `producers`.
         topic_facts: what is known beside the log.
+        max_message_bytes: `maxMessageSize` of the brokers, where it was saved.
     """
     engine.register("known", topic_facts.rows())
-    name_limits(engine)
+    name_limits(engine, max_message_bytes)
     return counted(engine, COUNTED, *(engine.sql("chunks", name, values) for name, values in _VALUES.items()))

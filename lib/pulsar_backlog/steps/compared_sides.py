@@ -19,6 +19,7 @@ _INPUTS = (
     "subscriptions",
     "ack_ranges",
     "inventory",
+    "segments",
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -60,7 +60,7 @@ def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summ
     Raises:
         UsageError: there is no topic to compare.
     """
-    scope = scope_of(context.options)
+    scope = replace(scope_of(context.options), migrated={**sides["a"].migrated, **sides["b"].migrated})
     pairs = topic_pairs(sides["a"], sides["b"], mapped_topics(context.options), scope.names)
     if not pairs:
         raise UsageError("there is no topic to compare: neither audit has one that --topic or --map-topic names")

@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.layouts import migrated_topics
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_begin_ms, snapshot_globs
@@ -67,9 +68,7 @@ def scope_in(context: JobContext) -> Scope:
         return scope
     rows = (row for row in _rows(context, "topic", "state") if row["topic"].startswith(SCALABLE_SCHEME))
     layouts = [saved.layout for saved in _readable(rows) if saved.layout is not None]
-    return replace(
-        scope, migrated={one.name: layout.topic for layout in layouts for one in layout.segments if one.is_legacy}
-    )
+    return replace(scope, migrated=migrated_topics(layouts))
 
 
 def settings_in(context: JobContext) -> SavedSettings:

@@ -39,14 +39,21 @@ def open_messages(engine: QueryEngine) -> str:
     return engine.sql("chunks", "open_messages", {"buckets": MAX_BUCKETS})
 
 
-def name_limits(engine: QueryEngine) -> None:
-    """Make `producer_limits` of `producers`: what each producer's slices show of `maxMessageSize`."""
-    engine.create_view("producer_limits", engine.sql("chunks", "producer_limits", _LIMITS))
+def name_limits(engine: QueryEngine, max_message_bytes: int | None) -> None:
+    """Make `producer_limits` of `producers`: `maxMessageSize` saved, else as each producer's slices show it."""
+    values = _LIMITS | {"saved_bytes": max_message_bytes or 0}
+    engine.create_view("producer_limits", engine.sql("chunks", "producer_limits", values))
 
 
-def topic_stats(engine: QueryEngine, cluster: str) -> Rows:
-    """Rows of `topic_stats`; `engine` knows `producers` and `chunked_messages`."""
-    name_limits(engine)
+def topic_stats(engine: QueryEngine, cluster: str, max_message_bytes: int | None = None) -> Rows:
+    """Rows of `topic_stats`.
+
+    Args:
+        engine: knows `producers` and `chunked_messages`.
+        cluster: of the rows.
+        max_message_bytes: `maxMessageSize` of the brokers, where it was saved.
+    """
+    name_limits(engine, max_message_bytes)
     engine.create_view("open_messages", open_messages(engine))
     values: dict[str, int | str] = {
         "small": SMALL_MESSAGE_BYTES,

@@ -45,7 +45,7 @@ TABLE = Table(
         required("open_over_time", OPEN_TYPE, f"The same by time of publishing: highest values of up to {MAX_BUCKETS} equal stretches, those without change left out."),
         Column("largest_header_bytes", "bigint", "Bytes before the payload of a chunk entry: broker metadata, checksum and metadata."),
         Column("slice_bytes", "bigint", "Largest payload of a chunk that is not the last: what producers cut to."),
-        Column("limit_bytes", "bigint", "The broker's `maxMessageSize` that such slices show; null when they show none."),
+        Column("limit_bytes", "bigint", "`maxMessageSize` of the brokers: as a snapshot saved it, else as such slices show it; null when neither does."),
         required("largest_entry_bytes", "bigint", "Bytes of the largest entry of any kind."),
         required("producer_count", "bigint", "Producers, by name."),
         required("producers", PRODUCERS_TYPE, f"The {MAX_PRODUCERS} with most chunks, then most entries; `chunks_per_second` over the time in which it stored chunks, null when that is no time; `clock_ahead_ms`: its clock against the broker's, by its fastest message."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pulsar_backlog.chunks.clients.permits import Permits
@@ -67,6 +69,23 @@ def test_one_that_catches_up_gets_the_rest_of_the_batch(given: dict[str, int], c
     session, journal = consume(entries, settings("J-NEW", subscription="Shared", **given))
     assert session.damage is not None
     assert len(journal.deliveries) == count
+
+
+@pytest.mark.parametrize(("given", "depends"), [
+    ({"read_batch": None}, True),
+    ({"read_batch": 100}, False),
+    ({"read_batch": None, "receiver_queue": 100}, False),  # permits end the batch, whatever it is
+    ({"read_batch": None, "live": True}, False),  # entries come one by one
+    ({"read_batch": None, "acks_headless": True}, False),  # nothing waits
+    ({"read_batch": None, "subscription": "Exclusive"}, False),
+    ({"read_batch": None, "live": True, "reconnect_after": ((1, 0),)}, True),  # and comes in batches again
+])  # fmt: skip
+def test_what_depends_on_a_read_batch_that_nobody_knows(given: dict[str, Any], depends: bool) -> None:
+    entries = log(". A1 " + ". " * 110)
+    _, journal = consume(entries, settings("J-NEW", **{"subscription": "Shared", **given}))
+    assert journal.is_doubtful is depends
+    _, healthy = consume(log(". A0 A1 A2 ."), settings("J-NEW", **{"subscription": "Shared", **given}))
+    assert healthy.is_doubtful is False
 
 
 def test_newer_brokers_acknowledge_headless_chunks() -> None:

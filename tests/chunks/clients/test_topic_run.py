@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -13,6 +14,7 @@ from pulsar_backlog.chunks.clients import outcomes
 from pulsar_backlog.chunks.clients.events import LogEntry, PayloadFact
 from pulsar_backlog.chunks.clients.journal import Journal
 from pulsar_backlog.chunks.clients.outcomes import InLog
+from pulsar_backlog.chunks.clients.reasons import BATCH_UNKNOWN
 from pulsar_backlog.chunks.clients.session import Session
 from pulsar_backlog.chunks.clients.settings import ClientSettings, Profile
 from pulsar_backlog.chunks.clients.topic_run import Outcome, TopicRun
@@ -230,3 +232,20 @@ def test_whatever_the_metadata_say_every_publication_gets_one_outcome(
     assert sorted((row.chunk_uuid, row.publish_time_ms) for row in found) == sorted(copies)
     for row in found:
         assert row.acked_unread + row.holes + row.blocked_entries <= copies[row.chunk_uuid, row.publish_time_ms]
+
+
+def test_an_unknown_read_batch_leaves_what_comes_behind_a_waiting_chunk_open() -> None:
+    entries = log("A0 A1 A2 B1 C0 C1 C2")
+    known = settings("J-NEW", subscription="Shared", read_batch=100)
+    (run, rows), (other, others) = (run_topic(entries, one) for one in (known, replace(known, read_batch=None)))
+    by_uuid, doubtful = ({row.chunk_uuid: row for row in each} for each in (rows, others))
+    assert {uuid: (row.outcome, row.deliveries) for uuid, row in by_uuid.items()} == {
+        uuid: (row.outcome, row.deliveries) for uuid, row in doubtful.items()
+    }
+    assert doubtful["A"] == by_uuid["A"]  # settled before anything waited
+    for uuid in "BC":
+        assert by_uuid[uuid].sureness in ("certain", "likely")
+        assert doubtful[uuid].sureness == "cannot_tell"
+        assert doubtful[uuid].reason.endswith(BATCH_UNKNOWN)
+    assert run.forecast().damage == other.forecast().damage
+    assert (run.forecast().sureness, other.forecast().sureness) == ("likely", "cannot_tell")

@@ -12,7 +12,7 @@ acknowledge a chunk without a pin themselves (`ClientSettings.acks_headless`).
 from __future__ import annotations
 
 from pulsar_backlog.chunks.clients.events import LogEntry
-from pulsar_backlog.chunks.clients.settings import ClientSettings
+from pulsar_backlog.chunks.clients.settings import DEFAULT_READ_BATCH, ClientSettings
 
 
 class SharedDispatch:
@@ -24,7 +24,9 @@ class SharedDispatch:
 
     def __init__(self, settings: ClientSettings, *, catching_up: bool) -> None:
         self._pins: set[str] = set()
-        self._batch_size = min(settings.receiver_queue, settings.read_batch) if catching_up else 1
+        batch = settings.read_batch or DEFAULT_READ_BATCH
+        self._is_unknown = catching_up and settings.read_batch is None and settings.receiver_queue > batch
+        self._batch_size = min(settings.receiver_queue, batch) if catching_up else 1
         self._in_batch = 0
         self.waiting: list[LogEntry] = []
 
@@ -39,6 +41,11 @@ class SharedDispatch:
         if entry.chunk_id + 1 == entry.num_chunks:
             self._pins.discard(entry.uuid)
         return True
+
+    def put_aside(self, entry: LogEntry) -> bool:
+        """The entry has no consumer and waits; whether what is read behind it depends on a batch that nobody knows."""
+        self.waiting.append(entry)
+        return self._is_unknown
 
     def go_live(self) -> None:
         """From now on entries come one by one."""

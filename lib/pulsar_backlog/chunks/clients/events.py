@@ -140,6 +140,9 @@ class Cursor(Inbox, Protocol):
     def is_unacknowledged(self, entry: LogEntry) -> bool:
         """Whether this entry is among them."""
 
+    def doubt(self) -> None:
+        """What happens from here on depends on what nobody knows of the broker."""
+
 
 NEVER = 1 << 80
 """A time that does not come, in milliseconds: later than what 64 bits say, and all that is added to it."""

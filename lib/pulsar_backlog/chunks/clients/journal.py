@@ -30,6 +30,7 @@ class Journal:
         acknowledged: position -> why, or `delivered`.
         holes: position -> why the client left it; overridden by a later acknowledgement.
         permits_kept: entries whose permits the client kept.
+        is_doubtful: whether what happened last depends on what nobody knows of the broker.
     """
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class Journal:
         self.acknowledged: dict[Position, AckReason | str] = {}
         self.holes: dict[Position, HoleReason | str] = {}
         self.permits_kept: list[Position] = []
+        self.is_doubtful = False
         self._dispatched: dict[Position, LogEntry] = {}
 
     @property
@@ -79,6 +81,10 @@ class Journal:
     def keep_permit(self, entry: LogEntry) -> None:
         """See `Inbox`."""
         self.permits_kept.append(entry.position)
+
+    def doubt(self) -> None:
+        """See `Cursor`."""
+        self.is_doubtful = True
 
     def _close(self, entries: Sequence[LogEntry], reason: str) -> None:
         for entry in entries:

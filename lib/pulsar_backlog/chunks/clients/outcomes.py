@@ -61,6 +61,7 @@ class Account:
         blocked: copies never dispatched.
         permits_kept: permits lost with its chunks.
         reasons: why copies were acknowledged unread or left, in order of appearance.
+        is_doubtful: whether what became of it depends on what nobody knows of the broker.
     """
 
     publication: Publication
@@ -76,6 +77,7 @@ class Account:
     blocked: int = 0
     permits_kept: int = 0
     reasons: dict[AckReason | HoleReason, None] = field(default_factory=dict)
+    is_doubtful: bool = False
 
 
 class Accounts:
@@ -85,6 +87,7 @@ class Accounts:
         open: accounts that are not closed.
         acknowledgements: entries acknowledged.
         closed: accounts that will not change any more; whoever reads them empties the list.
+        is_doubtful: whether what happens from here on depends on what nobody knows of the broker.
     """
 
     def __init__(self) -> None:
@@ -92,10 +95,19 @@ class Accounts:
         self.closed: list[Account] = []
         self.open: dict[Publication, Account] = {}
         self._settled: dict[Publication, None] = {}
+        self.is_doubtful = False
+
+    def doubt(self) -> None:
+        """See `Cursor`."""
+        if self.is_doubtful:
+            return
+        self.is_doubtful = True
+        for account in self.open.values():
+            account.is_doubtful = True
 
     def announce(self, entry: LogEntry, in_log: InLog) -> None:
         """The first entry of a message that is not known comes next; this is what the log holds of the message."""
-        self.open[entry.publication] = Account(entry.publication, entry.position, in_log)
+        self.open[entry.publication] = Account(entry.publication, entry.position, in_log, is_doubtful=self.is_doubtful)
 
     def dispatch(self, entry: LogEntry) -> None:
         """See `Cursor`."""

@@ -36,6 +36,9 @@ _DAMAGE: dict[DamageKind, str] = {
     "permit_stall": "the client gets nothing more, because it kept too many permits",
     "dispatch_stall": "the broker dispatches nothing more on this Shared subscription",
 }
+BATCH_UNKNOWN = (
+    "how much a broker reads behind a chunk that waits is not known: neither its settings nor its version were saved"
+)
 _OF_TIME: frozenset[AckReason | HoleReason] = frozenset({"too_old", "expired", "evicted"})
 """Reasons that depend on when the consumer connects and how fast it is."""
 

@@ -150,9 +150,13 @@ class Session:
             self._cursor.dispatch(entry)
             self._cursor.acknowledge((entry,), "headless")
         else:
-            shared.waiting.append(entry)
+            self._put_aside(entry, shared)
         if shared.fill(entries_read):
             self._end_batch(entry)
+
+    def _put_aside(self, entry: LogEntry, shared: SharedDispatch) -> None:
+        if shared.put_aside(entry):
+            self._cursor.doubt()
 
     def _end_batch(self, entry: LogEntry | None) -> None:
         """The broker tries again what had no consumer; while that does not go, it reads nothing new."""
@@ -251,7 +255,7 @@ class Session:
             if self._shared is None or self._shared.admits(entry):
                 self._send(entry)
             else:
-                self._shared.waiting.append(entry)
+                self._put_aside(entry, self._shared)
 
     def _move_clock(self, now_ms: int) -> None:
         """Let time pass: timers of the client, and redeliveries after an ack timeout.

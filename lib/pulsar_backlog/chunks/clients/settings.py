@@ -60,6 +60,7 @@ class ClientSettings:
         acks_headless: whether the broker itself acknowledges headless chunks of a Shared subscription, as brokers
             newer than 4.0.8 do, instead of trying them again for ever.
         read_batch: `dispatcherMaxReadBatchSize` of the broker; decides on Shared what is read behind a headless chunk.
+            None where nobody knows it: that of brokers before 5.0 is played, and what depends on it cannot be told.
     """
 
     profile: Profile
@@ -74,7 +75,7 @@ class ClientSettings:
     restart_after: tuple[Position, ...] = ()
     start: Position | None = None
     acks_headless: bool = False
-    read_batch: int = DEFAULT_READ_BATCH
+    read_batch: int | None = DEFAULT_READ_BATCH
 
     @property
     def family(self) -> Family:

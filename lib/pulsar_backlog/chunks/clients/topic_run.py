@@ -17,7 +17,7 @@ from pulsar_backlog.chunks.clients.outcomes import (
     emptied,
     outcome_of,
 )  # fmt: skip
-from pulsar_backlog.chunks.clients.reasons import how_sure, sureness_of_damage, why
+from pulsar_backlog.chunks.clients.reasons import BATCH_UNKNOWN, how_sure, sureness_of_damage, why
 from pulsar_backlog.chunks.clients.session import Damage, Session
 from pulsar_backlog.chunks.clients.settings import DEFAULT_EXPIRY_MS, ClientSettings
 from pulsar_backlog.chunks.clients.whole_messages import WholeMessages
@@ -148,10 +148,13 @@ class TopicRun:
         return self._row(account, word, damage)
 
     def _row(self, account: Account, word: OutcomeWord, damage: Damage | None) -> Outcome:
+        sureness, reason = how_sure(account, word, self.settings, damage), why(account, word, damage)
+        if account.is_doubtful:
+            sureness, reason = "cannot_tell", "; ".join(filter(None, [reason, BATCH_UNKNOWN]))
         return Outcome(
             *account.publication, self.model, word, account.right + account.unknown, account.mixed,
             account.wrong, account.acked_unread, len(account.unacknowledged), account.blocked, account.permits_kept,
-            how_sure(account, word, self.settings, damage), why(account, word, damage), *account.first,
+            sureness, reason, *account.first,
         )  # fmt: skip
 
     def forecast(self) -> Forecast:
@@ -167,5 +170,5 @@ class TopicRun:
             peak_open_contexts=session.contexts.peak_open,
             peak_buffered_bytes=session.contexts.peak_buffered_bytes,
             damage=damage,
-            sureness=sureness_of_damage(damage, self.settings),
+            sureness="cannot_tell" if self._accounts.is_doubtful else sureness_of_damage(damage, self.settings),
         )

@@ -44,13 +44,13 @@ class ModelContext:
         cluster: name of the cluster.
         models: written names.
         ledger_topics: topic of each ledger that a model's `start` or `reconnect_after` names.
-        read_batch: entries that one read of the brokers takes at most.
+        read_batch: entries that one read of the brokers takes at most; None where nobody knows.
     """
 
     cluster: str
     models: tuple[str, ...]
     ledger_topics: Mapping[int, str]
-    read_batch: int = DEFAULT_READ_BATCH
+    read_batch: int | None = DEFAULT_READ_BATCH
 
 
 @dataclass(frozen=True)
