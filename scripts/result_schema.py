@@ -15,6 +15,7 @@ from pulsar_backlog.report.clients import OUTCOMES, Example, ForecastRow
 from pulsar_backlog.report.facts import FactKind
 from pulsar_backlog.report.maintenance import Maintenance, TableUpkeep
 from pulsar_backlog.report.model import FindingRow, QualityRow
+from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.since import WORDS, ChangeRow
 from pulsar_backlog.report.verdict import Grade
 from pulsar_backlog.report.words import EXIT_CODES
@@ -84,7 +85,7 @@ BLOCKED_ROW = record({**of(BlockedRow)["properties"], "advice": of(str), "need":
 SUBSCRIPTION = record({
     **of(SubscriptionRow)["properties"],
     "blocked_at": of(PositionRow | None), "blocked_sureness": of(str | None), "advice": of(str),
-    "need": of(Need), "chunk_sets": counted(of(StallRow)),
+    "need": of(Need), "forecast": {"anyOf": [of(Outlook), of(NoneType)]}, "chunk_sets": counted(of(StallRow)),
 })  # fmt: skip
 FIRST = record({"topic": of(str | None), "ledger_id": of(int | None), "entry_id": of(int | None)})
 CLIENT = record({

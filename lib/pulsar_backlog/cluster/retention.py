@@ -1,4 +1,4 @@
-"""How long a topic keeps what all subscriptions have acknowledged, and what they have not (TTL), as a snapshot saved it.
+"""How long a topic keeps what is acknowledged (retention), and what is not (TTL), as a snapshot saved it.
 
     policies       {"snapshotKind": "policies", "topic", "retention": {"retentionTimeInMinutes", "retentionSizeInMB"},
                    "messageTTL": seconds}

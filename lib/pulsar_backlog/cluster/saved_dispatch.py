@@ -7,6 +7,7 @@
     drainingHashesCount          Key_Shared: hashes that an old owner still holds
     blockedSubscriptionOnUnackedMsgs, blockedConsumerOnUnackedMsgs   a limit of unacknowledged messages is reached
     availablePermits             entries that a consumer may still be sent
+    clientVersion                `Pulsar-Java-v4.2.4`, `Pulsar-CPP-v3.7.0` (Python and Node too), `Pulsar Go 0.19.0`
 
 Source: SubscriptionStatsImpl and ConsumerStatsImpl of apache/pulsar, 4.0 and 4.2. A count that is 0 may be left out.
 """
@@ -30,6 +31,7 @@ class SavedConsumer:
     unacked: int | None = None
     blocked: bool | None = None
     draining_hashes: int | None = None
+    client: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def dispatch_of_stats(subscription: Fields) -> SavedDispatch:
             unacked=one.signed("unackedMessages"),
             blocked=one.flag("blockedConsumerOnUnackedMsgs"),
             draining_hashes=one.integer("drainingHashesCount"),
+            client=storable(one.text("clientVersion") or "") or None,
         )
         for one, _at in zip(subscription.children("consumers"), range(MAX_CONSUMERS), strict=False)
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.subscriptions.advice import Advice, Need
 
 NO_ADVICE = Advice()
@@ -153,6 +154,7 @@ class SubscriptionFacts:
         stall_total: how many there are, those to wait for included.
         advice: what to do about all of them.
         blocked_place: its place among all blocked ones, the worst first.
+        outlook: what `forecast` says of it; of the worst stalled ones with short backlogs.
     """
 
     row: SubscriptionRow
@@ -163,6 +165,7 @@ class SubscriptionFacts:
     stall_total: int = 0
     advice: Advice = NO_ADVICE
     blocked_place: int | None = None
+    outlook: Outlook | None = None
 
 
 @dataclass(frozen=True)

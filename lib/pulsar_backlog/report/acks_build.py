@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -21,6 +21,7 @@ from pulsar_backlog.report.acks import (
     TopicAcks,
 )
 from pulsar_backlog.report.clients import DAMAGE_SHORT, OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.words import position
 from pulsar_backlog.subscriptions.advice import Advice, Need, NeedCount, SetFacts, advice_on, need_of
 from pulsar_backlog.terms import SURENESSES
@@ -41,6 +42,7 @@ class ConsumerRows:
     dangers: Sequence[Row] = ()
     forecasts: Sequence[Row] = ()
     examples: Sequence[Row] = ()
+    outlooks: Mapping[tuple[str, str], Outlook] = field(default_factory=dict)
 
 
 def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
@@ -52,7 +54,10 @@ def acks_by_topic(rows: ConsumerRows) -> dict[Topic, TopicAcks]:
     acks: dict[Topic, TopicAcks] = {}
     for (topic,), own in _grouped(rows.subscriptions, "topic").items():
         subscriptions = tuple(
-            _facts(row, stalls.get(key, ()), cells.get(key, ()), advice.get(key, NO_ADVICE))
+            replace(
+                _facts(row, stalls.get(key, ()), cells.get(key, ()), advice.get(key, NO_ADVICE)),
+                outlook=rows.outlooks.get(key),
+            )
             for row in sorted(own, key=lambda row: row["number"])
             for key in [(topic, row["subscription"])]
         )

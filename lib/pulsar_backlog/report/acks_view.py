@@ -10,6 +10,7 @@ from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
 from pulsar_backlog.report.commands import Command, remedies
+from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
 from pulsar_backlog.subscriptions.advice import Need
@@ -51,7 +52,7 @@ def subscription_views(acks: TopicAcks, topic: str, run: Run) -> tuple[Subscript
             type=type_words(facts.row),
             backlog=backlog_words(facts.row),
             strip=strip(acks.axis, facts),
-            details=tuple(details(facts.row)),
+            details=(*details(facts.row), *_outlook(facts.outlook)),
             todo=todo(facts, topic, run),
             stands=stands_words(facts.blocked_at, facts.blocked_sureness),
         )
@@ -128,6 +129,20 @@ def _held_up(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
         words = visible(reason["kind"], 40).replace("_", " ")
         sure = "" if reason["sureness"] == "certain" else f" ({visible(reason['sureness'], 40).replace('_', ' ')})"
         yield "Held up", f"{words}{sure}: {visible(reason['evidence'])}. {visible(reason['advice'], 600)}"
+
+
+def _outlook(outlook: Outlook | None) -> Iterable[tuple[str, str]]:
+    """What `forecast` says, then what each remedy that was tried delivers, leaves and loses."""
+    if outlook is None:
+        return
+    is_saved = outlook.consumers_from == "saved"
+    whose = "as they were connected" if is_saved else "assumed: no saved state names the clients"
+    yield "Forecast", visible(outlook.verdict, 600)
+    who = f"{counted(outlook.entries, 'entry')} and these consumers, which connect again: {visible(outlook.consumers)}"
+    yield "Forecast of", f"{who} ({whose}); {outlook.broker}"
+    for stage in outlook.stages:
+        name = "When they have connected" if stage["event"] == "connect" else f"Remedy: {visible(stage['event'], 40)}"
+        yield name, visible("; ".join(stage["words"]), 600)
 
 
 def _amount(entries: int, messages: int | None, size_bytes: int | None) -> str:

@@ -39,6 +39,7 @@ def _subscription_json(one: SubscriptionFacts) -> dict[str, object]:
         "blocked_sureness": one.blocked_sureness,
         "advice": one.advice.label,
         "need": one.advice.need,
+        "forecast": None if one.outlook is None else asdict(one.outlook),
         "chunk_sets": {"total": one.stall_total, "listed": len(one.stalls), "rows": [dict(s) for s in one.stalls]},
     }
 

@@ -23,6 +23,7 @@ from pulsar_backlog.report.model import (
     TableCount,
     TopicSection,
 )
+from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.since import MAX_CHANGES, since_last
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
@@ -31,6 +32,7 @@ from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.engines import REPORT_TABLES, QueryEngine
 from pulsar_backlog.sql.sureness import MOST_DOUBT, doubt_of, sureness_of
 from pulsar_backlog.steps.known_state import earlier_state
+from pulsar_backlog.steps.report_outlooks import Key, outlooks
 from pulsar_backlog.steps.report_scalable import scalable_topics
 from pulsar_backlog.subscriptions.advice import UNVERIFIABLE
 from pulsar_backlog.tables import TABLES
@@ -111,6 +113,11 @@ class Gathering:
             self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
 
+    @cached_property
+    def outlooks(self) -> dict[Key, Outlook]:
+        """Forecasts of the worst stalled subscriptions."""
+        return outlooks(self.context, self.engine)
+
     def further(self) -> Iterator[tuple[TopicSection, ...]]:
         """The batches of topics after the model's, each gathered when it is asked for."""
         for after in range(MAX_TOPICS, min(len(self.topic_rows), MAX_SECTIONS), MAX_TOPICS):
@@ -167,8 +174,9 @@ class Gathering:
         rows = self.engine.rows(queries | {name: _OF_DRAWN.format(name) for name in _ADVICE})
         of_topics = build.TopicRows(**{name: rows[query] for name, query in _BY_TOPIC.items()})
         of_consumers = acks_build.ConsumerRows(
-            **{name: rows[query] for name, query in _BY_CONSUMER.items()}, **{name: rows[name] for name in _ADVICE}
-        )
+            **{name: rows[query] for name, query in _BY_CONSUMER.items()}, **{name: rows[name] for name in _ADVICE},
+            outlooks=self.outlooks,
+        )  # fmt: skip
         return build.sections(self.topic_rows[after : after + MAX_TOPICS], of_topics, of_consumers)
 
     def _sizes(self) -> dict[str, int]:

@@ -46,13 +46,13 @@ def needs_remedy(stage: Stage) -> bool:
 
 def tried_remedies(
     entries: Sequence[StoredEntry], consumers: dict[str, ConsumerSettings], broker: BrokerLine, dispatch: DispatchType,
-    read_batches: Sequence[int | None] = (None,),
+    read_batches: Sequence[int | None] = (None,), entries_played: int = ENTRIES_PLAYED,
 ) -> Iterator[Remedy]:  # fmt: skip
-    """Every remedy that the subscription can take, played."""
+    """Every remedy that the subscription can take, played: in all of them together about so many entries."""
     play = partial(forecast, dispatch=dispatch, read_batches=read_batches)
     names = list(consumers)[:MOST_LEAVING] if dispatch == "Key_Shared" and len(consumers) > 1 else []
     events = ["unload", "restart", *(f"leave {name}" for name in names)]
-    budget = ENTRIES_PLAYED // (len(events) + 3)
+    budget = entries_played // (len(events) + 3)
     for event in events:
         stages = play(entries, consumers, [event], broker=broker, entries_played=budget)
         yield Remedy(event, stages[-1])

@@ -107,17 +107,22 @@ def forecast_lines(stages: Sequence[Stage], entries: int, dispatch: str, broker:
         plays = sum(stage.prediction.outcomes.values())
         agreed = "all plays agree" if stage.prediction.sharp else f"{len(stage.prediction.outcomes)} different outcomes"
         yield f"After {visible(stage.event) if stage.event else 'they have connected'} ({plays} plays, {agreed}):"
-        staying = _span(stage.certain.backlog, "entry stays", "entries stay")
-        yield f"    {_span(stage.delivered, 'delivery', 'deliveries')}; {staying}"
-        if stage.dead_letters[1]:
-            yield f"    {_span(stage.dead_letters, 'message goes', 'messages go')} to the dead-letter topic"
-        if stage.undelivered:
-            yield f"    never delivered in any play: {_named(stage.undelivered)}"
-        if stage.eaten:
-            yield f"    acknowledged though never delivered, in every play: {_named(stage.eaten)}"
-        if stage.endangered:
-            yield f"    acknowledged though never delivered, in some plays: {_named(stage.endangered)}"
+        yield from (f"    {words}" for words in stage_words(stage))
     yield "Pins and permits of the running broker are in no saved state: consumers that are connected now may get less."
+
+
+def stage_words(stage: Stage) -> Iterator[str]:
+    """What a stage delivers, leaves and loses."""
+    staying = _span(stage.certain.backlog, "entry stays", "entries stay")
+    yield f"{_span(stage.delivered, 'delivery', 'deliveries')}; {staying}"
+    if stage.dead_letters[1]:
+        yield f"{_span(stage.dead_letters, 'message goes', 'messages go')} to the dead-letter topic"
+    if stage.undelivered:
+        yield f"never delivered in any play: {_named(stage.undelivered)}"
+    if stage.eaten:
+        yield f"acknowledged though never delivered, in every play: {_named(stage.eaten)}"
+    if stage.endangered:
+        yield f"acknowledged though never delivered, in some plays: {_named(stage.endangered)}"
 
 
 def _span(ends: tuple[int, int], one: str, many: str) -> str:
