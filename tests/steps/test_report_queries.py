@@ -281,6 +281,41 @@ def test_what_decides_about_a_set_is_asked_of_all_publications_of_its_uuid(ask: 
     assert {row["sets"] for row in found} == {1}
 
 
+def test_what_is_forecast_is_stalled_and_nothing_that_a_forecast_does_not_play(ask: Ask) -> None:
+    found = stalled()
+    held_up = {
+        "kind": "pinned_to_dead",
+        "code": "C46",
+        "sureness": "likely",
+        "evidence": "",
+        "remedy": "",
+        "advice": "",
+    }
+    wait = {**held_up, "kind": "delayed", "code": None}
+    more = {"large": {"holdups": [held_up]}, "small": {"holdups": [wait]}, "idle": {"subscription_type": None}}
+    subscriptions = [
+        {"subscription_type": "Shared", **one, **more.get(one["subscription"], {})} for one in found["subscriptions"]
+    ]
+    given = {"stalled": {"entries": 600, "subscriptions": 9}}
+    tables = {**found, "subscriptions": subscriptions}
+    names = [row["subscription"] for row in ask("stalled", given=given, **tables)["stalled"]]
+    assert names == ["blocked-sure", "blocked-small", "large"]
+
+
+def test_what_stops_a_client_is_not_forecast(ask: Ask) -> None:
+    found = stalled()
+    found["subscriptions"] = [{"subscription_type": "Shared", **one} for one in found["subscriptions"]]
+    at = {"cluster": "c", "topic": "t"}
+    found["ack_ranges"] = [{**at, "subscription": "blocked-sure", "ledger_id": 4, "first_entry_id": 7,
+        "last_entry_id": 9, "kind": "hole"}]  # fmt: skip
+    found["client_forecasts"] = [{**at, "model": "go", "damage": "panic", "damage_ledger_id": 4, "damage_entry_id": 8}]
+    found["chunked_messages"] = [
+        {**at, "chunk_uuid": "u-10", "state": "whole", "sureness": "certain", "flags": ["decode_fault"]},
+    ]
+    given = {"stalled": {"entries": 600, "subscriptions": 9}}
+    assert ask("stalled", given=given, **found)["stalled"] == []
+
+
 def test_a_client_that_stops_at_an_entry_is_a_danger_to_who_has_not_acknowledged_it(ask: Ask) -> None:
     damage = {"cluster": "c", "topic": "t", "damage": "panic", "damage_ledger_id": 4}
     found = ask("dangers", **tables_of([Case("t", {4: 12}, {(4, 5), (4, 6)})]) | {

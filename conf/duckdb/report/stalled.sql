@@ -1,16 +1,26 @@
--- Made of conf/report/stalled.sql (df8529a3c354bc10) by `make docs`; do not edit.
+-- Made of conf/report/stalled.sql (45e070f0eb192322) by `make docs`; do not edit.
 SELECT
   topic,
   subscription,
   subscription_type,
   consumers,
   backlog_entries
-FROM standing
+FROM standing AS s
 WHERE
   kind = 'subscription'
   AND NOT topic IS NULL
   AND subscription_type IN ('Exclusive', 'Failover', 'Shared', 'Key_Shared')
   AND backlog_entries BETWEEN 1 AND $entries
+  AND NOT EXISTS(SELECT
+    1
+  FROM dangers AS d
+  WHERE
+    s.topic = d.topic AND s.subscription = d.subscription)
+  AND NOT EXISTS(SELECT
+    1
+  FROM needs AS n
+  WHERE
+    s.topic = n.topic AND s.subscription = n.subscription AND n.unverifiable)
   AND (
     is_blocked
     OR COALESCE(

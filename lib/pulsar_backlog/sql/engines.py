@@ -133,13 +133,6 @@ def query_engine(
             yield engine
 
 
-def answers_here(context: JobContext, names: Collection[str]) -> bool:
-    """Whether `query_engine` answers in this process, without a session."""
-    if fit_this_process(context.out, names, MAX_BYTES):
-        return True
-    return all(context.small_rows(name) is not None for name in names)
-
-
 def _mine(name: str, cluster: str) -> str:
     """SQL of the rows of a cluster, of ledgers that are not gone."""
     mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {cluster}"  # noqa: S608 - quoted

@@ -13,8 +13,9 @@ from pulsar_backlog.cluster.topic_states import SavedTopic
 from pulsar_backlog.report.outlook import Outlook, consumer_words, outlook_of
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.duck_values import portable_literal
-from pulsar_backlog.sql.engines import QueryEngine, answers_here, query_engine
+from pulsar_backlog.sql.engines import MAX_BYTES, QueryEngine, query_engine
 from pulsar_backlog.steps.known_state import settings_in
+from pulsar_backlog.tableio.table_logs import fit_this_process
 
 MAX_OUTLOOKS = 5
 MAX_ENTRIES = 150
@@ -31,11 +32,11 @@ def outlooks(context: JobContext, engine: QueryEngine) -> dict[Key, Outlook]:
 
     Args:
         context: of the job.
-        engine: knows `standing`.
+        engine: knows `standing`, `dangers` and `needs`.
     """
     query = engine.sql("report", "stalled", {"entries": MAX_ENTRIES, "subscriptions": 4 * MAX_OUTLOOKS})
     chosen = list(within_bounds(engine.rows({"stalled": query})["stalled"]))
-    if not chosen or not all(map(context.has, _TABLES)) or not answers_here(context, _TABLES):
+    if not chosen or not all(map(context.has, _TABLES)) or not _is_small(context):
         return {}
     topics = ", ".join(portable_literal(topic) for topic in sorted({row["topic"] for row in chosen}))
     with query_engine(context, _TABLES) as here:
@@ -47,6 +48,7 @@ def outlooks(context: JobContext, engine: QueryEngine) -> dict[Key, Outlook]:
             }
         )
     clients = dict(_clients(rows["states"]))
+    unplayed = {(row["topic"], row["subscription"]) for row in rows["entries"] if not row["is_played"]}
     entries: dict[Key, list[StoredEntry]] = {}
     for row in rows["entries"]:
         one = StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
@@ -55,17 +57,24 @@ def outlooks(context: JobContext, engine: QueryEngine) -> dict[Key, Outlook]:
     return {
         key: outlook_of(entries[key], consumer_words(clients.get(key, ()), row["consumers"]), broker, dispatch)
         for row in chosen
-        if 0 < len(entries.get(key := (row["topic"], row["subscription"]), ())) <= MAX_ENTRIES
+        if 0 < len(entries.get(key := (row["topic"], row["subscription"]), ())) <= MAX_ENTRIES and key not in unplayed
         for dispatch in [row["subscription_type"]]
     }
 
 
+def _is_small(context: JobContext) -> bool:
+    """Whether the tables are read in this process, without a session."""
+    if fit_this_process(context.out, _TABLES, MAX_BYTES):
+        return True
+    return all(context.small_rows(name) is not None for name in _TABLES)
+
+
 def within_bounds(rows: Sequence[Row]) -> Iterator[Row]:
     """The first ones, as far as their entries go."""
-    left, count = MAX_ENTRIES, 0
+    room, count = MAX_ENTRIES, 0
     for row in rows:
-        if count < MAX_OUTLOOKS and row["backlog_entries"] <= left:
-            left, count = left - row["backlog_entries"], count + 1
+        if count < MAX_OUTLOOKS and row["backlog_entries"] <= room:
+            room, count = room - row["backlog_entries"], count + 1
             yield row
 
 
