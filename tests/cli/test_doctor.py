@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 import socket
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
+from pulsar_backlog.commands.doctor import PYTHONS
 from tests.auditing import OBJECTS
 from tests.processes import fresh_python
 
@@ -33,6 +36,12 @@ def test_where_all_is_there_every_line_is_ok(tmp_path: Path) -> None:
     assert list(said) == ["Python", "Java", "jars", "disk", "configuration", "variables", "source"]
     assert {word for word, _ in said.values()} == {"ok"}
     assert not (tmp_path / "not-yet").exists()
+
+
+def test_it_takes_every_python_that_the_package_allows() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    wanted = SpecifierSet(project["requires-python"])
+    assert [f"3.{minor}" for minor in range(9, 20) if f"3.{minor}" in wanted] == [f"{a}.{b}" for a, b in PYTHONS]
 
 
 def test_without_a_source_it_says_what_was_not_looked_at() -> None:

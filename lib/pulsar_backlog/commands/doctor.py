@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Word = Literal["ok", "note", "wrong"]
 Lines = Iterator[tuple[Word, str]]
 
-PYTHONS = ((3, 11), (3, 12))
+PYTHONS = ((3, 11), (3, 12), (3, 13))
 """Versions of Python that pyproject.toml allows."""
 OWN_VARIABLES = frozenset(
     f"{PREFIX}_{name}" for name in ("HOME", "JARS", "LEDGER_PASSWORD", "LOGS", "RECORD_CLASSES", "TOKEN", "VERBOSE")
