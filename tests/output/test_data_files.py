@@ -9,14 +9,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import SparkSession
 
 from pulsar_backlog.output import data_files
 from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter, FolderPlace
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.contract import Column, Table, required
+from tests.frames.rows import table_rows
 from tests.processes import fresh_python
+
+NEEDS_SPARK = True
 
 TABLE = Table(
     name="rows",
@@ -173,3 +180,54 @@ def test_lists_that_spark_leaves_without_offsets_are_not_looked_into(tmp_path: P
     """Java's Arrow gives lists of no items an offsets buffer of no bytes; who reads its first offset crashes."""
     done = fresh_python("-c", EMPTY_LISTS, str(tmp_path))
     assert done.returncode == 0, done.stderr
+
+
+def test_numbers_that_ascend_are_stored_as_differences(tmp_path: Path) -> None:
+    numbers = Column("numbers", "array<bigint>", "Numbers.")
+    table = replace(TABLE, columns=(*TABLE.columns, numbers), ascending=("n", "at", "numbers"), unique=("text",))
+    schema = SCHEMA.append(pa.field("numbers", pa.list_(pa.int64())))
+    rows = [row(n, f"text {n}", NOON + timedelta(seconds=n)) | {"numbers": [n, n + 3]} for n in range(5000)]
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), schema, table)
+    writer.add(pa.RecordBatch.from_pylist(rows, schema=schema))
+    assert writer.close() is not None
+    group = pq.ParquetFile(the_file(tmp_path)).metadata.row_group(0)
+    encodings = {group.column(at).path_in_schema: set(group.column(at).encodings) for at in range(group.num_columns)}
+    differences = {path for path, names in encodings.items() if "DELTA_BINARY_PACKED" in names}
+    assert differences == {"n", "at", "numbers.list.element"}
+    assert not any("DICTIONARY" in name for names in encodings.values() for name in names)
+    assert pq.read_table(the_file(tmp_path)).to_pylist() == rows
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES.values() if table.unrepeated()], ids=lambda one: one.name)
+def test_each_engine_reads_what_is_stored_as_differences(table: Table, spark: SparkSession, tmp_path: Path) -> None:
+    """The least and the largest number, and null where a column may be; Spark reads in columns and row by row."""
+    schema = arrow_schema(table)
+    (row,) = table_rows(table.name, [{"cluster": "c"}]).to_pylist()
+    least, most = (
+        row | {name: _extreme(schema.field(name), most) for name in table.ascending} for most in (False, True)
+    )
+    rows = [row, least, most, row]
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), schema, table)
+    writer.add(pa.RecordBatch.from_pylist(rows, schema=schema))
+    assert writer.close() is not None
+    path = str(the_file(tmp_path))
+    wanted = pa.Table.from_pylist(rows, schema=schema).select(table.ascending)
+    assert pq.read_table(path, columns=list(table.ascending)).equals(wanted)
+    by_duckdb = duckdb.read_parquet(path, connection=duckdb.connect())
+    assert by_duckdb.select(*table.ascending).to_arrow_table().cast(wanted.schema).equals(wanted)
+    for in_columns in ("true", "false"):
+        spark.conf.set("spark.sql.parquet.enableVectorizedReader", in_columns)
+        try:
+            by_spark = spark.read.parquet(path).select(*table.ascending).toArrow()
+        finally:
+            spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
+        assert by_spark.cast(wanted.schema).equals(wanted)
+
+
+def _extreme(field: pa.Field, most: bool) -> Any:
+    """The largest or the smallest value of a column of numbers, times or lists of numbers."""
+    kind = field.type.value_type if pa.types.is_list(field.type) else field.type
+    if pa.types.is_timestamp(kind):
+        return NOON + timedelta(days=300_000 if most else -300_000)
+    value = (2 ** (kind.bit_width - 1) - 1) if most else -(2 ** (kind.bit_width - 1))
+    return [value, 0, value] if pa.types.is_list(field.type) else value

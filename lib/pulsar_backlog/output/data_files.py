@@ -116,8 +116,20 @@ class DataFileWriter:
 
 def parquet_writer(sink: Path | BinaryIO, schema: pa.Schema, table: Table) -> pq.ParquetWriter:
     """A writer with the settings of all our files."""
-    repeating = [column.name for column in table.columns if column.name not in table.unique]
-    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=1, use_dictionary=repeating)
+    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=1, **encodings(schema, table))
+
+
+def encodings(schema: pa.Schema, table: Table) -> dict[str, Any]:
+    """How a writer puts down values: numbers as differences where a table says so, what repeats by a dictionary."""
+    return {
+        "use_dictionary": list(set(table.column_names()).difference(table.unrepeated())),
+        "column_encoding": {_numbers_of(schema.field(name)): "DELTA_BINARY_PACKED" for name in table.ascending},
+    }
+
+
+def _numbers_of(field: pa.Field) -> str:
+    """Where Parquet has the numbers of a column that may be a list."""
+    return f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
 
 
 def rows_in_file(file: Any) -> int:

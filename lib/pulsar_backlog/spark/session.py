@@ -45,7 +45,7 @@ REQUIRED_SETTINGS: dict[str, str] = {
     # Spark's row-wise Parquet writer bounds the scan. Level 1 gives files of the same size here, and a dictionary
     # of values that hardly repeat is built only to be thrown away: together a third less time to write `entries`.
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
-    **{f"spark.hadoop.parquet.enable.dictionary#{column}": "false" for column in TABLES["entries"].unique},
+    **{f"spark.hadoop.parquet.enable.dictionary#{column}": "false" for column in TABLES["entries"].unrepeated()},
     # Spark notes for each operation on a column which line of Python made it: a dozen calls to the JVM for each one.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.dataFrameQueryContext.enabled": "false",

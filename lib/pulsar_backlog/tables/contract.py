@@ -37,7 +37,9 @@ class Table:
         key: columns that identify a row; never null, unique in the table.
         slice_columns: columns whose values name the part that one write replaces.
         statistics: columns Delta keeps minimum and maximum of (what people filter by).
-        unique: columns whose values hardly repeat: a dictionary of them is built only to be thrown away.
+        ascending: columns of numbers or times, or of lists of such, that lie near those before them: they are
+            stored as differences.
+        unique: columns of other values that hardly repeat: a dictionary of them is built only to be thrown away.
         row_group_bytes: of rows in memory that make a row group at most, which readers skip or read as a whole.
     """
 
@@ -47,6 +49,7 @@ class Table:
     key: tuple[str, ...]
     slice_columns: tuple[str, ...]
     statistics: tuple[str, ...] = ()
+    ascending: tuple[str, ...] = ()
     unique: tuple[str, ...] = ()
     row_group_bytes: int = 64 * 1024 * 1024
 
@@ -67,6 +70,10 @@ class Table:
     def column_names(self) -> list[str]:
         """Column names in order."""
         return [c.name for c in self.columns]
+
+    def unrepeated(self) -> list[str]:
+        """Columns without a dictionary, in order."""
+        return [name for name in self.column_names() if name in (*self.ascending, *self.unique)]
 
 
 def required(name: str, type_: str, comment: str, fields_since: int = 1) -> Column:

@@ -58,6 +58,7 @@ TABLE = Table(
     key=("cluster", "ledger_id", "entry_id"),
     slice_columns=("cluster", "ledger_id"),
     statistics=("cluster", "topic", "ledger_id", "entry_id", "publish_time", "uuid"),
-    unique=("entry_id", "offset", "checksum", "payload_crc32c", "index", "broker_timestamp", "publish_time",
-            "publish_time_ms", "sequence_id", "uuid"),
+    ascending=("entry_id", "offset", "index", "broker_timestamp", "publish_time", "publish_time_ms", "event_time",
+               "sequence_id", "highest_sequence_id"),
+    unique=("checksum", "payload_crc32c", "uuid"),
 )

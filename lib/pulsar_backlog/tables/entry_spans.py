@@ -28,6 +28,6 @@ TABLE = Table(
     key=("cluster", "ledger_id", "first_entry_id"),
     slice_columns=("cluster", "ledger_id"),
     statistics=("cluster", "topic", "ledger_id", "first_entry_id", "last_entry_id"),
-    unique=("publish_times_ms",),
+    ascending=("first_entry_id", "last_entry_id", "lengths", "publish_times_ms"),
     row_group_bytes=4 * 1024 * 1024,  # a dozen full spans: who wants one reads no more
 )

@@ -34,6 +34,7 @@ TABLE = Table(
     key=("cluster", "side", "ledger_id", "entry_id", "batch_index"),
     slice_columns=("cluster", "side", "ledger_id"),
     statistics=("cluster", "side", "topic", "ledger_id", "publish_time_ms"),
-    unique=("entry_id", "sequence_id", "publish_time_ms", "broker_time_ms", "payload_crc32c", "origin", "content"),
+    ascending=("entry_id", "sequence_id", "publish_time_ms", "broker_time_ms"),
+    unique=("payload_crc32c", "origin", "content"),
     row_group_bytes=16 * 1024 * 1024,
 )

@@ -44,6 +44,6 @@ TABLE = Table(
     key=("cluster", "ledger_id", "entry_id"),
     slice_columns=("cluster", "ledger_id"),
     statistics=("cluster", "topic", "ledger_id", "entry_id", "publish_time_ms", "uuid"),
-    unique=("entry_id", "offset", "payload_crc32c", "broker_timestamp_ms", "publish_time_ms", "sequence_id", "uuid",
-            "metadata_digest"),
+    ascending=("entry_id", "offset", "broker_timestamp_ms", "publish_time_ms", "sequence_id"),
+    unique=("payload_crc32c", "uuid", "metadata_digest"),
 )
