@@ -1,4 +1,7 @@
-"""`python -m bench`: see `bench.run`; `consumers`, `simulation` and `nights` are the modules of these names."""
+"""`python -m bench`: see `bench.run`; `consumers`, `simulation` and `nights` are the modules of these names.
+
+`differences` is `bench.families`.
+"""
 
 import sys
 
@@ -15,6 +18,10 @@ if __name__ == "__main__":  # the processes of the CRC baseline import this modu
         from bench.nights import main as nights
 
         sys.exit(nights(sys.argv[2:]))
+    if sys.argv[1:2] == ["differences"]:
+        from bench.families import main as differences
+
+        sys.exit(differences(sys.argv[2:]))
     from bench.run import main
 
     sys.exit(main(sys.argv[1:]))

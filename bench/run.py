@@ -16,6 +16,7 @@ from bench import answers, baseline_crc, subjects
 from bench.audit_twice import audit_twice
 from bench.buckets import OBJECT_BYTES, measure_buckets
 from bench.cluster import measure_cluster
+from bench.comparison import GOAL_MESSAGES, measure_comparison
 from bench.costs import core_us_per_entry
 from bench.entry_logs import ENTRY_LOGS, measure_entry_logs
 from bench.floor import FLOOR, measure_floor
@@ -60,6 +61,7 @@ class Size:
     floor: Spec
     inventory_ledgers: int
     bucket_bytes: int
+    compared_messages: int
 
 
 FULL = Size(
@@ -80,6 +82,7 @@ FULL = Size(
     floor=replace(FLOOR, entries=4 * FLOOR.entries),
     inventory_ledgers=GOAL_LEDGERS,
     bucket_bytes=OBJECT_BYTES,
+    compared_messages=GOAL_MESSAGES,
 )
 QUICK = Size(
     repetitions=2,
@@ -99,6 +102,7 @@ QUICK = Size(
     floor=FLOOR,
     inventory_ledgers=GOAL_LEDGERS // 4,
     bucket_bytes=OBJECT_BYTES // 4,
+    compared_messages=GOAL_MESSAGES // 50,
 )
 
 
@@ -303,6 +307,7 @@ PARTS: dict[str, Callable[[Size, Scorecard], None]] = {
     "inventory": lambda size, card: measure_inventory(size.inventory_ledgers, card),
     "answers": measure_answers,
     "growth": measure_many_entries,
+    "comparison": lambda size, card: measure_comparison(size.compared_messages, card),
     "floor": lambda size, card: measure_floor(size.floor, size.repetitions, card),
 }
 """What can be measured alone, in the order in which all of it is."""

@@ -4,7 +4,8 @@ Reads: `ledgers`, `scans`, `rejects`, `chunked_messages`, `subscriptions`, `ack_
 ledgers whose digests are not there yet the messages themselves; `message_digests` of what differs, and of what is not
 acknowledged.
 Writes: `digest_ledgers`, `message_digests`, `digest_buckets`; `differences`, `compared_topics`,
-`compared_subscriptions`, its `findings`, and result.json. It writes nothing into the audits that it compares.
+`compared_subscriptions`, its `findings`, report.html and result.json. It writes nothing into the audits that it
+compares.
 Guarantees: messages are matched by producer, sequence id and publish time, however they were batched. What is called
 certain does not depend on what could not be read. A ledger that did not change is read once, and where all is equal no
 message is looked at again.

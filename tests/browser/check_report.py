@@ -24,11 +24,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
+from pulsar_backlog.report.comparison_page import ComparisonModel, render_comparison
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.pages import pages
 from pulsar_backlog.report.repair_page import render_repairs
 from tests.report.page_reader import front
-from tests.report.sample_extremes import at_size, hostile, huge
+from tests.report.sample_comparison import differing_clusters, hostile_clusters
+from tests.report.sample_extremes import HOSTILE, at_size, hostile, huge
 from tests.report.sample_models import clean, lab
 
 MODELS: dict[str, Callable[[], ReportModel]] = {
@@ -280,6 +282,18 @@ def test_search_finds_filters_and_sorts_and_drawings_zoom(site: Site, chromium: 
     assert result["none"] is True
     assert 3.9 < result["zoomed"] < 4.1
     assert (result["scrolls"], result["ticks"], result["wide"]) == (True, "inline", False)
+
+
+@pytest.mark.parametrize("width", [PHONE, DESKTOP])
+@pytest.mark.parametrize("model", [differing_clusters(), hostile_clusters(HOSTILE)], ids=["differs", "hostile"])
+def test_the_page_of_a_comparison_fits_and_is_silent(
+    model: ComparisonModel, width: int, site: Site, chromium: str, tmp_path: Path
+) -> None:
+    site.pages = {"/frame.html": FRAME % width, "/report.html": render_comparison(model)}
+    start = f"http://127.0.0.1:{site.port}/"
+    result = told(browse(chromium, tmp_path, "--window-size=1400,1000", "--dump-dom", start + "frame.html"))
+    assert (result["scroll"] <= result["client"], result["wide"], result["styled"]) == (True, [], "solid")
+    assert {url for url in requested(tmp_path) if not url.startswith(start)} == set()
 
 
 @pytest.mark.parametrize("width", [PHONE, DESKTOP])

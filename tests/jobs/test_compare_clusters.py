@@ -106,7 +106,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> tup
 
 @pytest.fixture(scope="module")
 def out(audits: tuple[Path, Path]) -> tuple[int, Path]:
-    code, words = compared(*audits, audits[0].parent / "compared")
+    code, words = compared(*audits, audits[0].parent / "compared", metrics=str(audits[0].parent / "compared.prom"))
     assert code == 1, words
     (audits[0].parent / "words.txt").write_text(words)
     return code, audits[0].parent / "compared"
@@ -184,6 +184,27 @@ def test_exit_code_findings_and_result(out: tuple[int, Path]) -> None:
     assert (result["kind"], result["verdict"]) == ("comparison", "differs")
     codes = {row["code"] for row in rows_of(folder, "findings")}
     assert codes == {"D01", "D02", "D03", "D04", "D05", "D06", "D07", "D08", "D10"}
+
+
+def test_the_report_names_both_sides_and_what_differs(audits: tuple[Path, Path], out: tuple[int, Path]) -> None:
+    text = (out[1] / "report.html").read_text()
+    for words in (
+        str(audits[0]),
+        str(audits[1]),
+        f"repair missing {out[1]} --side b",
+        topic("chunk-lost"),
+        "D05",
+        "11:0",
+    ):
+        assert words in text, words
+    assert text.count('<article id="topic-') == 11  # of 14 topics three are equal
+
+
+def test_numbers_are_written_where_they_are_named(audits: tuple[Path, Path], out: tuple[int, Path]) -> None:
+    text = (audits[0].parent / "compared.prom").read_text()
+    of = f'cluster="eu",kind="missing",side="b",topic="{topic("missing")}"'
+    assert f"pulsar_backlog_differences{{{of}}} 1.0" in text
+    assert 'pulsar_backlog_compared_topics{cluster="eu",verdict="equal"} 3.0' in text
 
 
 def test_the_same_once_more_reads_nothing(audits: tuple[Path, Path], out: tuple[int, Path]) -> None:

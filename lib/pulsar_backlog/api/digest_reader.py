@@ -46,7 +46,7 @@ class Side:
 
 @dataclass(frozen=True)
 class DigestTask:
-    """Ledgers of one topic, and whether plain and chunked messages are wanted."""
+    """Ledgers of one topic, and whether plain and chunked messages are wanted; neither of ledgers that changed."""
 
     side: Side
     topic: str | None
@@ -62,9 +62,27 @@ def reader_of(cluster: str, keys: KeySource) -> Reader[DigestTask]:
 
     def tasks(name: str, audit: AuditedSide, pending: set[int]) -> Iterator[DigestTask]:
         side = Side(name, cluster, source_of(audit.options, live_of(audit.options)), keys)
-        return digest_tasks(side, audit.copies, pending, audit.chunked_topics)
+        changed = changed_ledgers(side.source, [copy for copy in audit.copies if copy.ledger_id in pending])
+        whole = [copy for copy in audit.copies if copy.ledger_id not in changed]
+        yield from digest_tasks(side, whole, pending, audit.chunked_topics)
+        for copy in audit.copies:
+            if copy.ledger_id in changed:
+                yield DigestTask(side, copy.topic, (), Wanted(), (copy,), plain=False, chunked=False)
 
     return Reader(tasks, task_digests)
+
+
+def changed_ledgers(source: Source, copies: Sequence[PlannedCopy]) -> set[int]:
+    """Ledgers whose object is not the one that the audit saw, by size and tag: what it holds now tells nothing."""
+    single = {copy.data_uri: copy for copy in copies if copy.kind == "jcloud" and copy.data_etag is not None}
+    if not single:
+        return set()
+    changed = set()
+    for stored in source.list():
+        copy = single.get(stored.path)
+        if copy is not None and (stored.size, stored.etag) != (copy.data_bytes, copy.data_etag):
+            changed.add(copy.ledger_id)
+    return changed
 
 
 def digest_tasks(
@@ -98,6 +116,9 @@ def digest_tasks(
 
 def task_digests(task: DigestTask) -> Iterator[pa.RecordBatch]:
     """Rows of `message_digests`. What cannot be read to its end is a row without origin, and the rest goes on."""
+    if not (task.plain or task.chunked):
+        yield _unreadable(task, (copy.ledger_id for copy in task.log))
+        return
     topics = {copy.ledger_id: task.topic for copy in task.log}
     store = PayloadStore("", MAX_MESSAGE_BYTES, MAX_MESSAGE_BYTES)
     context = ExportContext(task.side.cluster, topics, task.side.source, task.side.keys, store)
@@ -110,16 +131,16 @@ def task_digests(task: DigestTask) -> Iterator[pa.RecordBatch]:
                 if batch.num_rows:
                     yield digest_rows(batch, task.side.cluster, task.side.name, task.topic)
         except SourceError:
-            yield _unreadable(task, units)
+            yield _unreadable(task, (unit.ledger_id for unit in units))
 
 
-def _unreadable(task: DigestTask, units: Iterable[ScanUnit]) -> pa.RecordBatch:
+def _unreadable(task: DigestTask, ledgers: Iterable[int]) -> pa.RecordBatch:
     rows = [
         {
             "cluster": task.side.cluster, "side": task.side.name, "topic": task.topic, "ledger_id": ledger_id,
             "entry_id": -1, "batch_index": -1, "outcome": "unreadable", "verified": False, "ordinal": 0,
         }
-        for ledger_id in sorted({unit.ledger_id for unit in units})
+        for ledger_id in sorted(set(ledgers))
     ]  # fmt: skip
     return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
 

@@ -73,6 +73,7 @@ JOB_OPTIONS: Mapping[str, tuple[str, ...]] = {
         "map_topic",
         "private_keys",
         "private_keys_command",
+        "metrics",
         *_TABLES_ONLY,
     ),
     "compare_audits": _TABLES_ONLY,

@@ -36,7 +36,7 @@ COMMAND_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "changes": ("cluster", "endpoint"),
     "compare": (
         "out", "cluster", "cluster_b", "topic", "map_topic", "private_keys", "private_keys_command", "endpoint",
-        "fail_on", "known", "exit_zero_when_unchanged",
+        "fail_on", "known", "metrics", "exit_zero_when_unchanged",
     ),
     "doctor": ("endpoint", *_BROKERS),
     "estimate": ("ledger", *_STORE),

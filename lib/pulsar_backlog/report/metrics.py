@@ -51,7 +51,7 @@ class Numbers:
     changes: Iterable[Mapping[str, Any]]
 
 
-class _Gauges:
+class Gauges:
     """Gauges of one cluster in a registry of their own."""
 
     def __init__(self, cluster: str) -> None:
@@ -70,7 +70,7 @@ class _Gauges:
 
 def exposition(numbers: Numbers) -> str:
     """All numbers as text that Prometheus scrapes."""
-    gauges = _Gauges(numbers.cluster)
+    gauges = Gauges(numbers.cluster)
     _of_run(gauges, numbers)
     for row in numbers.subscriptions:
         _of_subscription(gauges, row, numbers.at_ms)
@@ -94,7 +94,7 @@ def exposition(numbers: Numbers) -> str:
     return generate_latest(gauges.registry).decode()
 
 
-def _of_run(gauges: _Gauges, numbers: Numbers) -> None:
+def _of_run(gauges: Gauges, numbers: Numbers) -> None:
     gauges.put("audit_timestamp_seconds", "When the last audit ended, seconds since 1970.", numbers.at_ms / 1000)
     gauges.put("audit_duration_seconds", "How long the last audit took.", numbers.seconds)
     gauges.put("audit_exit_code", "Exit code that the last audit asked for.", numbers.exit_code)
@@ -116,7 +116,7 @@ def _of_run(gauges: _Gauges, numbers: Numbers) -> None:
     gauges.put("unread_findings", "Findings that say that something could not be read.", unread)
 
 
-def _of_subscription(gauges: _Gauges, row: Mapping[str, Any], at_ms: int) -> None:
+def _of_subscription(gauges: Gauges, row: Mapping[str, Any], at_ms: int) -> None:
     is_rest = row["subscription"] is None
     labels = {
         "topic": OTHERS if is_rest else row["topic"],

@@ -6,10 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import duckdb
 import pyarrow as pa
 
+from pulsar_backlog.replicas.buckets import LEVELS
 from pulsar_backlog.sql.duck import opened
 from pulsar_backlog.sql.duck_values import literal
 
@@ -23,6 +25,8 @@ _MESSAGE_COLUMNS = (
     "coalesce(replicated_from, '') AS replicated_from, replicate_to, chunk_uuid, outcome, verified, is_repair, origin, "
     "ordinal, content"
 )
+_MOST_WINDOWS = 16
+"""Groups of ranges that are asked for one by one: an engine skips what lies outside of one range, not of many."""
 _MOST_RANGES = 64
 """Ranges that are asked for at once; of more the smallest that holds them all is read."""
 
@@ -64,16 +68,31 @@ class Digests:
 
     def times(self, side: str, topic: str) -> tuple[int | None, int | None]:
         """Publish time of the earliest and of the latest message of a topic."""
-        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL"
-        query = f"SELECT min(publish_time_ms) AS low, max(publish_time_ms) AS high FROM message_digests WHERE {chosen}"  # noqa: S608
+        mine = self._mine(side, topic)
+        ends = (
+            f"SELECT min(bucket) AS low, max(bucket) AS high FROM digest_buckets WHERE {mine} AND level = {LEVELS[-1]}"  # noqa: S608
+        )
+        (buckets,) = self._rows(ends).to_pylist()
+        return self._time("min", mine, buckets["low"]), self._time("max", mine, buckets["high"])
+
+    def _time(self, which: str, mine: str, bucket: int | None) -> int | None:
+        """The earliest or latest publish time in a bucket of the lowest level; one range, so that few rows are read."""
+        if bucket is None:
+            return None
+        within = _in("publish_time_ms", [(bucket << LEVELS[-1], (bucket + 1) << LEVELS[-1])], 1)
+        chosen = f"{mine} AND content IS NOT NULL AND {within}"
+        query = f"SELECT {which}(publish_time_ms) AS at_ms FROM message_digests WHERE {chosen}"  # noqa: S608 - quoted
         (row,) = self._rows(query).to_pylist()
-        return row["low"], row["high"]
+        return None if row["at_ms"] is None else int(row["at_ms"])
 
     def messages(self, side: str, topic: str | None, times: Ranges | None) -> pa.Table:
         """Messages with a digest, in the order of the log; `times` are half-open ranges of publish times."""
-        chosen = f"{self._mine(side, topic)} AND content IS NOT NULL AND {_in('publish_time_ms', times, 1)}"
-        order = "ledger_id, entry_id, batch_index"
-        return self._rows(f"SELECT {_MESSAGE_COLUMNS} FROM message_digests WHERE {chosen} ORDER BY {order}")  # noqa: S608
+        mine = f"{self._mine(side, topic)} AND content IS NOT NULL"
+        parts = [
+            f"SELECT {_MESSAGE_COLUMNS} FROM message_digests WHERE {mine} AND {_in('publish_time_ms', window, 1)}"  # noqa: S608
+            for window in _windows(times)
+        ]
+        return self._rows(f"{' UNION ALL '.join(parts)} ORDER BY ledger_id, entry_id, batch_index")
 
     def unread(self, side: str, topic: str | None) -> pa.Table:
         """What of a topic could not be read or opened."""
@@ -107,6 +126,15 @@ def digests_in(out: str, cluster: str, endpoint: str | None = None) -> Iterator[
     """The digests in the tables of `out`."""
     with opened(out, _TABLES, endpoint) as connection:
         yield Digests(connection, cluster)
+
+
+def _windows(ranges: Ranges | None) -> list[Ranges | None]:
+    """Ranges in a few groups, cut where most lies between them: files and row groups there are not read."""
+    if ranges is None or len(ranges) < 2:
+        return [ranges]
+    by_gap = sorted(range(1, len(ranges)), key=lambda at: ranges[at - 1][1] - ranges[at][0])
+    cuts = [0, *sorted(by_gap[: _MOST_WINDOWS - 1]), len(ranges)]
+    return [ranges[start:end] for start, end in pairwise(cuts)]
 
 
 def _in(column: str, ranges: Ranges | None, open_end: int) -> str:

@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pyarrow as pa
 
+from pulsar_backlog import __version__
 from pulsar_backlog.arguments import scope_of
+from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import CATALOGUE, MAX_EVIDENCE, Finding
 from pulsar_backlog.json_text import to_json
+from pulsar_backlog.report.comparison_metrics import comparison_exposition
+from pulsar_backlog.report.comparison_page import MAX_ROWS_OF_KIND, ComparedSide, ComparisonModel, render_comparison
+from pulsar_backlog.report.model import FindingRow
+from pulsar_backlog.report.places import FRONT
 from pulsar_backlog.report.terminal.comparison import ComparisonSummary, print_comparison
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.findings import replace_findings
+from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql.audited_side import AuditedSide
 from pulsar_backlog.sql.digests import digests_in
 from pulsar_backlog.steps.cluster_comparison import Compared, Comparison, topic_pairs
 from pulsar_backlog.steps.compared_sides import mapped_topics
 from pulsar_backlog.steps.compared_subscriptions import compared_subscriptions, skip_findings
+from pulsar_backlog.steps.metrics import write_exposition
 from pulsar_backlog.tableio.beside import beside, is_reached
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -45,13 +54,15 @@ _NAMES = {"a": "A", "b": "B", "both": "either side"}
 class Summary:
     """What is shown of a comparison; `rows` are counts of rows that were written, by table.
 
-    `bytes_read` are those of digests: what is equal is known by its buckets.
+    `bytes_read` are those of digests: what is equal is known by its buckets. `examples` are differences by topic.
     """
 
     shown: ComparisonSummary
     findings: Sequence[Finding]
     rows: dict[str, int]
     bytes_read: int
+    sides: Mapping[str, AuditedSide]
+    examples: Mapping[str, list[dict[str, Any]]]
 
 
 def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summary:
@@ -88,12 +99,14 @@ def write_results(context: JobContext, sides: Mapping[str, AuditedSide]) -> Summ
         findings=[(one.code, one.kind.severity, one.message) for one in findings],
         exit_code=exit_code(context, context.job),
     )
-    return Summary(shown, findings, rows, digests.read.total())
+    examples = {str(one.row["topic"]): list(_examples(one.differences)) for one in compared}
+    return Summary(shown, findings, rows, digests.read.total(), sides, examples)
 
 
 def tell(context: JobContext, summary: Summary) -> None:
-    """Write result.json, and say how it ended."""
+    """Write result.json, the report and the numbers, and say how it ended."""
     shown = summary.shown
+    at_ms = round(now().timestamp() * 1000)
     if is_reached(context.out):
         document = {
             "schema_version": RESULT_VERSION, "state": "finished", "kind": "comparison", "cluster": context.cluster,
@@ -103,7 +116,40 @@ def tell(context: JobContext, summary: Summary) -> None:
             "findings": [one.row(context.cluster, context.job) for one in summary.findings],
         }  # fmt: skip
         beside(context.out).write(RESULT_NAME, to_json(document, indent=1) + "\n")
+        beside(context.out).write(FRONT, render_comparison(_page(context, summary, at_ms)))
+    if context.options.metrics is not None:
+        numbers = shown.exit_code, shown.topics, shown.subscriptions
+        write_exposition(Path(context.options.metrics), comparison_exposition(context.cluster, at_ms, *numbers))
     print_comparison(shown, terminal())
+
+
+def _page(context: JobContext, summary: Summary, at_ms: int) -> ComparisonModel:
+    shown = summary.shown
+    return ComparisonModel(
+        cluster=context.cluster,
+        out=context.out,
+        verdict=shown.verdict,
+        sides={name: ComparedSide(one.out, one.cluster, one.source) for name, one in summary.sides.items()},
+        topics=shown.topics,
+        differences=summary.examples,
+        subscriptions=shown.subscriptions,
+        findings=[cast(FindingRow, one.row(context.cluster, context.job)) for one in summary.findings],
+        exit_code=shown.exit_code,
+        made_ms=at_ms,
+        versions={"pulsar-backlog": __version__},
+    )
+
+
+def _examples(differences: pa.Table) -> Iterator[dict[str, Any]]:
+    """The first differences of each kind and side."""
+    of_kinds = zip(differences["kind"].to_pylist(), differences["side"].to_pylist(), strict=True)
+    numbers: Counter[tuple[str, str]] = Counter()
+    chosen = []
+    for at, of_kind in enumerate(of_kinds):
+        numbers[of_kind] += 1
+        if numbers[of_kind] <= MAX_ROWS_OF_KIND:
+            chosen.append(at)
+    yield from differences.take(pa.array(chosen, pa.int64())).to_pylist()
 
 
 def _findings(compared: Iterable[Compared]) -> Iterator[Finding]:
@@ -161,7 +207,7 @@ def _unread(context: JobContext, sides: Mapping[str, AuditedSide]) -> Iterator[F
     for side, audit in sides.items():
         lost = [row["ledger_id"] for row in books if row["side"] == side and not row["complete"]]
         if lost:
-            yield Finding(
-                _UNREAD, f"audit {side}", f"{len(lost)} ledgers of {audit.out} could not be read from {audit.source}.",
-                count=len(lost), evidence=tuple(f"ledger:{one}" for one in lost), incomplete=True,
-            )  # fmt: skip
+            number = counted(len(lost), "ledger")
+            words = f"{number} of {audit.out} could not be read from {audit.source} as when it was audited."
+            places = tuple(f"ledger:{one}" for one in lost)
+            yield Finding(_UNREAD, f"audit {side}", words, count=len(lost), evidence=places, incomplete=True)

@@ -27,12 +27,19 @@ def write_metrics(context: JobContext, engine: QueryEngine, exit_code: int) -> N
     Raises:
         UsageError: it cannot be written.
     """
-    if context.options.metrics is None:
-        return
-    path = Path(context.options.metrics)
+    if context.options.metrics is not None:
+        write_exposition(Path(context.options.metrics), exposition(_gathered(context, engine, exit_code)))
+
+
+def write_exposition(path: Path, text: str) -> None:
+    """Write the file of `--metrics`.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     try:
         with replacing(path) as part:
-            part.write_text(exposition(_gathered(context, engine, exit_code)))
+            part.write_text(text)
             part.chmod(0o644)  # another user's node_exporter reads it
     except OSError as error:
         raise UsageError(f"--metrics {path}: {error.strerror}") from error

@@ -15,7 +15,7 @@ from pulsar_backlog.report.terminal.sentences import print_sentences
 MOST_TOPICS = 20
 """Topics that are listed; result.json and `compared_topics` have all."""
 
-_VERDICTS = {
+VERDICTS = {
     "equal": "Both sides hold the same messages.",
     "explained": "Nothing is wrong: what only one side has is explained by policy, or may still arrive.",
     "differs": "The two sides do not hold the same messages.",
@@ -63,14 +63,14 @@ def print_comparison(summary: ComparisonSummary, console: Console) -> None:
 
 
 def _lines(summary: ComparisonSummary) -> Iterator[str]:
-    yield _VERDICTS[summary.verdict]
+    yield VERDICTS[summary.verdict]
     yield f"A is {visible(summary.out_a)}; B is {visible(summary.out_b)}."
     sums = [sum(int(topic[f"messages_{side}"]) for topic in summary.topics) for side in ("a", "b")]
     messages = [counted(number, "message") for number in sums]
     yield f"{counted(len(summary.topics), 'topic')}; {messages[0]} in A, {messages[1]} in B."
     others = [topic for topic in summary.topics if topic["verdict"] != "equal"]
     for topic in others[:MOST_TOPICS]:
-        yield f"  {visible(str(topic['topic']))}: {', '.join(_parts(topic))}"
+        yield f"  {visible(str(topic['topic']))}: {', '.join(parts_of(topic))}"
     if len(others) > MOST_TOPICS:
         yield f"  and {counted(len(others) - MOST_TOPICS, 'more topic')}; compared_topics has them all."
     unsure = sum(int(topic["unsure"]) for topic in summary.topics)
@@ -93,7 +93,8 @@ def _failovers(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield f"Consumers that went to {name} now would {would}; compared_subscriptions says of which subscription."
 
 
-def _parts(topic: Mapping[str, Any]) -> Iterator[str]:
+def parts_of(topic: Mapping[str, Any]) -> Iterator[str]:
+    """What differs in a topic, of a row of `compared_topics`: `3 missing in B`."""
     for name, words in _COUNTED:
         if topic[name]:
             yield f"{topic[name]:,} {words}"
