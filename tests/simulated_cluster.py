@@ -119,13 +119,13 @@ class Cluster:
         for ledger_id in list(topic.ledgers):
             self.trim(topic, ledger_id)
         del self.topics[topic.name]
-        for path in self._documents(topic):
+        for path in self.documents(topic):
             path.unlink(missing_ok=True)
 
     def save(self, topics: Iterable[Topic] | None = None) -> None:
         """Save what the admin API says of topics, of all where none are named."""
         for topic in self.topics.values() if topics is None else topics:
-            internal, info, stats = self._documents(topic)
+            internal, info, stats = self.documents(topic)
             internal.write_text(json.dumps(_internal_stats(topic)))
             info.write_text(json.dumps(_internal_info(topic)))
             subscriptions = {name: {"type": "Shared", "consumers": []} for name in topic.cursors}
@@ -138,7 +138,7 @@ class Cluster:
                 if path.exists():
                     yield path
 
-    def _documents(self, topic: Topic) -> tuple[Path, Path, Path]:
+    def documents(self, topic: Topic) -> tuple[Path, Path, Path]:
         start = f"{TENANT}__{NAMESPACE}__{quote(topic.name)}"
         ends = ("internalStats", "internal-info", "stats")
         internal, info, stats = (self.admin / f"{start}.{end}.json" for end in ends)

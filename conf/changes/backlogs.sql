@@ -14,8 +14,16 @@ SELECT
   k.saved_time,
   s.state = 'whole' AND s.sureness = 'certain' AND s.backlog_entries IS NOT NULL AND k.saved_time IS NOT NULL
     AND u.topic IS NULL AND n.unread_places = 0 AS comparable,
-  s.backlog_entries, s.backlog_bytes, s.unstored_entries, s.oldest_unacked_time, s.mark_delete_ledger_id,
-  s.mark_delete_entry_id
+  s.backlog_entries, s.backlog_bytes,
+  CASE
+    WHEN s.unstored_entries IS NOT NULL THEN s.unstored_entries
+    WHEN s.stats_backlog_entries >= s.backlog_entries THEN s.stats_backlog_entries - s.backlog_entries
+  END AS unstored_entries,
+  CASE
+    WHEN s.unstored_entries IS NOT NULL THEN 'ledgers'
+    WHEN s.stats_backlog_entries >= s.backlog_entries THEN 'stats'
+  END AS counted_by,
+  s.oldest_unacked_time, s.mark_delete_ledger_id, s.mark_delete_entry_id
 FROM subscriptions AS s
 CROSS JOIN nowhere AS n
 LEFT JOIN saved_states AS k ON s.topic = k.topic

@@ -60,6 +60,7 @@ sums AS (
     (unix_millis(max(saved_time)) - unix_millis(min(saved_time))) / 86400000.0D AS days,
     count(*) AS nights,
     count(unstored_entries) AS counted_nights,
+    max(CASE WHEN counted_by = 'stats' THEN 1 ELSE 0 END) AS by_stats,
     max(CASE WHEN nth = 1 THEN backlog_entries END) AS backlog_entries,
     max(CASE WHEN nth = 1 THEN unstored_entries END) AS unstored_entries,
     max(CASE WHEN nth = 1 THEN backlog_bytes END) AS backlog_bytes,
@@ -115,6 +116,7 @@ timed AS (
 SELECT
   cluster, topic, subscription, saved_time, nights, backlog_entries, unstored_entries, backlog_bytes, oldest_unacked_time,
   growth_entries, lowest_per_day, highest_per_day, direction,
+  CASE WHEN counted_nights < nights THEN NULL WHEN by_stats = 1 THEN 'stats' ELSE 'ledgers' END AS counted_by,
   CASE
     WHEN days_at_most <= 3 * days THEN timestamp_millis(unix_millis(saved_time) + CAST(days_at_least * 86400000 AS bigint))
   END AS empty_from,

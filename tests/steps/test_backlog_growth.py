@@ -116,6 +116,26 @@ def test_what_makes_it_unsayable(growth: Growth) -> None:
         assert said[name]["empty_until"] is None, name
 
 
+@pytest.mark.parametrize(
+    ("first", "later", "counted_by"),
+    [
+        ("ledgers", "ledgers", "ledgers"),
+        (None, "ledgers", "ledgers"),  # of a release that counted by ledgers only, and did not say so
+        ("stats", "ledgers", "stats"),  # one night is enough
+        ("ledgers", "stats", "stats"),
+    ],
+)
+def test_who_counted(growth: Growth, first: str | None, later: str, counted_by: str) -> None:
+    rows = nights("s", LINEAR)
+    said = growth([rows[0] | {"counted_by": first}, *(row | {"counted_by": later} for row in rows[1:])])["s"]
+    assert (said["direction"], said["counted_by"]) == ("drains", counted_by)
+
+
+def test_nobody_counted(growth: Growth) -> None:
+    said = growth(nights("s", LINEAR, unstored_entries=None))["s"]
+    assert (said["direction"], said["counted_by"]) == ("cannot_say", None)
+
+
 def test_what_is_no_night_of_its_own_or_no_subscription_any_more(growth: Growth) -> None:
     again = [night("again", 3, 100_000, run_id="again", compared_at=NOON + 3.5 * DAY)]  # the same state, a longer log
     broken = [night("a hole", 2, 0, comparable=False)]  # a ledger was unread: nothing was drained

@@ -17,6 +17,7 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.steps.history import old_rows, remove
 from pulsar_backlog.steps.known_state import earlier_state, state_inputs, state_of
 from tests.blank_rows import NOON
 from tests.cluster.test_admin_json import LIVE
@@ -93,6 +94,21 @@ def test_what_lacks_a_topic(place: Place) -> None:
     assert place.earlier(admin="one") == EarlierState(1, 2, round(NOON.timestamp() * 1000), True)
     assert place.topics(folder(place.root / "again", A, B)) == [A, B]
     assert place.earlier(admin="again") is None
+
+
+def test_what_maintenance_removed_is_known_no_more(place: Place) -> None:
+    """A topic that was deleted, and nothing but its absence from every folder since says so."""
+    assert place.topics(folder(place.root / "both", A, B)) == [A, B]
+    place.day = 91
+    one = folder(place.root / "one", B, day=90)
+    assert place.topics(one) == [A, B], "nobody knows that it was deleted"
+    for old in old_rows(place.context(), NOON + timedelta(days=1)):
+        remove(place.context(), old)
+    assert place.topics(one) == [A, B], "it was read a day after noon, and is not older than that"
+    for old in old_rows(place.context(), NOON + timedelta(days=2)):
+        remove(place.context(), old)
+    assert place.topics(one) == [B]
+    assert place.topics() == [B]
 
 
 def test_one_folder_is_stored_once(place: Place) -> None:

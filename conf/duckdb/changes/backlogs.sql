@@ -1,4 +1,4 @@
--- Made of conf/changes/backlogs.sql (019fe0445c3d21fa) by `make docs`; do not edit.
+-- Made of conf/changes/backlogs.sql (cb4356b24c9f22f5) by `make docs`; do not edit.
 WITH unread AS (
   SELECT DISTINCT
     topic
@@ -26,7 +26,18 @@ SELECT
   AND n.unread_places = 0 AS comparable,
   s.backlog_entries,
   s.backlog_bytes,
-  s.unstored_entries,
+  CASE
+    WHEN NOT s.unstored_entries IS NULL
+    THEN s.unstored_entries
+    WHEN s.stats_backlog_entries >= s.backlog_entries
+    THEN s.stats_backlog_entries - s.backlog_entries
+  END AS unstored_entries,
+  CASE
+    WHEN NOT s.unstored_entries IS NULL
+    THEN 'ledgers'
+    WHEN s.stats_backlog_entries >= s.backlog_entries
+    THEN 'stats'
+  END AS counted_by,
   s.oldest_unacked_time,
   s.mark_delete_ledger_id,
   s.mark_delete_entry_id

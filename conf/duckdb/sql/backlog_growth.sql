@@ -1,4 +1,4 @@
--- Made of conf/sql/backlog_growth.sql (581a76690142c321) by `make docs`; do not edit.
+-- Made of conf/sql/backlog_growth.sql (72e26857913bf1c3) by `make docs`; do not edit.
 WITH present AS (
   SELECT
     *,
@@ -55,6 +55,7 @@ WITH present AS (
     ) / NULLIF(CAST(86400000.0 AS DOUBLE), 0) AS days,
     COUNT(*) AS nights,
     COUNT(unstored_entries) AS counted_nights,
+    MAX(CASE WHEN counted_by = 'stats' THEN 1 ELSE 0 END) AS by_stats,
     MAX(CASE WHEN nth = 1 THEN backlog_entries END) AS backlog_entries,
     MAX(CASE WHEN nth = 1 THEN unstored_entries END) AS unstored_entries,
     MAX(CASE WHEN nth = 1 THEN backlog_bytes END) AS backlog_bytes,
@@ -144,6 +145,13 @@ SELECT
   lowest_per_day,
   highest_per_day,
   direction,
+  CASE
+    WHEN counted_nights < nights
+    THEN NULL
+    WHEN by_stats = 1
+    THEN 'stats'
+    ELSE 'ledgers'
+  END AS counted_by,
   CASE
     WHEN days_at_most <= 3 * days
     THEN CAST(EPOCH_MS(CAST(EPOCH_MS(saved_time) + CAST(TRUNC(days_at_least * 86400000) AS BIGINT) AS BIGINT)) AS TIMESTAMPTZ)

@@ -43,8 +43,14 @@ def _state(topic: str, documents: list[Document]) -> TopicState:
         cursors=tuple(cursor for document in documents for cursor in document.cursors),
         compacted_ledger_id=live.compacted_ledger_id or stored.compacted_ledger_id,
         open_bytes=live.open_bytes,
+        open_ledger_id=_open_ledger_id(live),
         names_all_ledgers=live.names_all_ledgers and stored.names_all_ledgers,
     )
+
+
+def _open_ledger_id(live: Document) -> int | None:
+    last = max(live.ledgers, key=lambda ledger: ledger.ledger_id, default=None)
+    return last.ledger_id if last is not None and last.entries is None else None
 
 
 def _newest(documents: list[Document], kind: Kind) -> Document:

@@ -59,6 +59,7 @@ class TopicState:
         cursors: of all documents about the topic; one cursor may be there several times.
         compacted_ledger_id: ledger of the compacted topic; None when there is none, or it was not saved.
         open_bytes: of the entries of the ledger that is open; None when that was not saved.
+        open_ledger_id: ledger that was open when `last_confirmed` was read; None when none was, or it was not saved.
         deduplicated: whether the broker dropped duplicates then; None when that was not saved.
         names_all_ledgers: whether the ids of all listed ledgers could be read; else where the list begins is not known.
     """
@@ -77,7 +78,15 @@ class TopicState:
     cursors: tuple[SavedCursor, ...] = ()
     compacted_ledger_id: int | None = None
     open_bytes: int | None = None
+    open_ledger_id: int | None = None
     names_all_ledgers: bool = True
+
+    @property
+    def empty_ledger_id(self) -> int | None:
+        """The open ledger, where nothing was written to it yet; None where it has entries, or nothing says."""
+        if self.open_ledger_id is None or self.last_confirmed is None:
+            return None
+        return self.open_ledger_id if self.last_confirmed < (self.open_ledger_id, 0) else None
 
 
 @dataclass(frozen=True)

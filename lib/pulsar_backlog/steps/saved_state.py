@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +43,7 @@ class SavedState:
         limits_source: whose word they are.
         broker: major and minor version; None when it was not saved.
         topics: all that saved state names.
+        empty: ledgers that were open and had no entry yet, by topic.
     """
 
     subscriptions: list[Analysed]
@@ -52,6 +53,7 @@ class SavedState:
     limits_source: LimitsFrom
     broker: tuple[int, int] | None = None
     topics: frozenset[str] = frozenset()
+    empty: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def states(self) -> States:
@@ -112,7 +114,10 @@ class SavedState:
 
     def rows(self, cluster: str, held_up: HeldUp) -> list[dict[str, Any]]:
         """What is said of each cursor without a look at entries."""
-        lengths = self.views.lengths
+        lengths = {
+            topic: {id_: 0 if length is None and id_ == self.empty.get(topic) else length for id_, length in of.items()}
+            for topic, of in self.views.lengths.items()
+        }
         return [
             said_row(
                 one,
@@ -162,4 +167,5 @@ def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
     return SavedState(
         list(analysed(views, state, limits)), views, read & stored.keys(), limits, limits_from(*words),
         state.settings.version, frozenset(state.topics) | lengths.keys(),
+        {one.topic: empty for one in state.topics.values() if (empty := one.empty_ledger_id) is not None},
     )  # fmt: skip

@@ -90,6 +90,7 @@ def said_row(
         "subscription_type": one.saved.type if one.saved else None,
         "consumers": one.saved.consumers if one.saved else None,
         "replicated": one.saved.replicated if one.saved else None,
+        "stats_backlog_entries": one.saved.dispatch.backlog if one.saved and one.saved.dispatch else None,
         "limits": asdict(limits[0]),
         "limits_from": limits[1],
         "over_limits": [],

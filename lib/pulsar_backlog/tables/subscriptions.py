@@ -43,6 +43,7 @@ COUNT_COLUMNS = (
     Column("backlog_messages", "bigint", "Messages in them that are not acknowledged; a chunk counts as one, a marker as none."),
     Column("backlog_bytes", "bigint", "Bytes of those entries."),
     Column("unstored_entries", "bigint", "Unacknowledged entries of ledgers that the broker knows and this audit does not hold; null when it cannot be counted."),
+    Column("stats_backlog_entries", "bigint", "Entries that are not acknowledged as the broker's saved statistics count them (`msgBacklog`), those of the open ledger among them; null when no saved stats say.", since=4),
     required("stalls", "int", "Rows of `stalls` of this subscription that something must be done about."),
 )
 ENCODING_COLUMNS = (
