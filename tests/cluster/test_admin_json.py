@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pulsar_backlog.cluster import admin_json
 from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.documents import documents
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState, broker_copies
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings import Finding
@@ -82,7 +84,9 @@ def test_a_real_folder() -> None:
         terminated=False,
         deduplicated=False,
         open_bytes=0,
+        open_ledger_id=546,
     )  # fmt: skip
+    assert state.topics[MULTI_CHUNK].empty_ledger_id == 546
     # The subscription's name is not encoded in stats; `None` as text is a subscription without consumers.
     assert types_of(state, SUBS) == {"keyshared/ü": None, "excl": None, "shared-holes": None}
     assert types_of(state, "persistent://lab/s3/brk2-tail-orphan")["py-shared-default-live"] == "Shared"
@@ -488,3 +492,37 @@ def test_the_compacted_ledger_by_the_property_of_its_cursor(tmp_path: Path) -> N
         state = read_cluster_state(place, {})
         assert state.topics["persistent://lab/s3/compact-chunk"].compacted_ledger_id == 481
         assert state.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("last", "open_entries", "expected"),
+    [
+        ("258:147", 0, 546),
+        ("546:-1", 0, 546),
+        ("546:0", 0, None),  # the list of ledgers says 0 of an open one, however many it has
+        ("546:9", 10, None),  # closed
+        ("-1:-1", 0, None),  # nobody says where the log ends
+    ],
+)
+def test_the_open_ledger_is_empty_where_the_log_ends_before_it(
+    tmp_path: Path, last: str, open_entries: int, expected: int | None
+) -> None:
+    ledgers = [*LIVE["ledgers"][:-1], {**LIVE["ledgers"][-1], "entries": open_entries}]
+    state = read(tmp_path, {"x": {**LIVE, "lastConfirmedEntry": last, "ledgers": ledgers}})
+    assert state.topics[MULTI_CHUNK].empty_ledger_id == expected
+
+
+def test_a_folder_is_parsed_once_and_read_anew_for_other_ledgers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[str] = []
+    monkeypatch.setattr(admin_json, "documents", lambda *of: (parsed.append(of[1]), documents(*of))[1])
+    files: dict[str, object] = {"x": without_metadata(LIVE)}
+    nameless = read(tmp_path, files)
+    assert (list(nameless.topics), the_finding(nameless).code) == ([], "S19"), "nothing names its topic"
+    named = read_cluster_state(tmp_path, {258: MULTI_CHUNK})
+    assert (list(named.topics), named.findings) == ([MULTI_CHUNK], ())
+    assert parsed == ["x"]
+    (tmp_path / "y").write_text(json.dumps(LIVE))
+    assert list(read_cluster_state(tmp_path, {}).topics) == [MULTI_CHUNK], "a file that came"
+    assert parsed == ["x", "x", "y"]

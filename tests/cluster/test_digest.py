@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.folder_files import visible_files
 
 
 def test_no_folder_has_no_digest() -> None:
@@ -47,3 +49,20 @@ def test_hidden_files_do_not_matter(tmp_path: Path) -> None:
     before = folder_digest(str(tmp_path))
     (tmp_path / ".pulsar-backlog.lock").write_text("{}")
     assert folder_digest(str(tmp_path)) == before
+
+
+def test_files_are_named_in_the_order_of_paths(tmp_path: Path) -> None:
+    """Digests of earlier releases went by it: what they audited is not audited anew."""
+    for name in ("b.json", "b/a.json", "b-c/a.json", "a b.json", "b/c/d.json", ".hidden", "b/.hidden", ".deep/a.json"):
+        path = tmp_path / "folder" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}")
+        os.utime(path, ns=(0, 0))
+    (tmp_path / "folder/nothing").symlink_to(tmp_path / "gone")
+    (tmp_path / "folder/link").symlink_to(tmp_path / "folder/b")  # not followed
+    expected = sorted(path for path in (tmp_path / "folder").rglob("*") if path.name[0] != "." and not path.is_dir())
+    found = visible_files(tmp_path / "folder")
+    assert found == [str(path.relative_to(tmp_path / "folder")) for path in expected]
+    assert found == visible_files(Path(f"{tmp_path}/folder/"))
+    lines = [f"{name}\0{2}\0{0}\n" for name in found if name != "nothing"]
+    assert folder_digest(f"{tmp_path}/folder/") == hashlib.sha256("".join(lines).encode()).hexdigest()

@@ -13,12 +13,15 @@ import re
 from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
+from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.document_topics import topic_by_file_name, topic_by_ledgers
 from pulsar_backlog.cluster.documents import Document, documents
 from pulsar_backlog.cluster.fields import Fields, storable
+from pulsar_backlog.cluster.folder_files import visible_files
 from pulsar_backlog.cluster.layouts import ROOT as TOPICS_ROOT
 from pulsar_backlog.cluster.layouts import (
     Layout,
@@ -67,7 +70,7 @@ _DOCUMENTATION = re.compile(r"(.*/)?(readme|license|notice)(\.[a-z]+)?|.*\.(md|r
 """Names of files that people put beside others for people; what has another name may be an answer that went wrong."""
 
 
-@dataclass
+@dataclass(slots=True)
 class SavedFile:
     """One file: what it says, and what is wrong with it."""
 
@@ -117,7 +120,8 @@ def read_cluster_state(
     Raises:
         UsageError: there is no such folder.
     """
-    files = list(saved_files(folder, max_file_bytes))
+    # Files are marked whose topic nothing names, which depends on the ledgers.
+    files = [replace(file) for file in _parsed_files(folder, folder_digest(str(folder)), max_file_bytes)]
     topics = _with_times(folder, merged(_named(files, topics_of_ledgers)))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
@@ -136,18 +140,15 @@ def read_cluster_state(
     findings += _documentation(file.path for file in files if file.is_documentation)
     nodes = nodes_together(file.nodes for file in files)
     return ClusterState(
-        topics,
-        disputed,
-        tuple(findings),
-        values,
-        ledgers,
-        layouts,
-        registered,
-        transactions,
-        retention,
-        settings,
+        topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention, settings,
         nodes,
-    )
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _parsed_files(folder: Path, _digest: str | None, max_file_bytes: int) -> tuple[SavedFile, ...]:
+    """Every file, parsed once for all jobs of an audit while no file of the folder changes."""
+    return tuple(saved_files(folder, max_file_bytes))
 
 
 def _with_times(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
@@ -183,11 +184,10 @@ def saved_files(folder: Path, max_file_bytes: int = MAX_FILE_BYTES) -> Iterator[
     if not folder.is_dir():
         raise UsageError(f"--admin: there is no folder of admin JSON: {folder}")
     errors: list[OSError] = []
-    paths = [Path(root, name) for root, _, names in os.walk(folder, onerror=errors.append) for name in names]
-    for path in sorted(path for path in paths if not path.name.startswith(".")):
-        file = SavedFile(storable(str(path.relative_to(folder))))
+    for path in visible_files(folder, errors.append):
+        file = SavedFile(storable(path))
         try:
-            _read(file, path, max_file_bytes)
+            _read(file, folder / path, max_file_bytes)
         except OSError as error:
             file.unusable = f"cannot be read ({error.strerror})"
         yield file
@@ -204,7 +204,7 @@ def _read(file: SavedFile, path: Path, max_file_bytes: int) -> None:
         head = stream.read(_HEAD_BYTES)
         if _NOT_ABOUT_TOPICS.match(head):
             return
-        size = path.stat().st_size
+        size = os.fstat(stream.fileno()).st_size
         if size > max_file_bytes:
             file.unusable = f"{size} bytes are more than admin JSON ever has"
             return

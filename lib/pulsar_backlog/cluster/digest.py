@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 from pathlib import Path
+
+from pulsar_backlog.cluster.folder_files import visible_files
 
 
 def folder_digest(folder: str | None) -> str | None:
@@ -14,10 +17,12 @@ def folder_digest(folder: str | None) -> str | None:
     if folder is None:
         return None
     digest = hashlib.sha256()
-    for path in sorted(Path(folder).rglob("*")):
-        if path.is_file() and not path.name.startswith("."):
-            state = path.stat()
-            digest.update(
-                f"{path.relative_to(folder)}\0{state.st_size}\0{state.st_mtime_ns}\n".encode(errors="replace")
-            )
+    root = Path(folder)
+    for path in visible_files(root):
+        try:
+            state = (root / path).stat()
+        except OSError:  # a link to nothing
+            continue
+        if stat.S_ISREG(state.st_mode):
+            digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\n".encode(errors="replace"))
     return digest.hexdigest()

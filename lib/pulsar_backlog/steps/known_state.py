@@ -17,6 +17,7 @@ from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
 from pulsar_backlog.cluster.digest import folder_digest
+from pulsar_backlog.cluster.folder_files import visible_files
 from pulsar_backlog.cluster.layouts import migrated_topics
 from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_settings import SavedSettings
@@ -116,7 +117,8 @@ def _deleted(rows: Iterable[Row], folder: Path) -> set[str]:
 
 def _saved_times(folder: Path) -> dict[str, datetime | None]:
     """When each topic was saved, by the snapshot's index; under the empty name when the newest file was written."""
-    files = [path.stat().st_mtime for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    paths = (folder / name for name in visible_files(folder))
+    files = [path.stat().st_mtime for path in paths if path.is_file()]
     times = {one.topic: datetime.fromtimestamp(one.at_ms / 1000, UTC) for one in saved_entries(folder)}
     return {**times, "": datetime.fromtimestamp(max(files), UTC) if files else None}
 
