@@ -70,14 +70,18 @@ def next_day(cluster: Cluster, day: int) -> None:
 
 @dataclass(frozen=True)
 class Night:
-    """What an audit took; memory is the most that one process had."""
+    """What an audit took; memory is the most that one process had.
+
+    Attributes:
+        jobs: by job, seconds by the clock and of all cores together, which other work on the machine hardly changes.
+    """
 
     seconds: float
     core_seconds: float
     driver_mib: int
     java_mib: int
     worker_mib: int
-    jobs: dict[str, float]
+    jobs: dict[str, tuple[float, float]]
 
 
 def audit(cluster: Cluster, out: Path) -> Night:
@@ -86,10 +90,10 @@ def audit(cluster: Cluster, out: Path) -> Night:
     seen = watch([*command, "--cluster", "bench", "--out", str(out), "--fail-on", "never"])
     peak = {kind: bytes_ // _PEAK for kind, bytes_ in seen.peak_bytes.items()}
     runs = DeltaTable(out / "tables" / "runs").to_pyarrow_table().sort_by("started")
-    times = {
-        job: round(seconds, 1)
-        for job, seconds in zip(*runs.select(["job", "seconds"]).to_pydict().values(), strict=True)
-    }
+    times = {}
+    for run in runs.select(["job", "started", "seconds"]).to_pylist():
+        began = run["started"].timestamp()
+        times[run["job"]] = round(run["seconds"], 1), round(seen.used_between(began, began + run["seconds"]), 1)
     return Night(
         round(seen.seconds, 1), round(seen.core_seconds[-1], 1), peak.get("driver", 0), peak.get("java", 0),
         peak.get("worker", 0), times,

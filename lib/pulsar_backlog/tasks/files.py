@@ -19,6 +19,11 @@ from pulsar_backlog.workers import OverBatches
 Making: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[tuple[str, pa.RecordBatch]]]
 """What a task makes of its rows: rows of tables, each batch with the name of its table."""
 
+GROUP_ROWS = 65_536
+"""Rows of a row group of `IntoFiles`, about."""
+GROUP_BYTES = 32 * 1024 * 1024
+"""Bytes of one, about, where its rows are large."""
+
 
 @dataclass(frozen=True)
 class FileTask:
@@ -44,9 +49,23 @@ class IntoFiles:
         """Write what is made of the batches of a task."""
         path = self.folder / f"{uuid.uuid4()}.parquet"
         with parquet.ParquetWriter(path, self.schema) as writer:
-            for batch in self.batch_fn(batches):
-                writer.write_batch(batch)
+            for rows in _row_groups(self.batch_fn(batches), self.schema):
+                writer.write_table(rows, row_group_size=rows.num_rows)
         yield pa.RecordBatch.from_pydict({"path": [str(path)]})
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Batches joined: who reads the file holds what it says of each row group, which is more than a few rows are."""
+    waiting: list[pa.RecordBatch] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.get_total_buffer_size()
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield pa.Table.from_batches(waiting, schema)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield pa.Table.from_batches(waiting, schema)
 
 
 @dataclass(frozen=True)
