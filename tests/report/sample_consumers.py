@@ -18,6 +18,7 @@ from pulsar_backlog.report.acks import (
     TopicAcks,
 )
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.report.growth import GrowthRow
 from pulsar_backlog.subscriptions.advice import Advice, NeedCount, SetFacts, advice_on, need_of
 
 ADVICE = (
@@ -60,6 +61,13 @@ def forecast(model: str, publications: int = 3, **more: Any) -> ForecastRow:
     return row | more  # type: ignore[return-value]
 
 
+def growth(direction: str, **more: Any) -> GrowthRow:
+    row: dict[str, Any] = dict.fromkeys(GrowthRow.__annotations__) | {
+        "direction": direction, "nights": 5, "growth_entries": 0, "counted_by": "ledgers",
+    }  # fmt: skip
+    return row | more  # type: ignore[return-value]
+
+
 def blocked_acks() -> TopicAcks:
     """Ledger 13 with 9 entries: one subscription stands before a payload that no client can decompress."""
     blocked = SubscriptionFacts(
@@ -77,12 +85,14 @@ def blocked_acks() -> TopicAcks:
         stalls=(stall("bz-0", (13, 3)), stall("bz-1", (13, 7), blocks_dispatch=False, action="wait", advice="Wait.")),
         stall_total=9,
         advice=advice_on([NeedCount("export", 1, True), NeedCount("wait", 8)], ["java reconnects for ever at 13:3"]),
+        growth=growth("grows", growth_entries=3, lowest_per_day=1.0, highest_per_day=3.2),
     )  # fmt: skip
     unknown = SubscriptionFacts(
         subscription("audit", state="unknown", backlog_entries=None, reason="no saved state says where it is")
     )
     done = SubscriptionFacts(
-        subscription("done", subscription_type=None, mark_delete_ledger_id=13, mark_delete_entry_id=8)
+        subscription("done", subscription_type=None, mark_delete_ledger_id=13, mark_delete_entry_id=8),
+        growth=growth("empty", growth_entries=-4),
     )
     axis = Axis(tuple((13, at) for at in range(9)), (1,) * 9, (13, 8))
     return TopicAcks(axis, (blocked, unknown, done), 14, 1)
@@ -150,7 +160,18 @@ def hostile_acks(text: str) -> TopicAcks:
     cells = (AckCell(0, 99.0, 1, 1, True), AckCell(77, 1.0, 1, 1, True))
     return TopicAcks(
         axis,
-        (SubscriptionFacts(row, (1, 0), text, cells, (found,), 1, advice_on([NeedCount("settle", 1)], [text])),),
+        (
+            SubscriptionFacts(
+                row,
+                (1, 0),
+                text,
+                cells,
+                (found,),
+                1,
+                advice_on([NeedCount("settle", 1)], [text]),
+                growth=growth(text, nights=1 << 62, counted_by=text, growth_entries=1 << 62, growth_reason=text),
+            ),
+        ),
         1,
         1,
     )

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.options import Options
 from pulsar_backlog.report.acks_build import ConsumerRows, acks_by_topic
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
+from pulsar_backlog.report.growth import growth_of
 from pulsar_backlog.report.strips import strip
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
@@ -26,12 +28,15 @@ from pulsar_backlog.sql.conf_queries import spark_query
 from pulsar_backlog.steps.report_model import LIMITS
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.terms import SURENESSES
+from tests.blank_rows import NOON
 from tests.small_tables import write_tables
 
 NEEDS_SPARK = True
 
 CELLS = 24
-KEPT = ("standing", "topics", "chosen", "drawn", "spans", "families", "needs", "dangers")
+VIEW = "backlog_growth"
+"""View that queries of the report name."""
+KEPT = (VIEW, "standing", "topics", "chosen", "drawn", "spans", "families", "needs", "dangers")
 """Relations that queries of the report name."""
 LIMITS_OF = {"ranges": 10_000, "batch_entries": 10_000, "metadata_store_ranges": 1000, "frame_bytes": 5 << 20,
     "long_array": True}  # fmt: skip
@@ -101,7 +106,8 @@ def ask(
             write_tables(tmp_path, runs=[], **tables)
             batch = {"chosen": {"after": 0, "topics": 500}}
 
-            every = {name: spark_query("report", name) for name in ("sets", *KEPT, *queries)}
+            rooms = dict.fromkeys(("sets", *KEPT, *queries), "report") | {VIEW: "sql"}
+            every = {name: spark_query(room, name) for name, room in rooms.items()}
             wanted = needed(every, queries)
             words = {word for name in wanted for word in words_of(every[name])}
             context = JobContext(lambda: spark, "job", Options(out=str(tmp_path), cluster="c"), now())
@@ -111,7 +117,7 @@ def ask(
             assert isinstance(asked, engines.SparkEngine if request.param == "spark" else engines.DuckEngine)
             texts = {
                 name: asked.sql(
-                    "report", name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
+                    rooms[name], name, {**LIMITS.get(name, {}), **batch.get(name, {}), **(given or {}).get(name, {})}
                 )
                 for name in wanted
             }
@@ -192,6 +198,10 @@ def test_a_run_of_a_trillion_entries_is_as_many_rows_as_cells(ask: Ask) -> None:
     assert {cell["holes"] for cell in cells} == {0}
 
 
+def utc_ms(time: datetime) -> int:
+    return round(time.astimezone(UTC).timestamp() * 1000)
+
+
 def position(entry_id: int) -> dict[str, int]:
     return {"ledger_id": 4, "entry_id": entry_id}
 
@@ -241,6 +251,40 @@ def test_blocked_ones_come_first_and_are_counted_in_full(ask: Ask) -> None:
 def test_no_more_are_drawn_than_a_page_holds(ask: Ask) -> None:
     drawn = ask("topic_subscriptions", given={"drawn": {"subscriptions": 4, "strips": 3}}, **stalled())
     assert [row["subscription"] for row in drawn["topic_subscriptions"]] == ["blocked-sure", "blocked-small", "large"]
+
+
+def backlog(subscription: str, night: int, entries: int) -> dict[str, Any]:
+    time = NOON + timedelta(days=night)
+    return {
+        "cluster": "c", "topic": "t", "subscription": subscription, "run_id": str(night), "compared_at": time,
+        "saved_time": time, "comparable": True, "backlog_entries": entries, "unstored_entries": 0,
+    }  # fmt: skip
+
+
+def test_what_becomes_of_a_backlog_stands_beside_its_subscription(ask: Ask) -> None:
+    courses = {"idle": [900, 800, 700, 600], "large": [500, 500, 500, 500], "small": [5, 9]}
+    backlogs = [
+        backlog(name, at, one) for name, course in courses.items() for at, one in enumerate(course, 4 - len(course))
+    ]
+    found = ask("topic_subscriptions", "growth_counts", **stalled() | {"backlogs": backlogs})
+    rows = {row["subscription"]: growth_of(row) for row in found["topic_subscriptions"]}
+    idle, large, small = rows["idle"], rows["large"], rows["small"]
+    assert idle and large and small
+    assert (rows["blocked-sure"], rows["blocked-small"]) == (None, None), "no night of them can be compared"
+    assert (idle["direction"], idle["growth_entries"], idle["lowest_per_day"], idle["nights"]) == (
+        "drains",
+        -100,
+        -100,
+        4,
+    )
+    end = utc_ms(NOON + timedelta(days=9))
+    assert (idle["empty_from_ms"], idle["empty_until_ms"], idle["counted_by"]) == (end, end, "ledgers")
+    assert (large["direction"], large["growth_reason"]) == ("flat", None)
+    assert (small["direction"], small["growth_entries"], small["empty_until_ms"]) == ("cannot_say", 4, None)
+    assert "fewer than four nights" in str(small["growth_reason"])
+    assert {row["direction"]: row["subscriptions"] for row in found["growth_counts"]} == {
+        "cannot_say": 1, "drains": 1, "flat": 1,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("most", [9, 1])

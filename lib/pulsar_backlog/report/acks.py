@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from pulsar_backlog.report.growth import GrowthRow
 from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.subscriptions.advice import Advice, Need
 
@@ -155,6 +156,7 @@ class SubscriptionFacts:
         advice: what to do about all of them.
         blocked_place: its place among all blocked ones, the worst first.
         outlook: what `forecast` says of it; of the worst stalled ones with short backlogs.
+        growth: what becomes of its backlog; None where no night of it can be compared.
     """
 
     row: SubscriptionRow
@@ -166,6 +168,7 @@ class SubscriptionFacts:
     advice: Advice = NO_ADVICE
     blocked_place: int | None = None
     outlook: Outlook | None = None
+    growth: GrowthRow | None = None
 
 
 @dataclass(frozen=True)
@@ -213,6 +216,7 @@ class Acks:
         blocked: those that are blocked, or may be.
         rows: blocked ones, the surest and largest first.
         sureness: how many of the blocked, by how sure that is.
+        growth: how many backlogs go which way over the nights, by `direction` of `backlog_growth`.
     """
 
     total: int = 0
@@ -220,6 +224,7 @@ class Acks:
     blocked: int = 0
     rows: tuple[BlockedRow, ...] = ()
     sureness: Mapping[str, int] = field(default_factory=dict)
+    growth: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from pulsar_backlog.report.acks import (
     TopicAcks,
 )
 from pulsar_backlog.report.clients import DAMAGE_SHORT, OUTCOMES, Example, ForecastRow, ModelSum, TopicClients
+from pulsar_backlog.report.growth import growth_of
 from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.words import position
 from pulsar_backlog.subscriptions.advice import Advice, Need, NeedCount, SetFacts, advice_on, need_of
@@ -76,7 +77,10 @@ def clients_by_topic(rows: ConsumerRows) -> dict[Topic, TopicClients]:
     }
 
 
-def acks(counts: Mapping[str, Any], blocked: Iterable[Row], needs: Iterable[Row], dangers: Iterable[Row]) -> Acks:
+def acks(
+    counts: Mapping[str, Any], blocked: Iterable[Row], needs: Iterable[Row], dangers: Iterable[Row],
+    directions: Iterable[Row],
+) -> Acks:  # fmt: skip
     """All subscriptions of the audit; needs and dangers of the blocked ones."""
     advice = advice_by_subscription(needs, dangers)
     rows = tuple(
@@ -87,7 +91,8 @@ def acks(counts: Mapping[str, Any], blocked: Iterable[Row], needs: Iterable[Row]
         )
         for row in blocked
     )  # fmt: skip
-    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, _sureness(counts))
+    growth = {row["direction"]: row["subscriptions"] for row in directions}
+    return Acks(counts["total"], counts["stalled"], counts["blocked"], rows, _sureness(counts), growth)
 
 
 def listed(row: Mapping[str, Any]) -> ListedSubscription:
@@ -154,6 +159,7 @@ def _facts(row: Row, stalls: Iterable[Row], cells: Iterable[Row], advice: Advice
         stall_total=row["stall_total"] or 0,
         advice=advice,
         blocked_place=row["blocked_place"],
+        growth=growth_of(row),
     )
 
 

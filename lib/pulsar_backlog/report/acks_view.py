@@ -10,6 +10,7 @@ from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.options.printed import Run
 from pulsar_backlog.report.acks import StallRow, SubscriptionFacts, SubscriptionRow, TopicAcks
 from pulsar_backlog.report.commands import Command, remedies
+from pulsar_backlog.report.growth import GrowthRow, change_words, course_words, is_news
 from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.strips import Strip, strip
 from pulsar_backlog.report.words import byte_size, position
@@ -37,6 +38,7 @@ class SubscriptionView:
     details: tuple[tuple[str, str], ...]
     todo: tuple[Todo, ...]
     stands: str | None
+    course: str | None
 
     @property
     def unlisted(self) -> int:
@@ -52,9 +54,10 @@ def subscription_views(acks: TopicAcks, topic: str, run: Run) -> tuple[Subscript
             type=type_words(facts.row),
             backlog=backlog_words(facts.row),
             strip=strip(acks.axis, facts),
-            details=(*details(facts.row), *_outlook(facts.outlook)),
+            details=(*details(facts.row), *_growth_details(facts.growth), *_outlook(facts.outlook)),
             todo=todo(facts, topic, run),
             stands=stands_words(facts.blocked_at, facts.blocked_sureness),
+            course=course_words(facts.growth) if facts.growth and is_news(facts.growth) else None,
         )
         for facts in acks.subscriptions
     )
@@ -122,6 +125,16 @@ def details(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
     yield "Holes", _holes(row)
     yield "State size", _state_size(row)
     yield from _predictions(row)
+
+
+def _growth_details(growth: GrowthRow | None) -> Iterable[tuple[str, str]]:
+    if growth is None:
+        return
+    change = change_words(growth)
+    if change is not None:
+        yield "Backlog since the night before", change
+    if not is_news(growth):
+        yield "Backlog over the nights", course_words(growth)
 
 
 def _held_up(row: SubscriptionRow) -> Iterable[tuple[str, str]]:

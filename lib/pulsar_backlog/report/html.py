@@ -21,6 +21,7 @@ from pulsar_backlog.report.acks_view import where
 from pulsar_backlog.report.clients import DANGEROUS, OUTCOMES
 from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import sureness_words
+from pulsar_backlog.report.growth import totals_words
 from pulsar_backlog.report.layouts import HEIGHT, STATUS_WORDS, numbers
 from pulsar_backlog.report.places import link
 from pulsar_backlog.report.samples import SAMPLES
@@ -107,6 +108,7 @@ def report_environment() -> Environment:
         "about": about,
         "growth": growth,
         "numbers": numbers,
+        "backlogs": totals_words,
         "linked": linked,
         "anchor": anchor,
         "link": link,

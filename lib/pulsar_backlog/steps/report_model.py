@@ -64,6 +64,7 @@ _OF_ALL = (
     "runs",
     "change_counts",
     "changes",
+    "growth_counts",
 )
 
 
@@ -109,6 +110,7 @@ class Gathering:
     def topic_rows(self) -> list[Row]:
         """A row per topic, the worst first: a line for each is what a report may grow by."""
         self.engine.create_view("sets", self._query("sets"))
+        self.engine.materialize(_GROWTH, self.engine.sql("sql", _GROWTH, {}))
         for name in ("standing", "topics"):
             self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
@@ -155,7 +157,8 @@ class Gathering:
             quality=tuple(whole["quality"]),  # type: ignore[arg-type]
             tables=tuple(TableCount(name, sizes[name]) for name in TABLES if name in sizes),
             acks=acks_build.acks(
-                whole["acks"][0], whole["blocked"], whole["blocked_needs"], whole["blocked_dangers"]
+                whole["acks"][0], whole["blocked"], whole["blocked_needs"], whole["blocked_dangers"],
+                whole["growth_counts"],
             ),
             subscriptions=tuple(acks_build.listed(row) for row in whole["subscriptions"]),
             clients=tuple(acks_build.model_sum(row) for row in whole["models"]),
@@ -207,6 +210,7 @@ def _seconds(context: JobContext, runs: Sequence[Row]) -> float:
     return float(sum({run["job"]: run["seconds"] for run in runs[last:]}.values()))
 
 
+_GROWTH = "backlog_growth"
 _COUNT = "SELECT count(*) AS rows FROM {}"
 _OF_DRAWN = "SELECT n.* FROM {} AS n SEMI JOIN drawn AS d ON n.topic = d.topic AND n.subscription = d.subscription"
 _OF_BLOCKED = (

@@ -12,6 +12,7 @@ from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import blocked_words, sureness_words
+from pulsar_backlog.report.growth import totals_words
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.since import about
 from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, exit_words, judge
@@ -76,6 +77,8 @@ def _print_since(model: ReportModel, console: Console) -> None:
     if since.listed > MAX_CHANGES:
         more = f"And {since.listed - MAX_CHANGES:,} more: {run_of(model).command('changes')}"
         _indented(console, Text(more))
+    if growth := totals_words(model.acks.growth):
+        _line(console, Text(f"Backlogs over the nights: {growth}"))
 
 
 def _print_blocked(model: ReportModel, console: Console) -> None:
