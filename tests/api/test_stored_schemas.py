@@ -15,7 +15,7 @@ from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.store import open_source
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.schemas.values import SchemaInfo
-from pulsar_backlog.steps.stored_schemas import stored_versions
+from pulsar_backlog.steps.stored_schemas import planned_copies, stored_versions
 from tests.auditing import DATA
 from tests.ledgers.bookies.encoding import entry_log, put_log, record
 from tests.wire.encode import number, run
@@ -29,7 +29,7 @@ TOPIC = "persistent://shop/eu/orders-ü"
 
 def versions_in(folder: Path, admin: Path | None, topic: str) -> dict[int, SchemaInfo]:
     source = open_source(str(folder))
-    internal = survey(source, take_listing(source)).internal
+    internal = planned_copies(survey(source, take_listing(source)).internal)
     return stored_versions(source, internal, None if admin is None else str(admin), topic)
 
 

@@ -19,6 +19,9 @@ from tests.auditing import DATA, Audited, rows_of, run_job_of, run_one
 NEEDS_SPARK = True
 
 TYPED = DATA / "typed"
+BOOKIE = DATA / "bookies" / "source"
+STORE = DATA / "internals" / "admin-4.2.4"
+SNAPSHOTS = "persistent://lab/s3/__transaction_buffer_snapshot"
 CLIENT = [json.loads(line) for line in (TYPED / "messages.jsonl").read_text().splitlines()]
 
 
@@ -105,6 +108,26 @@ def test_payloads_that_do_not_decode_stay(audited: Path, tmp_path: Path) -> None
     assert [row["payload"] for row in rows] == [b"text", b"", "ü€😀".encode()]
     assert {row["value"] for row in rows} == {None}
     assert all(row["decode_error"] for row in rows)
+
+
+@pytest.fixture(scope="module")
+def audited_bookie(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("bookie")
+    for job in ("inventory_ledgers", "scan_entries", "assemble_chunks"):
+        run_one(job, BOOKIE, out, cluster="demo", admin=STORE)
+    return out
+
+
+@pytest.mark.parametrize("schemas", [None, STORE], ids=["as the entries tell", "by the metadata store"])
+def test_schemas_come_from_the_files_of_bookies(audited_bookie: Path, tmp_path: Path, schemas: Path | None) -> None:
+    options = {"to": tmp_path, "topic": SNAPSHOTS, "decode": "schema", "cluster": "demo"}
+    given = options if schemas is None else {**options, "schemas": schemas}
+    done = run_job_of("export", "export_messages", BOOKIE, audited_bookie, **given)
+    assert done.exit_code == 0, done.stderr
+    (table,) = (tmp_path / "decoded").iterdir()
+    rows = DeltaTable(table).to_pyarrow_table().to_pylist()
+    assert {(row["value"]["topicName"], row["decode_error"]) for row in rows} == {("persistent://lab/s3/txn", None)}
+    assert sorted(len(row["value"]["aborts"]) for row in rows) == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,10 @@ from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.messages import is_decoded, read_decoded, write_decoded
 from pulsar_backlog.schemas.saved import unpartitioned
+from pulsar_backlog.schemas.values import SchemaInfo
 from pulsar_backlog.steps.exporting import exported, of_topics, topics_of
+from pulsar_backlog.steps.internal_ledgers import internal_copies
+from pulsar_backlog.steps.stored_schemas import stored_versions
 from pulsar_backlog.steps.topic_schemas import schemas_for
 
 NEEDED = ("topic", "ledger_id", "entry_id", "outcome", "verified", "reason", "transaction", "payload_bytes")
@@ -72,9 +75,13 @@ def decoded_tables(context: JobContext, wanted: Iterable[str] | None) -> list[De
         if wanted is None or topic in wanted:
             grouped.setdefault(unpartitioned(topic), []).append(topic)
     masks = masks_of(options.mask or ())
+
+    def stored(topic: str) -> Mapping[int, SchemaInfo]:
+        return stored_versions(context.source(), list(internal_copies(context)), options.schemas, topic)
+
     tables = []
     for topic, own in grouped.items():
-        shape = Shape(schemas_for(options.decode, own, options), masks, _columns(options.columns))
+        shape = Shape(schemas_for(options.decode, own, options, stored), masks, _columns(options.columns))
         check_masks(masks, shape.schema)
         unknown = [name for name in shape.columns if name not in shape.schema.names]
         if unknown:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from pulsar_backlog.cluster.required_state import required_state
+from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.internals.kinds import topic_of_schema
 from pulsar_backlog.internals.reading import CopyReader
@@ -24,30 +24,41 @@ from pulsar_backlog.terms import Position
 
 
 def stored_versions(
-    source: Source, internal: Sequence[Examined], admin: str | None, topic: str
+    source: Source, internal: Sequence[PlannedCopy], folder: str | None, topic: str
 ) -> dict[int, SchemaInfo]:
     """Schemas of a topic by version; those that nothing here holds are not among them.
 
     Args:
         source: where the ledgers are.
         internal: the ledgers without messages that it holds.
-        admin: folder of saved state, which may have the metadata store.
+        folder: of saved state, which may have the metadata store.
         topic: full name, without a partition.
     """
     if not internal:
         return {}
-    saved = required_state(Path(admin), {}).nodes.schemas if admin is not None else {}
+    saved = read_cluster_state(Path(folder), {}).nodes.schemas if folder is not None else {}
     own = {schema_id: value for schema_id, value in saved.items() if topic_of_schema(schema_id) == topic}
     if not own:
         return _without_locator(source, internal, topic)
     positions = _positions(own.values())
     wanted = {ledger_id for ledger_id, _ in positions}
-    chosen = [one for one in internal if one.pair.ledger_id in wanted]
+    chosen = [one for one in internal if one.ledger_id in wanted]
     by_version: dict[int, SchemaInfo] = {}
     for position, stored in _stored(source, chosen):
         if position in positions and _is_of(stored, topic):
             by_version[positions[position]] = _info(stored)
     return by_version
+
+
+def planned_copies(internal: Iterable[Examined]) -> list[PlannedCopy]:
+    """Ledgers without messages as a plan to read them."""
+    return [
+        PlannedCopy(
+            None, one.pair.ledger_id, one.pair.copy, one.pair.kind, one.pair.data.path if one.pair.data else None,
+            None, None, None, None, None, one.blocks,
+        )
+        for one in internal
+    ]  # fmt: skip
 
 
 def _positions(locators: Iterable[bytes]) -> dict[Position, int]:
@@ -62,7 +73,7 @@ def _positions(locators: Iterable[bytes]) -> dict[Position, int]:
     return positions
 
 
-def _without_locator(source: Source, internal: Iterable[Examined], topic: str) -> dict[int, SchemaInfo]:
+def _without_locator(source: Source, internal: Iterable[PlannedCopy], topic: str) -> dict[int, SchemaInfo]:
     forms: dict[int, set[tuple[str, bytes, tuple[tuple[str, str], ...]]]] = {}
     infos: dict[int, SchemaInfo] = {}
     single = [one for one in internal if all(block.last_entry_id == 0 for block in one.blocks)]
@@ -80,18 +91,14 @@ def _is_of(stored: StoredSchema, topic: str) -> bool:
     return not stored.is_deletion and topic_of_schema(stored.schema_id) == topic
 
 
-def _stored(source: Source, ledgers: Iterable[Examined]) -> Iterator[tuple[Position, StoredSchema]]:
+def _stored(source: Source, ledgers: Iterable[PlannedCopy]) -> Iterator[tuple[Position, StoredSchema]]:
     """Entries of schema ledgers, those that are proved and decode."""
-    for one in ledgers:
-        pair = one.pair
-        if pair.data is None:
+    for copy in ledgers:
+        if copy.data_uri is None:
             continue
-        plan = PlannedCopy(
-            None, pair.ledger_id, pair.copy, pair.kind, pair.data.path, None, None, None, None, None, one.blocks
-        )
-        for entry_id, data in CopyReader(source, plan).entries():
+        for entry_id, data in CopyReader(source, copy).entries():
             try:
-                yield (pair.ledger_id, entry_id), decode_schema(data)
+                yield (copy.ledger_id, entry_id), decode_schema(data)
             except DecodeError:
                 continue
 
