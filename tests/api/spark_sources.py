@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PROGRAM = Path(__file__).with_name("spark_read.py")
+MODULES = "modules"
+"""The file that says where workers have the package from."""
 ORDER = ("topic", "ledger_id", "entry_id", "batch_index", "chunk_uuid")
 
 
@@ -28,8 +30,9 @@ def rows_of_spark(session: SparkSession, source: str, rows: str, options: Mappin
 
 
 def run_program(source: str, options: Mapping[str, str], out: Path) -> dict[str, list[dict[str, Any]]]:
-    """Messages and entries of a program of its own, whose workers have this process's environment."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_LOCAL_IP": "127.0.0.1"}
+    """Rows of a program of its own, whose workers have this process's environment."""
+    own = {"PYTHONPATH": os.pathsep.join(sys.path), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {**os.environ, **own}
     command = [sys.executable, str(PROGRAM), source, json.dumps(options), str(out)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -37,9 +40,9 @@ def run_program(source: str, options: Mapping[str, str], out: Path) -> dict[str,
 
 
 def rows_of_files(out: Path) -> dict[str, list[dict[str, Any]]]:
-    """What `spark_read.py` wrote, by the kind of rows."""
+    """What `spark_read.py` wrote: `messages`, `entries` and those of a `stream`."""
     found = {}
-    for path in out.iterdir():
+    for path in (path for path in out.iterdir() if path.name != MODULES):
         with pa.memory_map(str(path)) as file:
             found[path.name] = in_order(pa.ipc.open_file(file).read_all())
     return found

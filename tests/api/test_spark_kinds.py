@@ -68,6 +68,7 @@ def test_a_bucket(s3_server: S3Server, aws: pytest.MonkeyPatch, tmp_path: Path) 
     for rows in ("messages", "entries"):
         assert found[rows] == rows_of_api("s3://kinds/pre", rows, options)
         assert without_places(found[rows]) == without_places(rows_of_api(str(OBJECTS), rows, {}))
+    assert found["stream"] == found["messages"]
 
 
 def without_places(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -79,8 +79,8 @@ class Cluster:
     workers: tuple[str, ...]
     java_options: str
 
-    def submit(self, job: str, *argv: object, conf: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-        """spark-submit of a job's file, as docs/cluster.md says."""
+    def submit(self, job: str | Path, *argv: object, conf: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        """spark-submit of a job's file, or of another program, as docs/cluster.md says."""
         return run(self._command(_file_of(job), *argv, conf=conf), self.environment)
 
     @property
@@ -152,8 +152,8 @@ class Cluster:
         return {pid: parents[pid] for app, pid in busy if app == newest}
 
 
-def _file_of(job: str) -> Path:
-    return ROOT / "jobs" / f"{job}.py"
+def _file_of(job: str | Path) -> Path:
+    return job if isinstance(job, Path) else ROOT / "jobs" / f"{job}.py"
 
 
 def _processes() -> Iterator[tuple[int, str]]:

@@ -34,9 +34,16 @@ class Program:
         self.versions, self.out, self.audited = versions, folder / "out", folder / "audited"
 
     def run(self, *arguments: str | Path, codes: tuple[int, ...] = (0,)) -> str:
+        return self._run("pulsar-backlog", *arguments, codes=codes)
+
+    def run_file(self, path: Path, *arguments: str | Path) -> None:
+        """A program in a file, which has Spark's session from this Python."""
+        self._run("python", path, *arguments, PYSPARK_PYTHON=str(self.place / "bin" / "python"))
+
+    def _run(self, name: str, *arguments: str | Path, codes: tuple[int, ...] = (0,), **own: str) -> str:
         done = subprocess.run(
-            [self.place / "bin" / "pulsar-backlog", *arguments], cwd=self.out.parent, env=self.variables,
-            capture_output=True, text=True, check=False, timeout=300,
+            [self.place / "bin" / name, *arguments], cwd=self.out.parent, env=self.variables | own,
+            capture_output=True, text=True, check=False, timeout=900,
         )  # fmt: skip
         assert done.returncode in codes, f"{self.versions}: {arguments[0]} ended with {done.returncode}: {done.stderr}"
         return done.stdout

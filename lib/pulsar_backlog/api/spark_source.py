@@ -28,6 +28,7 @@ from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
 from pulsar_backlog.messages.masking import check_masks
 from pulsar_backlog.schemas.values import TopicSchemas
+from pulsar_backlog.spark.stream_files import link_files_for_streams
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,6 +42,7 @@ SMALL_TOPIC_BYTES = 64 * 1024 * 1024
 def register(spark: SparkSession) -> None:
     """Let a session read the format `pulsar-backlog`, and push filters down to it."""
     spark.conf.set(PUSHDOWN, "true")  # a source that can take filters is refused where it is off
+    link_files_for_streams(spark)
     spark.dataSource.register(PulsarBacklogSource)
 
 
