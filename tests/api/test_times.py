@@ -14,6 +14,7 @@ import pulsar_backlog
 from pulsar_backlog.api.block_times import HEAD_BYTES
 from pulsar_backlog.api.ledger_times import LATE
 from pulsar_backlog.api.spark_source import BacklogReader, PulsarBacklogSource
+from pulsar_backlog.errors import UsageError
 from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.ledgers.encoding import Offloaded, offload
 from tests.ledgers.faulty import FaultyProxy, faulty
@@ -149,6 +150,34 @@ def test_a_producer_that_waited_and_clocks_that_differ_lose_nothing(tmp_path: Pa
     assert before == [101, 101, 101]
     after = backlog.messages(since=edge, until=edge + LEDGER).read_all().column("ledger_id").to_pylist()
     assert after == [100, 100, 100]
+
+
+def test_lateness_that_is_allowed_finds_what_was_sent_on_later(tmp_path: Path) -> None:
+    """Messages that replication sent on an hour later, into a ledger created after the times that are wanted."""
+    edge = DAY + LEDGER
+    sent = edge - timedelta(hours=1)
+    put(tmp_path, offload([stored(DAY, DAY)], BLOCK_BYTES, created_ms=ms(DAY)), 100, UUIDS[0])
+    put(tmp_path, offload([stored(edge + EVERY, sent)], BLOCK_BYTES, created_ms=ms(edge)), 101, UUIDS[1])
+    put(tmp_path, offload([stored(edge + LEDGER, edge)], BLOCK_BYTES, created_ms=ms(edge + LEDGER)), 102, UUIDS[2])
+    hour = {"since": sent, "until": sent + timedelta(minutes=1)}
+    backlog = pulsar_backlog.open(str(tmp_path))
+    for rows in (backlog.messages, backlog.entries):
+        assert rows(**hour).read_all().num_rows == 0
+        found = rows(**hour, allowed_lateness_seconds=7200).read_all()
+        assert found.column("ledger_id").to_pylist() == [101]
+    options = {name: time.isoformat() for name, time in hour.items()}
+    assert rows_of(reader_of(tmp_path, [], **options)) == []
+    found = rows_of(reader_of(tmp_path, [], **options, allowed_lateness_seconds="7200"))
+    assert [row["ledger_id"] for row in found] == [101]
+
+
+@pytest.mark.parametrize("seconds", [-1, 10**9 + 1])
+def test_lateness_has_bounds(tmp_path: Path, seconds: int) -> None:
+    put(tmp_path, offload([stored(DAY, DAY)], BLOCK_BYTES))
+    with pytest.raises(UsageError, match="allowed_lateness_seconds"):
+        pulsar_backlog.open(str(tmp_path)).messages(allowed_lateness_seconds=seconds)
+    with pytest.raises(UsageError, match="allowed_lateness_seconds"):
+        PulsarBacklogSource({"path": str(tmp_path), "allowed_lateness_seconds": str(seconds)}).schema()
 
 
 UUIDS = [f"0f8fad5b-d9cb-469f-a165-70867728950{n}" for n in range(3)]

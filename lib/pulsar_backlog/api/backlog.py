@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack
 
 import pyarrow as pa
 
 from pulsar_backlog.api.block_times import trimmed
 from pulsar_backlog.api.choices import (
+    ALLOWED_LATENESS_SECONDS,
     MAX_MESSAGE_BYTES,
     Mode,
     Names,
@@ -26,7 +25,7 @@ from pulsar_backlog.api.choices import (
 )  # fmt: skip
 from pulsar_backlog.api.compaction import saved_horizon
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
-from pulsar_backlog.api.ledger_times import with_ends
+from pulsar_backlog.api.listing import Listings
 from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import MessageReader
 from pulsar_backlog.api.record_readers import projected, record_reader
@@ -34,27 +33,22 @@ from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
-from pulsar_backlog.cluster.layouts import migrated_topics
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.explain import explain_entry
-from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
 from pulsar_backlog.ledgers.kinds import walk_unit
-from pulsar_backlog.ledgers.listing import take_listing
-from pulsar_backlog.ledgers.survey import Survey, survey
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.messages.entry_rows import ExportContext
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options
-from pulsar_backlog.steps.stored_schemas import stored_versions
+from pulsar_backlog.steps.stored_schemas import planned_copies, stored_versions
 from pulsar_backlog.steps.topic_schemas import schemas_for
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.terms import Position
 
 if TYPE_CHECKING:
-    from pulsar_backlog.cluster.values import ClusterState
     from pulsar_backlog.ledgers.values import LedgerCopy, ScanUnit
     from pulsar_backlog.report.terminal.explain import ExplainModel
     from pulsar_backlog.schemas.values import TopicSchemas
@@ -82,17 +76,19 @@ class Backlog:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._source = source_of(options, live_of(options))
+        self._listings = Listings(options)
         self._keys = KeySource(options.private_keys, options.private_keys_command)
 
     def topics(self) -> list[str]:
         """Full names of the topics, sorted. Ledgers whose topic nothing names are left out."""
-        return sorted({copy.topic for copy in self._copies if copy.topic is not None})
+        return sorted({copy.topic for copy in self._listings.of().copies if copy.topic is not None})
 
     def ledgers(self, topic: Names = ()) -> pa.RecordBatchReader:
         """Stored copies of ledgers, as rows of the table `ledgers`."""
         schema = arrow_schema(TABLES["ledgers"])
-        wanted = self._with_parents(Wanted(topics=several(topic)))
-        rows = [copy.row(self._cluster) for copy in self._all_copies if wanted.holds(copy)]
+        listing = self._listings.of(several(topic))
+        wanted = listing.with_migrated(Wanted(topics=several(topic)))
+        rows = [copy.row(self._cluster) for copy in listing.inventory.copies if wanted.holds(copy)]
         return pa.RecordBatchReader.from_batches(schema, iter([pa.RecordBatch.from_pylist(rows, schema=schema)]))
 
     def entries(
@@ -108,6 +104,7 @@ class Backlog:
         key: Names = (),
         columns: Sequence[str] | None = None,
         mode: Mode = "permissive",
+        allowed_lateness_seconds: int = ALLOWED_LATENESS_SECONDS,
     ) -> pa.RecordBatchReader:
         """Stored entries, as rows of the table `entries`: metadata and places, no payload.
 
@@ -122,6 +119,7 @@ class Backlog:
             key: keys of entries; a batch has the key of its entry, see `messages` for those of its members.
             columns: names of columns in the order wanted; None is all.
             mode: an entry that cannot be decoded has no row (`dropmalformed` and `permissive`), or is a `DecodeError`.
+            allowed_lateness_seconds: how far the times of an entry may be from the time when its ledger took it.
 
         Returns:
             A reader of rows that are decoded as they are asked for, in the order stored, topic after topic.
@@ -130,11 +128,11 @@ class Backlog:
             UsageError: no topic matches, or an argument is wrong.
             SourceError, DecodeError: from the reader.
         """
-        wanted = wanted_of(topic, ledgers, start, end, since, until, producer, key)
+        wanted = wanted_of(topic, ledgers, start, end, since, until, producer, key, allowed_lateness_seconds)
         schema = projected(arrow_schema(TABLES["entries"]), columns)
         copies = self.copies_for(wanted)
         rows = entry_batches(self._source, copies, self._cluster, wanted, failfast=checked_mode(mode) == "failfast")
-        return record_reader(schema, rows)
+        return record_reader(schema, self._read(rows))
 
     def messages(
         self,
@@ -152,6 +150,7 @@ class Backlog:
         max_message_bytes: int = MAX_MESSAGE_BYTES,
         decode: bool | str = False,
         mask: Names = (),
+        allowed_lateness_seconds: int = ALLOWED_LATENESS_SECONDS,
     ) -> pa.RecordBatchReader:
         """Messages as applications sent them, as rows of the table `messages`, with their payload.
 
@@ -175,6 +174,7 @@ class Backlog:
                 as the newest of them; `schema:3` as version 3; `json`, `text`, `bytes` or `avro-with:FILE` whatever
                 schema they name.
             mask: `COLUMN=null`, `COLUMN=hash` or `COLUMN=redact`; fields within a column after dots.
+            allowed_lateness_seconds: how far the times of a message may be from the time when its ledger took it.
 
         Returns:
             A reader of rows that are made as they are asked for. They come about in the order stored, topic after
@@ -184,7 +184,7 @@ class Backlog:
             UsageError: no topic matches, an argument is wrong, or no schema is known.
             SourceError, DecodeError: from the reader.
         """
-        wanted = wanted_of(topic, ledgers, None, None, since, until, producer, key)
+        wanted = wanted_of(topic, ledgers, None, None, since, until, producer, key, allowed_lateness_seconds)
         copies = self.copies_for(wanted)
         schemas = self.schemas_of(copies, decode)
         schema, masks = message_schema(schemas), masks_of(several(mask))
@@ -207,44 +207,19 @@ class Backlog:
         options = self._options
         return explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))
 
-    @cached_property
-    def _survey(self) -> Survey:
-        return survey(self._source, take_listing(self._source))
-
-    @cached_property
-    def _state(self) -> ClusterState | None:
-        admin = self._options.admin
-        return None if admin is None else required_state(Path(admin), self._survey.topics())
-
-    @cached_property
-    def _inventory(self) -> Inventory:
-        return settle(self._survey, ClusterRecords.of(self._state) if self._state else ClusterRecords({}, {}))
-
-    @property
-    def _all_copies(self) -> list[LedgerCopy]:
-        return self._inventory.copies
-
-    @cached_property
-    def _copies(self) -> list[LedgerCopy]:  # those that are read, in the order of topic and ledger
-        ordered = sorted(self._all_copies, key=lambda copy: (copy.topic or "", copy.ledger_id))
-        return [copy for copy in with_ends(ordered) if copy.selected and copy.data_uri is not None]
-
-    def _with_parents(self, wanted: Wanted) -> Wanted:
-        """The same choice; the name of a scalable topic chooses the topics too that were migrated to it."""
-        layouts = self._state.layouts if wanted.topics and self._state else {}
-        return replace(wanted, migrated=tuple(migrated_topics(layouts.values()).items()))
-
     def copies_for(self, wanted: Wanted, *, whole: bool = False) -> list[LedgerCopy]:
         """Ledgers that may hold what is wanted, by topic and id; unless `whole` without blocks of other times.
 
         Raises:
             UsageError: no topic matches.
         """
-        wanted = self._with_parents(wanted)
-        if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in self._copies):
+        listing = self._listings.of(wanted.topics)
+        wanted = listing.with_migrated(wanted)
+        if wanted.topics and not any(wanted.scope.names(copy.topic) for copy in listing.copies):
             raise UsageError(f"no topic in {self._options.source} matches {' or '.join(wanted.topics)}")
         since, until = (None, None) if whole else (wanted.stored_since, wanted.stored_until)
-        return [trimmed(self._source, copy, since, until) for copy in self._copies if wanted.holds(copy)]
+        chosen = (copy for copy in listing.copies if wanted.holds(copy))
+        return [trimmed(self._source, copy, since, until, wanted.lateness) for copy in chosen]
 
     def schemas_of(self, copies: Sequence[LedgerCopy], decode: bool | str) -> TopicSchemas | None:
         """The schemas by which messages of ledgers are decoded; None where they are not to be.
@@ -252,7 +227,8 @@ class Backlog:
         Raises:
             UsageError: there is no such way, or no schema is known.
         """
-        stored = partial(stored_versions, self._source, self._inventory.internal, self._options.admin)
+        internal = planned_copies(self._listings.internal)
+        stored = partial(stored_versions, self._source, internal, self._options.admin)
         return schemas_for(decode, {copy.topic for copy in copies}, self._options, stored)
 
     def entries_in(self, copy: LedgerCopy) -> int:
@@ -262,13 +238,13 @@ class Backlog:
 
     def unit_entries(self, unit: ScanUnit, wanted: Wanted, mode: Mode) -> Iterator[pa.RecordBatch]:
         """Rows of `entries` of one scan unit."""
-        return unit_entries(self._source, unit, self._cluster, wanted, failfast=mode == "failfast")
+        return self._read(unit_entries(self._source, unit, self._cluster, wanted, failfast=mode == "failfast"))
 
     def unit_messages(self, unit: ScanUnit, wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         """Rows of `messages` of one scan unit that are not chunked."""
         context = self._context(reading, {unit.ledger_id: unit.topic})
         reader = MessageReader(context, wanted, reading.visible, chunked=False)
-        return by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading)
+        return self._read(by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading))
 
     def topic_messages(
         self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True,
@@ -276,19 +252,27 @@ class Backlog:
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
-        horizon = (
-            saved_horizon(self._options.admin, self._all_copies, topic) if reading.visible == "compacted" else None
-        )
+        horizon = self._horizon(topic) if reading.visible == "compacted" else None
         reader = MessageReader(context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open)
         units = (unit for copy in copies for unit in wanted.units(copy))
-        return by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading)
+        return self._read(by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading))
+
+    def _read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        finally:
+            self._source.rest()
 
     def _messages(self, copies: list[LedgerCopy], wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         for topic, own in groupby(copies, key=lambda copy: copy.topic):
             yield from self.topic_messages(topic, list(own), wanted, reading)
 
     def _log(self, topic: str | None) -> list[LedgerCopy]:
-        return [copy for copy in self._copies if copy.topic == topic]
+        return [copy for copy in self._listings.of_topic(topic).copies if copy.topic == topic]
+
+    def _horizon(self, topic: str | None) -> Position | None:
+        listing = self._listings.of_topic(topic)
+        return saved_horizon(listing.admin, listing.inventory.copies, topic)
 
     def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
         store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pulsar_backlog.api.ledger_times import earlier, later
 from pulsar_backlog.errors import DecodeError, SourceError
@@ -29,9 +29,11 @@ class _UnknownTimeError(Exception):
     """The first entry of some block has no broker's time."""
 
 
-def trimmed(source: Source, copy: LedgerCopy, since: datetime | None, until: datetime | None) -> LedgerCopy:
-    """A copy without the blocks stored before `since` or from `until` on; what clocks may differ is allowed for."""
-    first, end = earlier(since), later(until)
+def trimmed(
+    source: Source, copy: LedgerCopy, since: datetime | None, until: datetime | None, lateness: timedelta
+) -> LedgerCopy:
+    """A copy without the blocks stored before `since` or from `until` on; lateness is allowed for."""
+    first, end = earlier(since, lateness), later(until, lateness)
     created, closed = copy.created_time, copy.closed_time
     begins_before = first is not None and (created is None or created < first)
     ends_behind = end is not None and (closed is None or closed > end)

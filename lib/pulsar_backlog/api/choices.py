@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias, get_args
 
+from pulsar_backlog.api.ledger_times import LATE
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.messages.masking import Mask
@@ -24,6 +25,9 @@ Mode: TypeAlias = Literal["permissive", "dropmalformed", "failfast"]
 Visible: TypeAlias = Literal["committed", "stored", "compacted"]
 """Whose messages: those that a reader gets, all that are stored, or those that a reader of the compacted topic gets."""
 
+ALLOWED_LATENESS_SECONDS = int(LATE.total_seconds())
+MAX_LATENESS_SECONDS = 10**9
+"""Some thirty years: longer than there are messages."""
 MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 """Largest payload that is put into a row unless another bound is given."""
 
@@ -69,6 +73,7 @@ def checked_visible(visible: Visible, transactions: str) -> Visible:
 def wanted_of(
     topic: Names, ledgers: Iterable[int] = (), start: str | None = None, end: str | None = None,
     since: Time | None = None, until: Time | None = None, producer: Names = (), key: Names = (),
+    allowed_lateness_seconds: int = ALLOWED_LATENESS_SECONDS,
 ) -> Wanted:  # fmt: skip
     """A choice of rows from the arguments of `Backlog`.
 
@@ -79,7 +84,7 @@ def wanted_of(
     times = [_instant(one) for one in (since, until)]
     return Wanted(
         several(topic), tuple((one, one) for one in ledgers), positions[0], positions[1], times[0], times[1],
-        producers=several(producer), keys=several(key),
+        producers=several(producer), keys=several(key), lateness=_lateness(allowed_lateness_seconds),
     )  # fmt: skip
 
 
@@ -95,6 +100,12 @@ def _position(text: str | None) -> tuple[int, int] | None:
         return position_of(text)
     except ValueError:
         raise UsageError(f"{text!r} is not a position: write LEDGER:ENTRY, such as 22:3") from None
+
+
+def _lateness(seconds: int) -> timedelta:
+    if not 0 <= seconds <= MAX_LATENESS_SECONDS:
+        raise UsageError(f"allowed_lateness_seconds {seconds} is not between 0 and {MAX_LATENESS_SECONDS}")
+    return timedelta(seconds=seconds)
 
 
 def _instant(time: Time | None) -> datetime | None:

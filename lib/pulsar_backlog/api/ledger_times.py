@@ -2,7 +2,7 @@
 
 Brokers note when a ledger was created; when it was closed, only saved state says. A ledger is closed before the next
 one of its topic is created, so that is the latest end it can have. Producers and brokers have clocks of their own, and
-a producer that waits sends later than the message says: `LATE` is what is allowed for that.
+a producer that waits sends later than the message says: `LATE` is what is allowed for that unless a reader says else.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ def _ended(own: list[LedgerCopy]) -> Iterator[LedgerCopy]:
             pending = (copy.ledger_id, created)
 
 
-def with_allowance(scope: Scope) -> Scope:
+def with_allowance(scope: Scope, lateness: timedelta) -> Scope:
     """The ledgers that may hold messages of these times, clocks and waiting producers allowed for."""
-    return replace(scope, since=earlier(scope.since), until=later(scope.until))
+    return replace(scope, since=earlier(scope.since, lateness), until=later(scope.until, lateness))
 
 
-def earlier(time: datetime | None) -> datetime | None:
+def earlier(time: datetime | None, lateness: timedelta = LATE) -> datetime | None:
     """A first time, with what is allowed for."""
     try:
-        return None if time is None else time - LATE
+        return None if time is None else time - lateness
     except OverflowError:
         return None
 
 
-def later(time: datetime | None) -> datetime | None:
+def later(time: datetime | None, lateness: timedelta = LATE) -> datetime | None:
     """A time that is not wanted any more, with what is allowed for."""
     try:
-        return None if time is None else time + LATE
+        return None if time is None else time + lateness
     except OverflowError:
         return None

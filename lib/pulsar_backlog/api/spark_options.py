@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from pulsar_backlog.api.choices import MAX_MESSAGE_BYTES, Mode, Reading, Visible, checked_visible, wanted_of
+from pulsar_backlog.api.choices import (
+    ALLOWED_LATENESS_SECONDS,
+    MAX_MESSAGE_BYTES,
+    Mode,
+    Reading,
+    Visible,
+    checked_visible,
+    wanted_of,
+)
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
@@ -29,6 +37,7 @@ _TEXTS = (
     "until",
     "producer",
     "key",
+    "allowed_lateness_seconds",
     "max_message_bytes",
     "decode",
     "mask",
@@ -83,9 +92,11 @@ class SparkOptions:
             raise UsageError(f"there is no option {', '.join(sorted(unknown))}; there are {listed}")
         source = checked_options(options["path"], {name: options[name] for name in names if name in options})
         several = [() if options.get(name) is None else options[name] for name in ("topic", "producer", "key")]
+        lateness = options.get("allowed_lateness_seconds", str(ALLOWED_LATENESS_SECONDS))
         wanted = wanted_of(
-            several[0], since=options.get("since"), until=options.get("until"), producer=several[1], key=several[2]
-        )
+            several[0], since=options.get("since"), until=options.get("until"), producer=several[1], key=several[2],
+            allowed_lateness_seconds=_number("allowed_lateness_seconds", lateness, least=0),
+        )  # fmt: skip
         reading = Reading(
             mode=chosen["mode"],  # type: ignore[arg-type]  # one of them, as `_choice` has seen
             visible=checked_visible(chosen["visible"], chosen["transactions"]),  # type: ignore[arg-type]
@@ -111,7 +122,7 @@ def _choice(name: str, value: str | None) -> str:
     return text
 
 
-def _number(name: str, text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise UsageError(f"{name} {text!r} is no number of {name.split('_')[1]}")
+def _number(name: str, text: str, least: int = 1) -> int:
+    if not text.isdecimal() or int(text) < least:
+        raise UsageError(f"{name} {text!r} is no whole number of at least {least}")
     return int(text)

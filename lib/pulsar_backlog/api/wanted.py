@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.api.ledger_times import earlier, later, with_allowance
+from pulsar_backlog.api.ledger_times import LATE, earlier, later, with_allowance
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.ledgers.units import units_of
@@ -39,6 +39,7 @@ class Wanted:
         exact_topics: full topic names besides; any may match.
         entry_ids: first and last entry id, in every ledger.
         migrated: topics, or partitions, with the scalable topics that they were migrated to, as far as layouts tell.
+        lateness: how far the times of a message may be from the time when its ledger took it.
     """
 
     topics: tuple[str, ...] = ()
@@ -55,11 +56,13 @@ class Wanted:
     exact_topics: tuple[str, ...] = ()
     entry_ids: tuple[int, int] = (0, 2**63 - 1)
     migrated: tuple[tuple[str, str], ...] = ()
+    lateness: timedelta = LATE
 
     @property
     def scope(self) -> Scope:
         """The ledgers that may hold what is wanted."""
-        return with_allowance(Scope(self.topics, self.ledgers, self.since, self.until, dict(self.migrated)))
+        scope = Scope(self.topics, self.ledgers, self.since, self.until, dict(self.migrated))
+        return with_allowance(scope, self.lateness)
 
     @property
     def stored_since(self) -> datetime | None:
@@ -76,7 +79,7 @@ class Wanted:
         before = self.start is not None and copy.ledger_id < self.start[0]
         after = self.end is not None and (copy.ledger_id, 0) >= self.end
         created, closed = copy.created_time, copy.closed_time
-        first, end = earlier(self.broker_since), later(self.broker_until)
+        first, end = earlier(self.broker_since, self.lateness), later(self.broker_until, self.lateness)
         late = end is not None and created is not None and created >= end
         early = first is not None and closed is not None and closed < first
         other = bool(self.exact_topics) and copy.topic not in self.exact_topics

@@ -29,6 +29,9 @@ def messages(
         Literal["committed", "stored", "compacted"],
         typer.Option(help="what readers get, all that is stored, or what readers of the compacted topic get"),
     ] = "committed",
+    allowed_lateness_seconds: Annotated[
+        int, typer.Option(min=0, help="how far publish times may be from when ledgers took their messages")
+    ] = 300,
     show_values: Annotated[bool, typer.Option(help="show payload, keys and properties")] = False,
     json_lines: JsonOption = False,
 ) -> None:
@@ -47,6 +50,7 @@ def messages(
         visible=visible,
         decode=options.decode or False,
         mask=options.mask or (),
+        allowed_lateness_seconds=allowed_lateness_seconds,
         columns=_columns(show_values=show_values, decode=options.decode is not None),
     )
     print_messages(reader, limit, terminal(), as_json=json_lines)

@@ -126,6 +126,11 @@ class Source:
         """
         return self._stored.unfinished() if self._stored is not None else None
 
+    def rest(self) -> None:
+        """End connections to brokers that are kept for what may be read next."""
+        if self.live is not None:
+            self.live_place.rest()
+
     def read(self, path: str, start: int, end: int) -> Bytes:
         """Bytes `start` (inclusive) to `end` (exclusive), fewer where the object ends before; not to be written to.
 

@@ -62,7 +62,7 @@ def with_snapshot(options: Options) -> dict[str, object]:
     folder = out / _FOLDER / _BEGIN
     with claimed(options.out, "pulsar-backlog audit"):
         try:
-            topics = _take(live, options.topic or ("*",), folder)
+            topics = take_snapshot(live, options.topic or ("*",), folder)
             LivePlace(live).knock(topics[0])
         except SourceError as error:
             raise UsageError(str(error)) from None
@@ -90,7 +90,7 @@ def findings_of_end(options: Options, live: Live | None = None) -> list[Finding]
         return []
     end = begin.with_name(_END)
     try:
-        topics = _take(live, options.topic or ("*",), end, may_be_none=True)
+        topics = take_snapshot(live, options.topic or ("*",), end, may_be_none=True)
     except (SourceError, UsageError) as error:
         words = f"The cluster could not be asked again after its entries were read: {error}"
         return [Finding("S02", "live", words, incomplete=True)]
@@ -98,8 +98,13 @@ def findings_of_end(options: Options, live: Live | None = None) -> list[Finding]
     return list(_moved(read_cluster_state(begin, {}), after))
 
 
-def _take(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool = False) -> list[str]:
-    """Save a snapshot in place of an earlier one; the topics and segments that it is of."""
+def take_snapshot(live: Live, globs: Sequence[str], folder: Path, *, may_be_none: bool = False) -> list[str]:
+    """Save a snapshot in place of an earlier one; the topics and segments that it is of.
+
+    Raises:
+        UsageError: no topic matches, or none can be asked.
+        SourceError: a broker cannot be reached.
+    """
     run = RunFolder(Path(live.run_folder) if live.run_folder else None, live.timeout_seconds)
     with closing(AdminHttp(live.admin_url, access_of(live), patience=run.patience(live.admin_url))) as http:
         rest = AdminRest(http)

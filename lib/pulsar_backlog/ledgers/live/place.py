@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -45,6 +46,8 @@ RATE_SHARE = 0.95
 _LEAST_SECONDS = 0.05
 NEAR = 16
 """Entries between two that are read one by one, at most, for which the same reader goes on."""
+
+_Entries: TypeAlias = Generator[tuple[int, bytes] | Hidden, None, None]
 
 
 def access_of(live: Live) -> Access:
@@ -116,7 +119,7 @@ class LivePlace:
         limits = Limits(self._pace, min(self._live.min_rate, self._live.max_rate), permits)
         return Range(self, self._run, limits, *named, first, last).stretches()
 
-    def entries(self, path: str, first: int, last: int, average_bytes: int) -> Iterator[tuple[int, bytes] | Hidden]:
+    def entries(self, path: str, first: int, last: int, average_bytes: int) -> _Entries:
         """The same, one by one: ids and bytes.
 
         Raises:
@@ -131,6 +134,13 @@ class LivePlace:
         with self._lock:
             data = self._entry(path, entry_id)
         return np.frombuffer(data, dtype=np.uint8)[at : at + end - start]
+
+    def rest(self) -> None:
+        """End the connection that is kept for entries that may follow: brokers show a reader as long as it is there."""
+        with self._lock:
+            if self._near is not None:
+                self._near.close()
+            self._near = None
 
     def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[_Stretch]:
         """The same; entries are read ahead by `entries`."""
@@ -227,9 +237,13 @@ class LivePlace:
 class _Near:
     """Entries of one ledger that are read one by one: ascending, and close together."""
 
-    def __init__(self, path: str, first: int, entries: Iterator[tuple[int, bytes] | Hidden]) -> None:
+    def __init__(self, path: str, first: int, entries: _Entries) -> None:
         self._path, self._following, self._entries = path, first, entries
         self._newest: tuple[int, bytes] | Hidden | None = None
+
+    def close(self) -> None:
+        """Read no further."""
+        self._entries.close()
 
     def reaches(self, path: str, entry_id: int) -> bool:
         """Whether the entry is the newest one that was read, or one that follows soon."""
