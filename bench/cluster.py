@@ -15,7 +15,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -78,7 +78,7 @@ def measure_writers(spark: SparkSession, backlog: Backlog, repetitions: int, car
         way(spark, backlog, outs.pop())
     waiting = iter(outs)
     timings = interleaved(
-        {name: lambda way=way: way(spark, backlog, next(waiting)) for name, way in ways.items()},
+        {name: partial(_write, way, spark, backlog, waiting) for name, way in ways.items()},
         repetitions,
     )
     card.tell_rates(timings, backlog.entries / 1e6, "M entries/s")
@@ -88,6 +88,12 @@ def measure_writers(spark: SparkSession, backlog: Backlog, repetitions: int, car
         Goal("tables in a bucket: direct files, against Spark's writer", ratio, "x", at_least=3),
         Goal("digests of these tables that differ", differ, "", at_most=0),
     ]
+
+
+def _write(
+    way: Callable[[SparkSession, Backlog, str], None], spark: SparkSession, backlog: Backlog, waiting: Iterator[str]
+) -> None:
+    way(spark, backlog, next(waiting))
 
 
 def measure_growth(spark: SparkSession, few: Spec, times: int, card: Scorecard) -> None:

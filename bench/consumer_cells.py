@@ -101,7 +101,7 @@ def _sticky_keys(run: Mapping[str, Any]) -> dict[str, str]:
 def _consumer(raw: Mapping[str, Any]) -> ConsumerSettings:
     _refuse("consumer setting", raw, (*_OPTIONS, *_RANGES, *_NAMES))
     options = {name: raw[key] for key, name in _OPTIONS.items() if key in raw}
-    ranges = next((raw[key] for key in _RANGES if raw.get(key)), [])
+    ranges: Any = next((raw[key] for key in _RANGES if raw.get(key)), [])
     if "retryTopic" in raw:
         options["retries"] = True
     return ConsumerSettings(client_named(raw["client"]), key_ranges=tuple(map(_range, _pairs(ranges))), **options)

@@ -8,7 +8,7 @@ import platform
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -46,7 +46,7 @@ class Timing:
 
 
 def interleaved(
-    actions: dict[str, Callable[[], object]], repetitions: int, prepare: Callable[[], object] = lambda: None
+    actions: Mapping[str, Callable[[], object]], repetitions: int, prepare: Callable[[], object] = lambda: None
 ) -> dict[str, Timing]:
     """Time each action `repetitions` times in the order A B A B, so that a slow minute of the machine hits all.
 
