@@ -28,7 +28,7 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.steps.compared_sides import look_at_audits, sides_of, versions_of
-from pulsar_backlog.steps.comparison_results import tell, write_results
+from pulsar_backlog.steps.comparison_results import tell, write_numbers_again, write_results
 from pulsar_backlog.steps.digest_tables import digest_side
 
 JOB = "compare_clusters"
@@ -50,6 +50,7 @@ def compare(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, {**versions_of(context.options), "keys": keys.ring().fingerprint()})
     if is_unchanged(context, digest):
         sys.stderr.write("Nothing new: the same audits were compared already.\n")
+        write_numbers_again(context)
         return JobResult(digest, changed=False)
     sides = sides_of(context.options)
     reader = reader_of(context.cluster, keys)

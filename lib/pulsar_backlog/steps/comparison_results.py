@@ -117,10 +117,25 @@ def tell(context: JobContext, summary: Summary) -> None:
         }  # fmt: skip
         beside(context.out).write(RESULT_NAME, to_json(document, indent=1) + "\n")
         beside(context.out).write(FRONT, render_comparison(_page(context, summary, at_ms)))
-    if context.options.metrics is not None:
-        numbers = shown.exit_code, shown.topics, shown.subscriptions
-        write_exposition(Path(context.options.metrics), comparison_exposition(context.cluster, at_ms, *numbers))
+    _write_numbers(context, at_ms, shown.exit_code, shown.topics, shown.subscriptions)
     print_comparison(shown, terminal())
+
+
+def write_numbers_again(context: JobContext) -> None:
+    """The file of `--metrics` where nothing was new: with the time of now, of what was compared before."""
+    tables = [context.small_rows(name) for name in ("compared_topics", "compared_subscriptions")]
+    rows = [table.to_pylist() for table in tables if table is not None]
+    if len(rows) == len(tables):
+        _write_numbers(context, round(now().timestamp() * 1000), exit_code(context, context.job), *rows)
+
+
+def _write_numbers(
+    context: JobContext, at_ms: int, code: int, topics: Sequence[Mapping[str, Any]],
+    subscriptions: Sequence[Mapping[str, Any]],
+) -> None:  # fmt: skip
+    if context.options.metrics is not None:
+        text = comparison_exposition(context.cluster, at_ms, code, topics, subscriptions)
+        write_exposition(Path(context.options.metrics), text)
 
 
 def _page(context: JobContext, summary: Summary, at_ms: int) -> ComparisonModel:
