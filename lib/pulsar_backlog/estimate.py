@@ -6,7 +6,6 @@ No Spark, and no index opened but the sample's, however many objects there are.
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -32,6 +31,7 @@ from pulsar_backlog.scanning.fact_runs import ROW_TABLES, with_facts
 from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tasks.cores import cores
 
 PAGE_OBJECTS = 1000
 """Objects that one answer of a listing holds; Azure gives more."""
@@ -87,7 +87,7 @@ def estimate(source: Source, scope: Scope, prices: Prices, sample_bytes: int, pr
     gets = _gets(source, pairs, read, measured.block_bytes or OFFLOAD_BLOCK_BYTES) if is_remote else 0
     cost = (gets * prices.per_1000_gets + lists * prices.per_1000_lists) / 1000
     cost += (data_bytes + index_bytes) / 1e9 * prices.per_gb
-    processes = processes or os.cpu_count() or 1
+    processes = processes or cores()
     seconds = None
     if measured.data_bytes:
         scan = data_bytes * measured.seconds / measured.data_bytes / processes

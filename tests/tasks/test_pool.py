@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.spark.deaths import death_words
-from pulsar_backlog.tasks import beside, pool
+from pulsar_backlog.tasks import beside
 from pulsar_backlog.tasks.pool import TaskPool, WorkerDeathError
 from pulsar_backlog.tasks.shared import SharedValue
 from tests.tasks.task_examples import (
@@ -119,13 +119,3 @@ def test_workers_end_soon_after_who_started_them(tmp_path: Path) -> None:
     while _runs(worker):
         assert time.monotonic() < deadline
         time.sleep(0.05)
-
-
-@pytest.mark.parametrize(("limit", "usable"), [("max 100000", 8), ("150000 100000", 2), ("50000 100000", 1), ("", 8)])
-def test_a_container_has_its_share_of_the_cores(
-    limit: str, usable: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cpu.max").write_text(limit)
-    monkeypatch.setattr(pool, "_CPU_LIMIT", tmp_path / "cpu.max")
-    monkeypatch.setattr(pool.os, "sched_getaffinity", lambda _: set(range(8)))
-    assert pool.cores() == usable

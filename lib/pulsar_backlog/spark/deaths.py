@@ -6,7 +6,6 @@ What reaches Python then are faults of connections, none of which says that some
 from __future__ import annotations
 
 import logging
-import os
 import re
 import signal
 import subprocess
@@ -14,6 +13,8 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+
+from pulsar_backlog.tasks.cores import cores
 
 MAX_HEADLINE = 300
 """Characters of a foreign exception's words that a sentence quotes."""
@@ -132,7 +133,7 @@ def _memory() -> str:
         parts.append(f"the machine has {total:,} MB, of which {free:,} MB are free now")
     with suppress(OSError, ValueError):
         parts.append(f"this process may use {int(_CGROUP.read_text('ascii')) // 2**20:,} MB")
-    return ", ".join([*parts, f"for {os.cpu_count() or 1} tasks at once"])
+    return ", ".join([*parts, f"for {cores()} tasks at once"])
 
 
 def headline(error: BaseException) -> str:

@@ -33,6 +33,7 @@ from pulsar_backlog.tableio.table_logs import runs_session
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks.beside import begin_all
+from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.pool import own_pool
 
 REQUIRED_SETTINGS: dict[str, str] = {
@@ -42,8 +43,7 @@ REQUIRED_SETTINGS: dict[str, str] = {
     "spark.sql.parquet.compression.codec": "zstd",
     # Timestamps other readers understand (delta-rs, DuckDB, Trino).
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Spark's row-wise Parquet writer bounds the scan. Level 1 gives files of the same size here, and a dictionary
-    # of values that hardly repeat is built only to be thrown away: together a third less time to write `entries`.
+    # Level 1 gives files of the same size here; a dictionary of values that hardly repeat is only thrown away.
     "spark.hadoop.parquet.compression.codec.zstd.level": "1",
     **{f"spark.hadoop.parquet.enable.dictionary#{column}": "false" for column in TABLES["entries"].unrepeated()},
     # Spark notes for each operation on a column which line of Python made it: a dozen calls to the JVM for each one.
@@ -55,7 +55,7 @@ REQUIRED_SETTINGS: dict[str, str] = {
 LOCAL_SETTINGS: dict[str, str] = {
     "spark.master": "local[*]",
     # A core works on one task. Smaller heaps stay in use: memory that is touched for the first time is slow.
-    "spark.driver.memory": f"{min(max(os.cpu_count() or 1, 2), 4) * 832}m",
+    "spark.driver.memory": f"{min(max(cores(), 2), 4) * 832}m",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",

@@ -6,7 +6,6 @@ questions take it less than a second, and Spark's plans of them most of a small 
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +30,7 @@ from pulsar_backlog.tableio.spark_rows import in_one_chunk
 from pulsar_backlog.tableio.table_logs import fit_this_process, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema, ddl_schema
+from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.files import IntoFiles
 from pulsar_backlog.tasks.shared import SharedValue, Value
 from pulsar_backlog.workers import OverBatches
@@ -43,7 +43,7 @@ MAX_BYTES = 512 * 1024**2
 """Bytes of the files of all tables of the queries, up to which DuckDB reads them in a local folder."""
 MAX_TASK_BYTES = 128 * 1024**2
 """The same where rows go to tasks: DuckDB sorts them on the disk, and the files of tasks take as much again."""
-LIMITS = {"memory_limit": "512MiB", "threads": str(min(os.cpu_count() or 1, 4))}
+LIMITS = {"memory_limit": "512MiB", "threads": str(min(cores(), 4))}
 """Of DuckDB beside a driver, each of whose threads takes memory; what does not fit goes to the disk."""
 _AT_ONCE = 4
 

@@ -6,7 +6,6 @@ young JVM, and its way to Python and back, take longer than the tasks of an audi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.files import FileTask
 from pulsar_backlog.tasks.pool import TaskPool
 from pulsar_backlog.workers import OverBatches, quiet
@@ -115,7 +115,7 @@ def _rows_to_sort(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows) ->
 def _files(connection: duckdb.DuckDBPyConnection, task_rows: TaskRows, folder: Path) -> list[str]:
     """A file for each task, of Arrow's batches; sorted once, whatever the number of tasks."""
     rows = _rows_to_sort(connection, task_rows)
-    tasks = max(min(rows // MIN_TASK_ROWS, os.cpu_count() or 1), rows // TASK_ROWS, 1)
+    tasks = max(min(rows // MIN_TASK_ROWS, cores()), rows // TASK_ROWS, 1)
     key, order = ", ".join(task_rows.by), ", ".join((*task_rows.by, *task_rows.order))
     cursor = connection.execute(f"SELECT *, hash({key}) % {tasks} AS task FROM task_rows ORDER BY task, {order}")  # noqa: S608 - own words
     paths = [str(folder / f"{task}.arrow") for task in range(tasks)]

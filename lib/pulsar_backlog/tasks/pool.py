@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from typing import Any, TypeVar
 from pulsar_backlog.interrupts import at_end
 from pulsar_backlog.logs import log_stream
 from pulsar_backlog.tasks.beside import begin_all
+from pulsar_backlog.tasks.cores import cores
 from pulsar_backlog.tasks.shared import pickled_task
 
 Input = TypeVar("Input")
@@ -31,8 +31,6 @@ WORKER_DIED = "Python worker exited unexpectedly"
 """As Spark says it."""
 
 _COMMAND = ("-P", "-m", "pulsar_backlog.tasks.worker")
-_CPU_LIMIT = Path("/sys/fs/cgroup/cpu.max")
-"""Microseconds of the cores' time that a container has in a period, and the period (cgroup v2 of Linux)."""
 
 
 class WorkerDeathError(RuntimeError):
@@ -179,12 +177,3 @@ class _Worker:
 def own_pool() -> TaskPool:
     """The pool of this process."""
     return TaskPool(cores())
-
-
-def cores() -> int:
-    """Cores that this process may use, as Java counts them: a container's share of the machine too."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError):
-        share, period = _CPU_LIMIT.read_text("ascii").split()
-        usable = min(usable, max(-(-int(share) // int(period)), 1))
-    return usable
