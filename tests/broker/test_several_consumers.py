@@ -284,3 +284,44 @@ def test_a_join_in_mid_message_holds_up_key_shared_until_the_owner_leaves(
     assert (reason["remedy"], "of c1 drain" in reason["evidence"]) == ("let_leave", True)
     members.leave("c1")
     assert members.settled() == (8, 0)
+
+
+def audited(broker: Broker, out: Path, topics: str) -> None:
+    """Audit live topics and export their messages, by the commands that users type."""
+    token = ["--token-file", str(broker.token_file)]
+    live = ["--admin-url", broker.admin_url, "--topic", topics, "--out", str(out), "--fail-on", "never"]
+    code, said = said_by(["audit", broker.service_url, *live, *token])
+    assert code == 0, said
+    code, said = said_by(["export", str(out), "--admin-url", broker.admin_url, *token])
+    assert code == 0, said
+
+
+def test_dead_letters_that_left_chunks_at_the_source_are_acknowledged_when_their_copy_is_whole(
+    broker: Broker, client: pulsar.Client, topic: str, group: Callable[[str], Group], tmp_path: Path,
+    spark: SparkSession, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    entries = entries_of("A0/3 A1/3 A2/3 .B")
+    members = group("Shared")
+    positions = publish(broker, topic, entries)
+    consumer = client.subscribe(topic, "s", consumer_type=TYPES["Shared"], receiver_queue_size=0)
+    for ledger, entry in positions[2:]:  # as Java 4.2 leaves it: the last chunk alone
+        consumer.acknowledge(pulsar.MessageId(-1, ledger, entry, -1))
+    consumer.close()
+    origin = ";".join(f"{ledger}:{entry}:-1" for ledger, entry in (positions[0], positions[2]))
+    properties = {"ORIGIN_MESSAGE_ID": origin, "REAL_SUBSCRIPTION": "s", "REAL_TOPIC": topic}
+    dead_letters = client.create_producer(f"{topic}-s-DLQ")
+    dead_letters.send(b"another message", properties=properties)
+    audited(broker, tmp_path / "before", f"{topic}*")
+    assert "dead_letters_left" in [row["kind"] for row in held_up(tmp_path / "before")]
+    _plan, said = planned(capsys, tmp_path / "before")
+    assert [one for one in said if one["record"] == "repair_action" and one["kind"] != "settings"] == []
+    assert any("may be a dead letter" in one["why"] for one in said if one["record"] == "held_back")
+
+    dead_letters.send(b"A" * 300, properties=properties)
+    audited(broker, tmp_path / "after", f"{topic}*")
+    plan, said = planned(capsys, tmp_path / "after")
+    (action,) = (one for one in said if one["record"] == "repair_action" and one["kind"] != "settings")
+    assert (action["kind"], action["cause"], action["entries"]) == ("acknowledge", "dead_lettered", 2)
+    applied(broker, plan, "--allow-consumers")
+    assert members.backlog() == 0
+    assert results(repair(broker, "verify", plan)[1]) == ["verified"]

@@ -325,6 +325,20 @@ def test_what_a_dead_letter_left_behind_is_acknowledged_only_when_its_copy_is_wh
     assert planned(unexported).plan.actions == ()  # nobody compared the copy with it
 
 
+def test_a_cursor_inside_a_message_whose_dead_letter_is_verified_is_not_reset() -> None:
+    """A reset would deliver it once more, into the dead-letter topic again: what is left of it is acknowledged."""
+    inside = stall((1, 2), role="used", action="reset_to_first_chunk", acked_entries=2)
+    inside = replace(inside, first_chunk=(1, 0), copy="persistent://t/n/one-sub-DLQ 9:0")
+    other = replace(stall((1, 12), uuid="p-1", role="used", action="reset_to_first_chunk"), first_chunk=(1, 10))
+    subscription = Subscription("sub", "Shared", (1, 1))
+    (action,) = planned(topic(whole(exported=exported()), inside, subscription)).plan.actions
+    assert (action.kind, action.cause, action.runs) == ("acknowledge", "dead_lettered", (Run(1, 2, 2),))
+    both = planned(topic(whole(exported=exported()), whole("p-1"), inside, other, subscription))
+    assert [(one.kind, one.target) for one in both.plan.actions] == [("reset_cursor", (1, 10))]
+    unexported = planned(topic(whole(), inside, subscription))
+    assert unexported.plan.actions == ()  # neither: what is known of it contradicts itself
+
+
 def test_settings_come_last_and_only_with_something_to_repair() -> None:
     settings = (("maxPendingChunkedMessage", "20", "12 were open at once"),)
     found = planned(topic(publication(), stall((1, 0)), settings=settings))

@@ -87,7 +87,7 @@ class TopicPlan:
 
     def _resets(self, stalls: Sequence[StallFacts]) -> Iterator[Draft]:
         """One per subscription, to the earliest message that a client could put together when started right."""
-        wanted = [one for one in stalls if one.action == "reset_to_first_chunk" and one.first_chunk is not None]
+        wanted = [one for one in stalls if _is_reset(one) and one.first_chunk is not None]
         for name in dict.fromkeys(one.subscription for one in wanted):
             stall = min((one for one in wanted if one.subscription == name), key=_first)
             subscription = self._subscription(name)
@@ -162,7 +162,7 @@ class TopicPlan:
 
     def _cause(self, stall: StallFacts) -> str | None:
         """Why its entries are acknowledged away; None when they are not, and that is noted."""
-        if stall.action in ("none", "reset_to_first_chunk"):
+        if stall.action == "none" or _is_reset(stall):
             return None
         family = self._family(stall.chunk_uuid)
         if stall.can_complete and stall.action == "wait":
@@ -268,6 +268,11 @@ class TopicPlan:
         at = position_text(stall.entries[0].position) if stall.entries else None
         key = (stall.chunk_uuid, stall.publish_time_ms)
         self.held.append(HeldBack(self._facts.topic, stall.subscription, *key, why, next_step, at))
+
+
+def _is_reset(stall: StallFacts) -> bool:
+    """Whether a reset delivers the message; one whose dead letter is verified went there, and would come once more."""
+    return stall.action == "reset_to_first_chunk" and stall.copy is None
 
 
 def _has_it(stall: StallFacts) -> bool:
