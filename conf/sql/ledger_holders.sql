@@ -79,6 +79,7 @@ cursors AS (
   INNER JOIN subscriptions AS s ON l.cluster = s.cluster AND l.topic = s.topic
   WHERE
     s.state <> 'unknown'
+    AND s.kind <> 'reader'
     AND (
       s.mark_delete_ledger_id < l.ledger_id
       OR (

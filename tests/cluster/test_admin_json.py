@@ -240,6 +240,24 @@ def test_pulsarctl_cannot_say_that_a_topic_is_not_terminated(tmp_path: Path) -> 
     assert read(tmp_path, {"a.json": info}, {257: MULTI_CHUNK}).topics[MULTI_CHUNK].terminated is None
 
 
+def test_readers_of_this_program_are_left_out_and_others_are_known_as_readers(tmp_path: Path) -> None:
+    """They may be connected while the state is saved: an audit reads live topics by them."""
+    own, theirs, like_ours = "pulsar-backlog-reader-02c4e502da", "reader-1", "pulsar-backlog-reader-of-orders"
+    cursor = {"markDeletePosition": "9:1", "readPosition": "9:2", "individuallyDeletedMessages": "[]"}
+    reader = {"type": "Exclusive", "isDurable": False, "consumers": []}
+    names = (own, theirs, like_ours)
+    live = {**LIVE, "cursors": {**LIVE["cursors"], **dict.fromkeys(names, cursor)}}
+    stats = {**STATS, "subscriptions": {**STATS["subscriptions"], **dict.fromkeys(names, reader)}}
+    write(tmp_path, {"lab__s3__multi-chunk.internalStats.json": live, "lab__s3__multi-chunk.stats.json": stats})
+    topic = read_cluster_state(tmp_path, {}).topics[MULTI_CHUNK]
+    found = topic.subscriptions or {}
+    assert {name: found[name].durable for name in found if name in names} == {theirs: False, like_ours: False}
+    assert {one.name for one in topic.cursors if one.name in names} == {theirs, like_ours}
+    stats["subscriptions"][own] = {**reader, "isDurable": True}  # somebody's subscription of that name is no reader
+    write(tmp_path, {"lab__s3__multi-chunk.stats.json": stats})
+    assert own in (read_cluster_state(tmp_path, {}).topics[MULTI_CHUNK].subscriptions or {})
+
+
 def test_only_internal_stats_says_that_an_offload_is_complete(tmp_path: Path) -> None:
     failed = {**LIVE, "ledgers": [{**x, "offloaded": False} for x in LIVE["ledgers"]]}
     uuid = "5521d652-c72b-48a0-a24c-97e91231f16f"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pulsar_backlog.cluster.saved_cursors import SavedSubscription
 from pulsar_backlog.subscriptions.analysed import Analysed
 
 
@@ -20,3 +21,9 @@ from pulsar_backlog.subscriptions.analysed import Analysed
 )
 def test_by_name(name: str, kind: str) -> None:
     assert Analysed("t", name, None, None, None).kind == kind
+
+
+@pytest.mark.parametrize(("durable", "kind"), [(False, "reader"), (True, "subscription"), (None, "subscription")])
+def test_what_ends_with_its_connection_is_a_readers(durable: bool | None, kind: str) -> None:
+    saved = SavedSubscription("s", "Exclusive", 1, durable=durable)
+    assert Analysed("t", "s", None, None, saved).kind == kind

@@ -1,4 +1,4 @@
--- Made of conf/sql/ledger_holders.sql (715f645001d88da1) by `make docs`; do not edit.
+-- Made of conf/sql/ledger_holders.sql (1f0685e808b3a9c7) by `make docs`; do not edit.
 WITH policies AS (
   SELECT
     cluster,
@@ -91,6 +91,7 @@ WITH policies AS (
     ON l.cluster = s.cluster AND l.topic = s.topic
   WHERE
     s.state <> 'unknown'
+    AND s.kind <> 'reader'
     AND (
       s.mark_delete_ledger_id < l.ledger_id
       OR (

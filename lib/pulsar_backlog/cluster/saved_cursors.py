@@ -25,10 +25,13 @@ from pulsar_backlog.terms import Position
 
 COMPACTION = "__compaction"
 """The cursor of a topic's compaction."""
+OWN_READER = "pulsar-backlog-reader-"
+"""How names of this program's own readers begin, which may be connected while the state is saved; then ten digits."""
 
 Range = tuple[int, int, int, int]
 
 _POSITION = re.compile(r"(-1|\d{1,18}):(-1|\d{1,18})", re.ASCII)
+_OWN_READER = re.compile(rf"{OWN_READER}[0-9a-f]{{10}}", re.ASCII)
 _RANGE = re.compile(r"\((-1|\d{1,18}):(-1|\d{1,18})\.\.(-1|\d{1,18}):(-1|\d{1,18})\]", re.ASCII)
 
 
@@ -75,6 +78,7 @@ class SavedSubscription:
         consumers: how many were connected; None when not said.
         replicated: None when not said.
         dispatch: counts of its dispatcher; None where an earlier version saved it.
+        durable: whether it outlives its connection; a reader's does not. None when not said.
     """
 
     name: str
@@ -82,13 +86,15 @@ class SavedSubscription:
     consumers: int | None = None
     replicated: bool | None = None
     dispatch: SavedDispatch | None = None
+    durable: bool | None = None
 
 
 def cursors_of_internal_stats(
     members: Iterable[tuple[str, Fields]], file: str, saved_ms: int | None
 ) -> tuple[SavedCursor, ...]:
     """The cursors of an internalStats, given the members of its `cursors`."""
-    return tuple(_of_internal_stats(name, cursor, file, saved_ms) for name, cursor in members)
+    others = ((name, cursor) for name, cursor in members if not _OWN_READER.fullmatch(name))
+    return tuple(_of_internal_stats(name, cursor, file, saved_ms) for name, cursor in others)
 
 
 def _of_internal_stats(name: str, cursor: Fields, file: str, saved_ms: int | None) -> SavedCursor:
@@ -150,6 +156,9 @@ def _compacted_ledger(name: str, cursor: Fields) -> int | None:
 def subscriptions_of_stats(body: Fields) -> Iterator[SavedSubscription]:
     """The subscriptions of a stats; their names are not encoded there."""
     for name, subscription in body.members("subscriptions"):
+        durable = subscription.flag("isDurable")
+        if durable is False and _OWN_READER.fullmatch(name):
+            continue
         type_ = subscription.text("type")
         yield SavedSubscription(
             name=storable(name),
@@ -157,6 +166,7 @@ def subscriptions_of_stats(body: Fields) -> Iterator[SavedSubscription]:
             consumers=subscription.count("consumers"),
             replicated=subscription.flag("isReplicated"),
             dispatch=dispatch_of_stats(subscription),
+            durable=durable,
         )
 
 

@@ -12,6 +12,7 @@ import uuid
 
 from google.protobuf.message import DecodeError as ProtobufError
 
+from pulsar_backlog.cluster.saved_cursors import OWN_READER
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.protocol import frames
 from pulsar_backlog.protocol.connection import Connection, Messages
@@ -50,7 +51,7 @@ class Reader:
         self._allowed = 0
         start = MessageIdData(ledgerId=_unsigned(after[0]), entryId=_unsigned(after[1]))
         wanted = CommandSubscribe(
-            topic=topic, subscription=f"pulsar-backlog-reader-{uuid.uuid4().hex[:10]}",
+            topic=topic, subscription=f"{OWN_READER}{uuid.uuid4().hex[:10]}",
             subType=CommandSubscribe.Exclusive, consumer_id=_NUMBER, request_id=2, durable=False,
             start_message_id=start, force_topic_creation=False,
         )  # fmt: skip

@@ -65,6 +65,8 @@ def subscription_views(acks: TopicAcks, topic: str, run: Run) -> tuple[Subscript
 
 def type_words(row: SubscriptionRow) -> str:
     """What kind of subscription or cursor it is."""
+    if row["kind"] == "reader":
+        return "a reader's, which ends with its connection"
     if row["kind"] != "subscription":
         return f"the broker's own cursor for {visible(row['kind'], 40)}"
     return visible(row["subscription_type"] or "type not known", 40)

@@ -43,7 +43,9 @@ class Analysed:
             return "compaction"
         if self.name == DEDUPLICATION:
             return "deduplication"
-        return "replicator" if self.name.startswith(_REPLICATORS) else "subscription"
+        if self.name.startswith(_REPLICATORS):
+            return "replicator"
+        return "reader" if self.saved is not None and self.saved.durable is False else "subscription"
 
 
 def analysed(views: CursorViews, state: ClusterState, limits: Limits) -> Iterator[Analysed]:

@@ -71,7 +71,7 @@ _IN_ORDER = (
     HoldupKind("with_consumers", None, "receive",
         "Consumers have what is left and have not acknowledged it: it is being worked on, was forgotten by its "
         "application, was dropped by its client, or is the beginning of a message whose end is not stored yet."),
-    HoldupKind("delayed", None, "wait", "They are to be delivered later."),
+    HoldupKind("delayed", None, "wait", "They are to be delivered later; the view delayed_backlogs says until when."),
     HoldupKind("dead_letters_left", "C49", "verify_copy",
         "Java 4.2 acknowledges only the last chunk of a message that it rejects into {who}: the others stay here. "
         "Acknowledge them only when the copy there is found whole. With an ack timeout instead of negative "

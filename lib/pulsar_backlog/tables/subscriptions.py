@@ -6,7 +6,7 @@ WHO_COLUMNS = (
     CLUSTER,
     required("topic", "string", "Full name of the topic partition."),
     required("subscription", "string", "Name of the subscription, decoded from the cursor's name."),
-    required("kind", "string", "`subscription`, or what the broker uses the cursor for itself: `compaction`, `deduplication`, `replicator`."),
+    required("kind", "string", "`subscription`, or what the broker uses the cursor for itself: `compaction`, `deduplication`, `replicator`; `reader`: a subscription that ends with its connection, on which nothing is stalled for good."),
     Column("subscription_type", "string", "`Exclusive`, `Failover`, `Shared`, `Key_Shared`; null when no saved stats say."),
     Column("consumers", "int", "Consumers connected when the stats were saved; null when no saved stats say."),
     Column("replicated", "boolean", "Whether it is a replicated subscription; null when no saved stats say."),
