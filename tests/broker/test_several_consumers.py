@@ -14,6 +14,7 @@ from pulsar import ConsumerType, InitialPosition
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.chunks.dispatch.forecast import StoredEntry, consumers_of, forecast
+from pulsar_backlog.report.outlook import consumer_words
 from pulsar_backlog.terms import EXIT_UNCHANGED, Position
 from pulsar_backlog.wire.proto.pulsar_messages_pb2 import MessageMetadata
 from tests.broker.conftest import Admin
@@ -207,6 +208,9 @@ def test_chunks_pinned_to_the_dead_are_named_and_an_unload_frees_them(
     members = group("Shared")
     positions = sent_while_c1_leaves(broker, topic, members, entries)
     assert members.settled() == (1, 3)  # B; A is with nobody
+    (connected,) = admin.get(topic, "stats")["subscriptions"]["s"]["consumers"]
+    words, whose = consumer_words([connected["clientVersion"]], 1)  # as a report forecasts it
+    assert (words.split()[0], whose) == ("cpp", "saved"), connected["clientVersion"]
     live = LiveAudit(tmp_path, broker, topic, entries, positions)
     out = live.audit("before")
     assert [(row["kind"], row["remedy"]) for row in held_up(out)] == [("pinned_to_dead", "unload")]
@@ -320,7 +324,9 @@ def test_dead_letters_that_left_chunks_at_the_source_are_acknowledged_when_their
     dead_letters.send(b"A" * 300, properties=properties)
     audited(broker, tmp_path / "after", f"{topic}*")
     plan, said = planned(capsys, tmp_path / "after")
-    (action,) = (one for one in said if one["record"] == "repair_action" and one["kind"] != "settings")
+    actions = [one for one in said if one["record"] == "repair_action" and one["kind"] != "settings"]
+    assert len(actions) == 1, said
+    (action,) = actions
     assert (action["kind"], action["cause"], action["entries"]) == ("acknowledge", "dead_lettered", 2)
     applied(broker, plan, "--allow-consumers")
     assert members.backlog() == 0
