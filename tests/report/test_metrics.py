@@ -12,7 +12,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from pulsar_backlog.report.comparison_metrics import comparison_exposition
 from pulsar_backlog.report.metrics import Numbers, exposition
+from tests.report.sample_comparison import differing_clusters
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = 'persistent://t/n/"a\\b"\nc'
@@ -73,5 +75,10 @@ def test_rules_and_dashboard_name_series_that_there_are(name: str) -> None:
 
 
 def test_each_series_is_documented() -> None:
-    documented = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "monitoring.md").read_text(), re.MULTILINE))
-    assert documented == {name for name, *_ in series(NUMBERS)} | {"subscription_backlog_bytes"}
+    of_audits, of_comparisons = (ROOT / "docs" / "monitoring.md").read_text().split("`pulsar-backlog compare")
+    documented = [set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)) for text in (of_audits, of_comparisons)]
+    assert documented[0] == {name for name, *_ in series(NUMBERS)} | {"subscription_backlog_bytes"}
+    model = differing_clusters()
+    text = comparison_exposition("eu", 0, 0, model.topics, model.subscriptions)
+    names = {one.name.removeprefix("pulsar_backlog_") for one in text_string_to_metric_families(text)}
+    assert documented[1] == names
