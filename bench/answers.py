@@ -32,6 +32,7 @@ LIMITS: dict[str, float] = {
     "locate --id": 2.0,
     "locate --time": 2.0,
     "sql, a view": 2.0,
+    "messages, 4 M entries": 2.0,
     "sql, 4 M entries": 3.0,
     "locate, 4 M entries": 3.0,
 }
@@ -59,6 +60,7 @@ def questions(small: Path, many: Path) -> dict[str, Callable[[], None]]:
         "locate --id": ("locate", str(small), "--id", "24:3"),
         "locate --time": ("locate", str(small), "--time", "2026-11-21T10:57:50Z"),
         "sql, a view": ("sql", str(small), "SELECT * FROM topic_overview"),
+        "messages, 4 M entries": ("messages", str(many.with_name("source")), "--topic", "*", "--json"),
         "sql, 4 M entries": ("sql", str(many), FILTERED),
         "locate, 4 M entries": ("locate", str(many), "--id", "1003:86"),
     }

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from unittest.mock import patch
 
 from pyspark.sql import SparkSession
 
@@ -18,6 +20,7 @@ from bench.buckets import OBJECT_BYTES, measure_buckets
 from bench.cluster import measure_cluster
 from bench.comparison import GOAL_MESSAGES, measure_comparison
 from bench.costs import core_us_per_entry
+from bench.data_source import CREDENTIALS, measure_hour, measure_rows
 from bench.entry_logs import ENTRY_LOGS, measure_entry_logs
 from bench.floor import FLOOR, measure_floor
 from bench.generate import Spec, write_backlog
@@ -29,6 +32,7 @@ from bench.models import measure_models
 from bench.rebuild import COPY, FOLD, REBUILD, measure_copy, measure_fold, measure_rebuild
 from bench.scorecard import Goal, Scorecard
 from bench.subjects import Backlog
+from bench.typed import measure_typed
 from bench.whole_audit import measure_whole_audit
 from pulsar_backlog.spark.session import start_session
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -62,6 +66,9 @@ class Size:
     inventory_ledgers: int
     bucket_bytes: int
     compared_messages: int
+    rows: Spec
+    day_entries: int
+    typed_messages: int
 
 
 FULL = Size(
@@ -83,6 +90,9 @@ FULL = Size(
     inventory_ledgers=GOAL_LEDGERS,
     bucket_bytes=OBJECT_BYTES,
     compared_messages=GOAL_MESSAGES,
+    rows=Spec(1_000_000, ledgers=4),
+    day_entries=500_000,
+    typed_messages=300_000,
 )
 QUICK = Size(
     repetitions=2,
@@ -103,6 +113,9 @@ QUICK = Size(
     inventory_ledgers=GOAL_LEDGERS // 4,
     bucket_bytes=OBJECT_BYTES // 4,
     compared_messages=GOAL_MESSAGES // 50,
+    rows=Spec(150_000, ledgers=2),
+    day_entries=120_000,
+    typed_messages=60_000,
 )
 
 
@@ -285,6 +298,17 @@ def measure_kinds(size: Size, card: Scorecard) -> None:
         measure_entry_logs(backlog, arrow_schema(TABLE), size.repetitions, card)
 
 
+def measure_data_source(size: Size, card: Scorecard) -> None:
+    """Rows by Spark's data source."""
+    with patch.dict(os.environ, CREDENTIALS):  # Spark's workers have the environment that Java began with
+        spark = start_session("bench")
+        with generated("rows of entries", size.rows) as backlog:
+            measure_rows(spark, backlog, size.repetitions, card)
+        measure_hour(spark, size.day_entries, card)
+        measure_typed(spark, size.typed_messages, size.repetitions, card)
+        spark.stop()
+
+
 def measure_audits(size: Size, card: Scorecard) -> None:
     """Whole audits, twice and side by side with what they are compared with."""
     with generated("audit", size.audit) as backlog:
@@ -301,6 +325,7 @@ def measure_many_entries(size: Size, card: Scorecard) -> None:
 PARTS: dict[str, Callable[[Size, Scorecard], None]] = {
     "scans": measure_scans,
     "kinds": measure_kinds,
+    "data-source": measure_data_source,
     "audits": measure_audits,
     "buckets": lambda size, card: measure_buckets(size.bucket_bytes, size.repetitions, card),
     "cluster": lambda size, card: measure_cluster(size is QUICK, card),

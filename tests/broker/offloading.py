@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pulsar
 
 from tests.broker.conftest import Admin, topic_path
 from tests.broker.distribution import offloaders
-from tests.broker.process import Broker, running_broker
+from tests.broker.process import BRIEF, Broker, running_broker
 from tests.ledgers.conftest import S3Server
 
 BUCKET = "offloaded"
@@ -20,8 +20,10 @@ WAIT_SECONDS = 60
 
 
 @contextmanager
-def offloading_broker(s3_server: S3Server, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Broker]:
-    """A broker with a namespace, whose bucket is empty."""
+def offloading_broker(
+    s3_server: S3Server, folder: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = BRIEF
+) -> Iterator[Broker]:
+    """A broker with a namespace, whose bucket is empty; `jvm` has options for its Java."""
     store = s3_server.client()
     store.create_bucket(Bucket=BUCKET)
     for found in store.list_objects_v2(Bucket=BUCKET).get("Contents", []):
@@ -36,7 +38,7 @@ def offloading_broker(s3_server: S3Server, folder: Path, settings: Mapping[str, 
     }
     keys = {"ACCESS_KEY_ID": "key", "ACCESS_KEY_SECRET": "secret"}
     folder.mkdir()
-    with running_broker(folder, {**tiered, **(settings or {})}, keys) as running:
+    with running_broker(folder, {**tiered, **(settings or {})}, keys, jvm=jvm) as running:
         admin = Admin(running)
         admin.request("PUT", "/v2/tenants/lab", {"allowedClusters": ["standalone"], "adminRoles": ["admin"]})
         admin.request("PUT", f"/v2/namespaces/{NAMESPACE}", {})

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ class S3Server:
 
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
+    with running_s3_server() as server:
+        yield server
+
+
+@contextmanager
+def running_s3_server() -> Iterator[S3Server]:
+    """The server, in a process of its own."""
     with subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("s3_server.py"))],
         stdout=subprocess.DEVNULL,
