@@ -87,6 +87,23 @@ def test_spark_answers_where_tables_are_its_own(
     assert not spark.catalog.tableExists("quality_results")
 
 
+def test_relations_come_back_after_an_engine_within_the_block(
+    spark: SparkSession, bundled: Audited, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_logs, "tasks_share_disk", lambda: False)
+    monkeypatch.setattr(table_cache, "MAX_ROWS", -1)
+    table_cache.clear()
+    context = context_of(spark, bundled.out)
+    with context.resources, engines.query_engine(context, ("ledgers", "scans")) as outer:
+        with engines.query_engine(context, ("ledgers", "runs")) as inner:
+            assert isinstance(inner, SparkEngine)
+            inner.materialize("scans", "SELECT 1 AS n")
+        (row,) = outer.rows({"n": "SELECT count(*) AS n FROM ledgers JOIN scans USING (ledger_id)"})["n"]
+        assert row["n"] > 0
+        assert not spark.catalog.tableExists("runs")
+    assert not spark.catalog.tableExists("ledgers")
+
+
 def test_all_tables_are_counted_where_no_log_tells_their_rows(
     spark: SparkSession, bundled: Audited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,8 +24,9 @@ from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.large_results import rows_of_reader
+from pulsar_backlog.sql.own_rows import own_rows
 from pulsar_backlog.sql.task_rows import BATCH_ROWS, TaskRows, by_pool, here, via_files, via_shuffle
-from pulsar_backlog.tableio.living import BY_LEDGER, GONE
+from pulsar_backlog.tableio.living import GONE
 from pulsar_backlog.tableio.spark_rows import in_one_chunk
 from pulsar_backlog.tableio.table_logs import fit_this_process, tasks_share_disk
 from pulsar_backlog.tables import TABLES, Table
@@ -109,8 +110,7 @@ def query_engine(
 
     Args:
         context: of the job.
-        names: the tables that queries name.
-        max_bytes: instead of `MAX_BYTES`.
+        names: the tables that queries name; `max_bytes` stands for `MAX_BYTES`.
 
     Raises:
         SourceError: a bucket cannot be read; also by a query.
@@ -126,18 +126,11 @@ def query_engine(
         tables_named = " ".join({*names, GONE.name})
         with _scratch() as scratch, opened(context.out, tables_named, limits=LIMITS, scratch=scratch) as connection:
             for name in names:
-                connection.execute(f"CREATE TEMP VIEW {name} AS {_mine(name, literal(context.cluster))}")
+                connection.execute(f"CREATE TEMP VIEW {name} AS {own_rows(name, literal(context.cluster))}")
             yield DuckEngine(context, connection, scratch)
     else:
         with spark_engine(context, {name: context.table(name) for name in names}) as engine:
             yield engine
-
-
-def _mine(name: str, cluster: str) -> str:
-    """SQL of the rows of a cluster, of ledgers that are not gone."""
-    mine = f"SELECT * FROM memory.main.{name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
-    gone = f"SELECT ledger_id FROM memory.main.{GONE.name} WHERE cluster = {cluster}"  # noqa: S608 - quoted
-    return f"{mine} AND ledger_id NOT IN ({gone})" if name in BY_LEDGER else mine
 
 
 @contextmanager
@@ -227,12 +220,12 @@ class SparkEngine:
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
-        self.views: set[str] = set()
+        self.views: dict[str, DataFrame] = {}
 
     def view(self, name: str, frame: DataFrame) -> None:
         """Give a frame a name."""
         frame.createOrReplaceTempView(name)
-        self.views.add(name)
+        self.views[name] = frame
 
     def materialize(self, name: str, query: str) -> None:
         """See `QueryEngine`."""
@@ -286,14 +279,22 @@ class SparkEngine:
         return [row.asDict(recursive=True) for row in self._context.spark.sql(query).collect()]
 
 
+_OPEN: list[SparkEngine] = []  # whose blocks are open, the outermost first: names of views are the session's
+
+
 @contextmanager
 def spark_engine(context: JobContext, tables: Mapping[str, DataFrame]) -> Iterator[SparkEngine]:
-    """Spark over frames by the names of tables."""
+    """Spark over frames by the names of tables; within another one's block, whose relations come back afterwards."""
     engine = SparkEngine(context)
+    _OPEN.append(engine)
     try:
         for name, frame in tables.items():
             engine.view(name, frame)
         yield engine
     finally:
-        for name in engine.views:
+        _OPEN.remove(engine)
+        outer = {name: frame for one in _OPEN for name, frame in one.views.items()}
+        for name in engine.views.keys() & outer.keys():
+            outer[name].createOrReplaceTempView(name)
+        for name in engine.views.keys() - outer.keys():
             context.spark.catalog.dropTempView(name)
