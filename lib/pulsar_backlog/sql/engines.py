@@ -110,7 +110,8 @@ def query_engine(
 
     Args:
         context: of the job.
-        names: the tables that queries name; `max_bytes` stands for `MAX_BYTES`.
+        names: the tables that queries name.
+        max_bytes: instead of `MAX_BYTES`.
 
     Raises:
         SourceError: a bucket cannot be read; also by a query.
@@ -285,8 +286,7 @@ _OPEN: list[SparkEngine] = []  # whose blocks are open, the outermost first: nam
 @contextmanager
 def spark_engine(context: JobContext, tables: Mapping[str, DataFrame]) -> Iterator[SparkEngine]:
     """Spark over frames by the names of tables; within another one's block, whose relations come back afterwards."""
-    engine = SparkEngine(context)
-    _OPEN.append(engine)
+    _OPEN.append(engine := SparkEngine(context))
     try:
         for name, frame in tables.items():
             engine.view(name, frame)
