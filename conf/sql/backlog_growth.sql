@@ -1,15 +1,29 @@
 -- What becomes of each subscription's backlog: its growth over the last nights, and when it is empty if it goes on about as it did in them; `cannot_say` where they do not tell.
-WITH present AS (
+-- What lies before the last sixteen days with comparisons is not looked at, so that a long history costs nothing.
+WITH days AS (
+  SELECT cluster, day, row_number() OVER (PARTITION BY cluster ORDER BY day DESC) AS nth_day
+  FROM (
+    SELECT DISTINCT cluster, CAST(floor(unix_millis(compared_at) / 86400000.0D) AS bigint) AS day FROM backlogs
+  ) AS each_day
+),
+
+recent AS (
+  SELECT cluster, min(day) AS first_day FROM days WHERE nth_day <= 16 GROUP BY cluster
+),
+
+present AS (
   SELECT
-    *,
-    max(compared_at) OVER (PARTITION BY cluster) AS last_compared,
-    max(compared_at) OVER (PARTITION BY cluster, topic, subscription) AS last_present,
-    max(coalesce(saved_time, compared_at)) OVER (PARTITION BY cluster, topic, subscription) AS newest_time,
+    b.*,
+    max(compared_at) OVER (PARTITION BY b.cluster) AS last_compared,
+    max(compared_at) OVER (PARTITION BY b.cluster, topic, subscription) AS last_present,
+    max(coalesce(saved_time, compared_at)) OVER (PARTITION BY b.cluster, topic, subscription) AS newest_time,
     row_number() OVER (
-      PARTITION BY cluster, topic, subscription, saved_time
+      PARTITION BY b.cluster, topic, subscription, saved_time
       ORDER BY CASE WHEN comparable THEN 0 ELSE 1 END, compared_at, run_id
     ) AS nth_of_state
-  FROM backlogs
+  FROM backlogs AS b
+  INNER JOIN recent AS r
+    ON b.cluster = r.cluster AND unix_millis(b.compared_at) >= r.first_day * 86400000
 ),
 
 -- A state that several audits went by is one night, and as the first of them saw it: the log grew since, the state did not.

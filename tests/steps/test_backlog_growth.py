@@ -131,6 +131,18 @@ def test_who_counted(growth: Growth, first: str | None, later: str, counted_by: 
     assert (said["direction"], said["counted_by"]) == ("drains", counted_by)
 
 
+def test_what_lies_far_back_is_not_looked_at(growth: Growth) -> None:
+    """Of the last sixteen days with audits three have states that can be compared; earlier ones are not looked at."""
+    old = nights("s", [1000, 900, 800, 700], 0)
+    between = [night("s", at, None, comparable=False) for at in range(4, 17)]
+    new = nights("s", [600, 500], 17)
+    said = growth([*old, *between, *new])["s"]
+    assert (said["direction"], said["nights"]) == ("cannot_say", 3)
+    assert "fewer than four" in said["reason"]
+    weekly = [row for at, one in enumerate(LINEAR) for row in nights("weekly", [one], at * 7)]
+    assert growth(weekly)["weekly"]["direction"] == "drains", "days without audits do not count"
+
+
 def test_nobody_counted(growth: Growth) -> None:
     said = growth(nights("s", LINEAR, unstored_entries=None))["s"]
     assert (said["direction"], said["counted_by"]) == ("cannot_say", None)

@@ -1,15 +1,37 @@
--- Made of conf/sql/backlog_growth.sql (72e26857913bf1c3) by `make docs`; do not edit.
-WITH present AS (
+-- Made of conf/sql/backlog_growth.sql (5f86a2a250b725fa) by `make docs`; do not edit.
+WITH days AS (
   SELECT
-    *,
-    MAX(compared_at) OVER (PARTITION BY cluster) AS last_compared,
-    MAX(compared_at) OVER (PARTITION BY cluster, topic, subscription) AS last_present,
-    MAX(COALESCE(saved_time, compared_at)) OVER (PARTITION BY cluster, topic, subscription) AS newest_time,
+    cluster,
+    day,
+    ROW_NUMBER() OVER (PARTITION BY cluster ORDER BY day DESC) AS nth_day
+  FROM (
+    SELECT DISTINCT
+      cluster,
+      CAST(FLOOR(EPOCH_MS(compared_at) / NULLIF(CAST(86400000.0 AS DOUBLE), 0)) AS BIGINT) AS day
+    FROM backlogs
+  ) AS each_day
+), recent AS (
+  SELECT
+    cluster,
+    MIN(day) AS first_day
+  FROM days
+  WHERE
+    nth_day <= 16
+  GROUP BY
+    cluster
+), present AS (
+  SELECT
+    b.*,
+    MAX(compared_at) OVER (PARTITION BY b.cluster) AS last_compared,
+    MAX(compared_at) OVER (PARTITION BY b.cluster, topic, subscription) AS last_present,
+    MAX(COALESCE(saved_time, compared_at)) OVER (PARTITION BY b.cluster, topic, subscription) AS newest_time,
     ROW_NUMBER() OVER (
-      PARTITION BY cluster, topic, subscription, saved_time
+      PARTITION BY b.cluster, topic, subscription, saved_time
       ORDER BY CASE WHEN comparable THEN 0 ELSE 1 END, compared_at, run_id
     ) AS nth_of_state
-  FROM backlogs
+  FROM backlogs AS b
+  INNER JOIN recent AS r
+    ON b.cluster = r.cluster AND EPOCH_MS(b.compared_at) >= r.first_day * 86400000
 ), nights AS (
   SELECT
     *,
