@@ -7,7 +7,6 @@ import os
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,12 @@ import pulsar
 from tests.auditing import rows_of, run_one
 from tests.broker.conftest import Admin, topic_path
 from tests.broker.distribution import broker_home
+from tests.broker.geo import wait_until
 from tests.broker.offloading import client_of
 from tests.broker.process import Broker, running_broker
 
 TOPIC = "persistent://lab/state/orders"
 PROGRAM = Path(__file__).with_name("DumpStore.java")
-WAIT_SECONDS = 60
 LATER_MS = int(time.time() * 1000) + 3_600_000
 DELAYED = "org.apache.pulsar.broker.delayed"
 SCHEMAS = [
@@ -31,13 +30,6 @@ SCHEMAS = [
         [{"name": "id", "type": "long"}, {"name": "note", "type": ["null", "string"], "default": None}],
     )
 ]
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def write(broker: Broker) -> None:
@@ -59,15 +51,19 @@ def write(broker: Broker) -> None:
         message = consumer.receive(5000)
         if number % 2:
             consumer.acknowledge(message)
-    wait_until(lambda: admin.get(TOPIC, "stats")["subscriptions"]["billing"]["msgBacklog"] == 20)
+    wait_until(
+        lambda: admin.get(TOPIC, "stats")["subscriptions"]["billing"]["msgBacklog"] == 20, "half is acknowledged"
+    )
     for _ in range(2):  # a bucket is sealed when the next ledger begins
         for _ in range(8):
             producer.send(b"later", deliver_at=LATER_MS)
         admin.request("PUT", f"{path}/unload")
     producer.send(b"later", deliver_at=LATER_MS)
-    wait_until(lambda: "#pulsar.internal.delayed.bucket" in json.dumps(admin.get(TOPIC, "stats")["subscriptions"]))
+    wait_until(
+        lambda: "#pulsar.internal.delayed.bucket" in json.dumps(admin.get(TOPIC, "stats")["subscriptions"]), "a bucket"
+    )
     admin.request("PUT", f"{path}/compaction")
-    wait_until(lambda: admin.get(TOPIC, "compaction")["status"] == "SUCCESS")
+    wait_until(lambda: admin.get(TOPIC, "compaction")["status"] == "SUCCESS", "the compacted ledger")
     client.close()
     admin.request("PUT", f"{path}/unload")
 
