@@ -91,7 +91,7 @@ FULL = Size(
     bucket_bytes=OBJECT_BYTES,
     compared_messages=GOAL_MESSAGES,
     rows=Spec(1_000_000, ledgers=4),
-    day_entries=500_000,
+    day_entries=120_000,
     typed_messages=300_000,
 )
 QUICK = Size(
