@@ -44,8 +44,8 @@ def test_facts_of_producers_do_not_depend_on_cuts(rows: list[dict[str, Any]], cu
 def test_what_is_noted_does_not_depend_on_cuts(rows: list[dict[str, Any]], cuts: list[int]) -> None:
     batch = batch_of(rows)
     edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
-    found = [noted_entries(batch.slice(a, b - a)) for a, b in itertools.pairwise(edges)]
-    parts, whole = [part for part in found if part is not None], noted_entries(batch)
+    found = [noted_entries(Stretch(batch.slice(a, b - a))) for a, b in itertools.pairwise(edges)]
+    parts, whole = [part for part in found if part is not None], noted_entries(Stretch(batch))
     assert bool(parts) == (whole is not None)
     if whole is not None:
         rows_of_parts = [row for part in parts for row in noted_rows([part]).to_pylist()]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pulsar_backlog.facts.digest import REPLICATION_POSITION, metadata_digests
 from pulsar_backlog.facts.noted_entries import noted_entries, noted_rows
+from pulsar_backlog.facts.stretch import Stretch
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 from tests.facts.build import batch_of, ledgers, time_of
 
@@ -26,7 +27,7 @@ def test_chunks_ends_of_transactions_and_damaged_entries_are_noted(rows: list[di
         ends = marker in (TXN_COMMIT, TXN_ABORT)
         return (chunk_fields and marker is None) or ends or row["checksum_state"] == "mismatch"
 
-    found = noted_entries(batch_of(rows))
+    found = noted_entries(Stretch(batch_of(rows)))
     ids = found.column("entry_id").to_pylist() if found else []
     assert ids == [row["entry_id"] for row in rows if is_noted(row)]
 
@@ -46,7 +47,7 @@ def test_chunks_ends_of_transactions_and_damaged_entries_are_noted(rows: list[di
     ],
 )
 def test_columns_of_its_own(given_: dict[str, Any], expected: dict[str, Any]) -> None:
-    noted = noted_entries(batch_of([PLACE | given_]))
+    noted = noted_entries(Stretch(batch_of([PLACE | given_])))
     assert noted is not None
     found = noted_rows([noted])
     assert found.to_pylist() == [found.to_pylist()[0] | expected]

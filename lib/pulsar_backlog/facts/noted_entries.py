@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pulsar_backlog.facts.digest import DIGESTED, metadata_digests
-from pulsar_backlog.facts.stretch import nullable, present
+from pulsar_backlog.facts.stretch import Stretch, nullable, present
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.tables.noted_entries import TABLE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
-_CHUNK_FIELDS = ("uuid", "num_chunks_from_msg", "chunk_id")
 _MADE = ("broker_timestamp_ms", "has_key", "is_encrypted", "metadata_digest")
 _READ = list(dict.fromkeys(
     [*(name for name in TABLE.column_names() if name not in _MADE), *DIGESTED, "broker_timestamp"]
@@ -22,19 +20,15 @@ _READ = list(dict.fromkeys(
 """Columns of `entries` that rows are made of; to take a few rows of the others would cost more than all of this."""
 
 
-def noted_entries(entries: pa.RecordBatch) -> pa.RecordBatch | None:
-    """The entries to note among rows of `entries`, with the columns `noted_rows` reads; None when there is none."""
-    wanted = pc.equal(entries.column("checksum_state"), "mismatch")
-    markers = entries.column("marker_type")
-    if markers.null_count < len(markers):
-        wanted = pc.or_(wanted, pc.is_in(markers, pa.array([TXN_COMMIT, TXN_ABORT], markers.type)))
-    chunk_fields = [column for name in _CHUNK_FIELDS if (column := entries.column(name)).null_count < len(column)]
-    for column in chunk_fields:
-        wanted = pc.or_(wanted, pc.and_(pc.is_valid(column), pc.is_null(markers)))
-    if not pc.any(wanted).as_py():
+def noted_entries(stretch: Stretch) -> pa.RecordBatch | None:
+    """The entries to note of a stretch, with the columns `noted_rows` reads; None when there is none."""
+    markers = stretch.nullable("marker_type")
+    wanted = stretch.is_damaged | (markers.present & np.isin(markers.values, (TXN_COMMIT, TXN_ABORT)))
+    wanted |= stretch.has_chunk_field & ~markers.present
+    if not wanted.any():
         return None
-    encrypted = pa.array(present(entries.column("encryption_keys")))
-    return entries.select(_READ).append_column("is_encrypted", encrypted).filter(wanted)
+    encrypted = pa.array(stretch.present("encryption_keys"))
+    return stretch.rows.select(_READ).append_column("is_encrypted", encrypted).filter(pa.array(wanted))
 
 
 def noted_rows(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -63,29 +63,36 @@ class Stretch:
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
-    @property
+    @cached_property
+    def _columns(self) -> dict[str, Nullable]:
+        """Columns that were asked for."""
+        return {}
+
+    @cached_property
     def topic(self) -> str | None:
         """The topic of all of them."""
         return self.rows.column("topic")[0].as_py()  # type: ignore[no-any-return]
 
-    @property
+    @cached_property
     def ledger_id(self) -> int:
         """The ledger of all of them."""
         return int(self.rows.column("ledger_id")[0].as_py())
 
     def longs(self, name: str) -> Int64s:
         """A column of whole numbers that is never null."""
-        return nullable(self.rows.column(name)).values
+        return self.nullable(name).values
 
     @property
     def stored_lengths(self) -> Int64s:
         """Bytes from `offset` on that hold each entry: its own, or those of its block where the store compresses."""
-        blocks = nullable(self.rows.column("block_length"))
+        blocks = self.nullable("block_length")
         return np.where(blocks.present, blocks.values, self.lengths)
 
     def nullable(self, name: str) -> Nullable:
         """A column of whole numbers, or of times as milliseconds, that may be null."""
-        return nullable(self.rows.column(name))
+        if name not in self._columns:
+            self._columns[name] = nullable(self.rows.column(name))
+        return self._columns[name]
 
     def present(self, name: str) -> Bools:
         """Where a column is not null."""
@@ -122,12 +129,16 @@ class Stretch:
         return self.present("uuid")
 
     @cached_property
+    def has_chunk_field(self) -> Bools:
+        """Whether it has any of the fields of a chunk."""
+        return self.has_uuid | self.present("chunk_id") | self.present("num_chunks_from_msg")
+
+    @cached_property
     def is_chunk(self) -> Bools:
         """Whether it carries chunk fields and is a message of a known topic."""
         if self.topic is None:
             return np.zeros(len(self), dtype=np.bool_)
-        fields = self.has_uuid | self.present("chunk_id") | self.present("num_chunks_from_msg")
-        return fields & ~self.is_marker
+        return self.has_chunk_field & ~self.is_marker
 
     @cached_property
     def batch(self) -> Nullable:

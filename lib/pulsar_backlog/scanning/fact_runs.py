@@ -55,12 +55,13 @@ class FactRuns:
         self._facts: Facts | None = None
         self._producers: list[pa.RecordBatch] = []
         self._noted: list[pa.RecordBatch] = []
+        self._noted_count = 0
 
     def add(self, batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Take entries of one ledger; rows of `ROW_TABLES`, each with its table's name."""
         stretch = Stretch(batch)
         if self._key is None or self._key[0] != stretch.ledger_id:
-            yield from self.end()
+            yield from self._end_run()
             self._key = stretch.ledger_id, int(stretch.entry_ids[0])
         self._facts = with_stretch(self._facts, stretch)
         self._producers.append(producer_rows(stretch, self._cluster))
@@ -69,29 +70,34 @@ class FactRuns:
             if self._producers[0].num_rows > MOST_HELD // 2:
                 yield from self._let_producers_go()
         yield "entry_spans", span_row(stretch, self._cluster)
-        noted_rows = noted_entries(batch)
-        if noted_rows is not None:
-            self._noted.append(noted_rows)
-            if sum(rows.num_rows for rows in self._noted) > MOST_NOTED:
+        noted = noted_entries(stretch)
+        if noted is not None:
+            self._noted.append(noted)
+            self._noted_count += noted.num_rows
+            if self._noted_count > MOST_NOTED:
                 yield from self._let_noted_go()
 
     def end(self) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """The run has ended; rows that were held."""
+        """There are no more entries; rows that were held."""
+        yield from self._end_run()
+        yield from self._let_noted_go()
+
+    def _end_run(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self._key is not None and self._facts is not None:
             self._done({self._key: self._facts})
         self._key = self._facts = None
         yield from self._let_producers_go()
-        yield from self._let_noted_go()
 
     def _let_producers_go(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self._producers:
-            yield "producer_facts", added_up(pa.concat_batches(self._producers))
+            one, *more = self._producers  # of one stretch, or added up: a row for each producer already
+            yield "producer_facts", added_up(pa.concat_batches(self._producers)) if more else one
         self._producers = []
 
     def _let_noted_go(self) -> Iterator[tuple[str, pa.RecordBatch]]:
         if self._noted:
             yield "noted_entries", noted_rows(self._noted)
-        self._noted = []
+        self._noted, self._noted_count = [], 0
 
 
 def joined_runs(

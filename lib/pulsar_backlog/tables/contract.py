@@ -53,6 +53,10 @@ class Table:
     unique: tuple[str, ...] = ()
     row_group_bytes: int = 64 * 1024 * 1024
 
+    def __hash__(self) -> int:
+        """By name alone: what is made of a table is kept by it, and looked up for each batch of rows."""
+        return hash(self.name)
+
     def ddl(self) -> str:
         """Columns as a Spark DDL string, without comments."""
         return ", ".join(

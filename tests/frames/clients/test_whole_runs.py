@@ -108,8 +108,11 @@ def played(stretch: Stretch) -> Iterator[Stretch]:
     yield stretch
 
 
+@pytest.mark.parametrize("few", [0, door.FEW])
 @pytest.mark.parametrize("seed", range(12))
-def test_counted_as_they_would_be_played(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counted_as_they_would_be_played(seed: int, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(door, "FEW", few)
+    monkeypatch.setattr(door, "GATHERED", 1 if few else door.GATHERED)
     rows = topic(seed)
     counted = {size: made(rows, size) for size in (1000, 9)}
     monkeypatch.setattr(door, "whole_runs", played)

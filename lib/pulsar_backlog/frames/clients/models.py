@@ -35,6 +35,11 @@ _OF_HEADS = {
 }  # fmt: skip
 """Columns of `consumer_outcomes` that the first row of a message has, with their names there."""
 
+FEW = 32
+"""Messages up to which their outcomes are made one by one: a batch of a few rows costs as much as one of a thousand."""
+GATHERED = 4096
+"""Rows of few messages, or of forecasts, that become one batch."""
+
 
 @dataclass(frozen=True)
 class ModelContext:
@@ -71,11 +76,46 @@ def run_models(batches: Iterable[pa.RecordBatch], context: ModelContext) -> Iter
     Rows of `consumer_outcomes` and `client_forecasts`, each batch with the name of its table.
     """
     with no_garbage_collection():
+        gathered = _Gathered(context.cluster)
         for topic, stretches in by_topic(batches):
-            yield from _run_topic(topic, stretches, context)
+            yield from _run_topic(topic, stretches, context, gathered)
+            yield from gathered.batches(GATHERED)
+        yield from gathered.batches(1)
 
 
-def _run_topic(topic: str, stretches: Iterable[Stretch], context: ModelContext) -> Iterator[tuple[str, pa.RecordBatch]]:
+class _Gathered:
+    """Rows of topics with few messages, on their way into batches."""
+
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
+        self._outcomes: list[tuple[str, Outcome]] = []
+        self._forecasts: list[dict[str, Any]] = []
+
+    def add(self, topic: str, outcomes: Iterable[Outcome]) -> None:
+        """Take outcomes."""
+        self._outcomes.extend((topic, outcome) for outcome in outcomes)
+
+    def add_forecast(self, forecast: dict[str, Any]) -> None:
+        """Take a row of `client_forecasts`."""
+        self._forecasts.append(forecast)
+
+    def batches(self, at_least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
+        """What was gathered, where it has so many rows."""
+        if len(self._outcomes) >= at_least:
+            topics, outcomes = zip(*self._outcomes, strict=True)
+            columns: dict[str, Any] = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True))
+            columns |= {"cluster": self._cluster, "topic": topics}
+            columns["publish_time"] = times_of_ms(pa.array(columns["publish_time_ms"], pa.int64()))
+            yield "consumer_outcomes", _rows(columns, len(outcomes))
+            self._outcomes = []
+        if len(self._forecasts) >= at_least:
+            yield "client_forecasts", pa.RecordBatch.from_pylist(self._forecasts, schema=_FORECASTS)
+            self._forecasts = []
+
+
+def _run_topic(
+    topic: str, stretches: Iterable[Stretch], context: ModelContext, gathered: _Gathered
+) -> Iterator[tuple[str, pa.RecordBatch]]:
     """All models over one topic, side by side."""
     of_topic = {"cluster": context.cluster, "topic": topic}
     runs: list[TopicRun] = []
@@ -85,41 +125,44 @@ def _run_topic(topic: str, stretches: Iterable[Stretch], context: ModelContext) 
             runs = [TopicRun(name, _settings(name, topic, context), stretch.end_ms) for name in context.models]
         for part in whole_runs(stretch):
             if isinstance(part, WholeRun):
-                yield from _run_whole(part, runs, open_in_log, of_topic)
+                yield from _run_whole(part, runs, open_in_log, of_topic, gathered)
                 continue
             for entries, in_logs in part.objects():
                 open_in_log.pass_all(entries)
-                yield from _offer(entries, in_logs, runs, of_topic)
+                _offer(entries, in_logs, runs, topic, gathered)
+                yield from gathered.batches(GATHERED)
     for run in runs:
         run.finish()
-        yield from _outcomes(run, of_topic)
-        forecast = of_topic | _forecast(run, open_in_log.peak)
-        yield "client_forecasts", pa.RecordBatch.from_pylist([forecast], schema=_FORECASTS)
+        gathered.add(topic, run.outcomes())
+        gathered.add_forecast(of_topic | _forecast(run, open_in_log.peak))
 
 
 def _run_whole(
-    part: WholeRun, runs: Sequence[TopicRun], open_in_log: OpenInLog, of_topic: dict[str, Any]
+    part: WholeRun, runs: Sequence[TopicRun], open_in_log: OpenInLog, of_topic: dict[str, Any], gathered: _Gathered
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Whole messages: counted by the models that can, played by the others."""
     messages = part.messages()
     open_in_log.pass_whole(messages)
     others = []
     for run in runs:
-        if run.pass_whole(messages):
-            yield "consumer_outcomes", _delivered(part, run, of_topic)
-        else:
+        if not run.pass_whole(messages):
             others.append(run)
+        elif len(messages.uuids) <= FEW:
+            gathered.add(of_topic["topic"], _few_delivered(part, run))
+        else:
+            yield "consumer_outcomes", _delivered(part, run, of_topic)
     if others:
         for entries, in_logs in part.stretch.objects():
-            yield from _offer(entries, in_logs, others, of_topic)
+            _offer(entries, in_logs, others, of_topic["topic"], gathered)
+            yield from gathered.batches(GATHERED)
 
 
 def _offer(
-    entries: list[LogEntry], in_logs: list[InLogFields], runs: Iterable[TopicRun], of_topic: dict[str, Any]
-) -> Iterator[tuple[str, pa.RecordBatch]]:
+    entries: list[LogEntry], in_logs: list[InLogFields], runs: Iterable[TopicRun], topic: str, gathered: _Gathered
+) -> None:
     for run in runs:
         run.offer_all(entries, in_logs)
-        yield from _outcomes(run, of_topic)
+        gathered.add(topic, run.outcomes())
 
 
 def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
@@ -138,16 +181,16 @@ def _settings(name: str, topic: str, context: ModelContext) -> ClientSettings:
     )
 
 
-def _outcomes(run: TopicRun, of_topic: dict[str, Any]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    outcomes = list(run.outcomes())
-    if outcomes:
-        columns: dict[str, Any] = dict(zip(Outcome._fields, zip(*outcomes, strict=True), strict=True))
-        columns["publish_time"] = times_of_ms(pa.array(columns["publish_time_ms"], pa.int64()))
-        yield "consumer_outcomes", _rows(columns | of_topic, len(outcomes))
+def _few_delivered(part: WholeRun, run: TopicRun) -> Iterator[Outcome]:
+    """Outcomes of whole messages that a model passed."""
+    heads = part.heads
+    places = zip(*(heads.column(source).to_pylist() for source in _OF_HEADS.values()), strict=True)
+    for sureness, place in zip(unpacked(heads.column("facts"))["sureness"], places, strict=True):
+        yield run.outcome_of_whole(sureness)._replace(**dict(zip(_OF_HEADS, place, strict=True)))
 
 
 def _delivered(part: WholeRun, run: TopicRun, of_topic: dict[str, Any]) -> pa.RecordBatch:
-    """Rows of `consumer_outcomes` of whole messages that a model passed."""
+    """Rows of `consumer_outcomes` of the same, of many."""
     heads = part.heads
     sureness = unpacked(heads.column("facts"))["sureness"]
     outcomes = {word: run.outcome_of_whole(word) for word in set(sureness)}

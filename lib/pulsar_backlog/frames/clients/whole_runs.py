@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -30,7 +31,7 @@ class WholeRun:
     stretch: Stretch
     first: npt.NDArray[np.intp]
 
-    @property
+    @cached_property
     def heads(self) -> pa.RecordBatch:
         """The first row of each message."""
         return self.stretch.rows.take(pa.array(self.first))

@@ -33,6 +33,10 @@ _SUMS = (
 )  # fmt: skip
 _LISTS = ("entry_ids", "lengths", "message_counts", "publish_times_ms")
 _OUT_ROWS = 1 << 16
+_SMALL_ROWS = 4096
+"""Rows that are made one by one and become one batch."""
+_FEW_RUNS = 32
+"""Runs of a subscription in a ledger up to which they are."""
 
 Key = tuple[str, int]
 """A topic, and a ledger of it."""
@@ -58,9 +62,14 @@ def join_acks(batches: Iterable[pa.RecordBatch], states: States) -> Iterator[pa.
     """
     arrow = ddl_schema(ACKS_DDL)
     rows = ((batch, row) for batch in batches for row in range(batch.num_rows))
-    opened = _Opened(states)
+    opened, small = _Opened(states), list[dict[str, Any]]()
     for key, of_ledger in groupby(rows, key=_key):
-        yield from _joined(key, of_ledger, opened, arrow)
+        yield from _joined(key, of_ledger, opened, arrow, small)
+        if len(small) >= _SMALL_ROWS:
+            yield pa.RecordBatch.from_pylist(small, schema=arrow)
+            small.clear()
+    if small:
+        yield pa.RecordBatch.from_pylist(small, schema=arrow)
 
 
 class _Opened:
@@ -80,9 +89,9 @@ class _Opened:
 
 
 def _joined(
-    key: Key, rows: Iterable[tuple[pa.RecordBatch, int]], opened: _Opened, arrow: pa.Schema
+    key: Key, rows: Iterable[tuple[pa.RecordBatch, int]], opened: _Opened, arrow: pa.Schema, small: list[dict[str, Any]]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of one ledger, whose spans come in order."""
+    """The rows of one ledger, whose spans come in order; those of a few runs, and of sums, are put to `small`."""
     states = opened.of(key)
     joins = {name: AckJoin(state) for name, state in states.items()}
     for batch, row in rows:
@@ -95,16 +104,16 @@ def _joined(
                 continue
             piece = piece or _piece(batch, row)
             join.add(piece)
-    small: list[dict[str, Any]] = []
     for name, join in joins.items():
         join.finish()
+        highest = states[name].subscription.view.highest_acked
         for columns in rows_of(join):
+            if columns.shape[1] <= _FEW_RUNS:
+                small += _run_rows(key, name, columns, highest)
+                continue
             for at in range(0, columns.shape[1], _OUT_ROWS):
-                highest = states[name].subscription.view.highest_acked
                 yield _run_batch(key, name, columns[:, at : at + _OUT_ROWS], highest, arrow)
         small += _small_rows(key, name, join)
-    if small:
-        yield pa.RecordBatch.from_pylist(small, schema=arrow)
 
 
 def _key(at: tuple[pa.RecordBatch, int]) -> Key:
@@ -125,7 +134,19 @@ def _int(batch: pa.RecordBatch, row: int, name: str) -> int:
     return int(batch.column(name)[row].as_py())
 
 
+def _run_rows(key: Key, name: str, columns: Any, highest: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """Runs as rows: a batch of a few costs as much as one of a thousand."""
+    topic, ledger_id = key
+    for first, last, entries, messages, length in columns.T.tolist():
+        yield {
+            "topic": topic, "subscription": name, "ledger_id": ledger_id, "first_entry_id": first,
+            "last_entry_id": last, "kind": "hole" if (ledger_id, last) < highest else "tail", "entries": entries,
+            "messages": messages, "bytes": length,
+        }  # fmt: skip
+
+
 def _run_batch(key: Key, name: str, columns: Any, highest: tuple[int, int], arrow: pa.Schema) -> pa.RecordBatch:
+    """The same of many runs."""
     topic, ledger_id = key
     first, last, entries, messages, length = columns
     count = len(first)
