@@ -27,6 +27,7 @@ MAPFILES, OF_ONE_TOPIC = DATA / "mapfiles" / "source", (261, 266)
 
 RUN_ELSEWHERE = {
     "commands/bundle.py": "tests/cli/test_bundle.py: explain is typed as bundle prints it",
+    "report/comparison_page.py": "tests/jobs/test_compare_clusters.py: the commands of the report are typed",
     "report/terminal/comparison.py": "tests/jobs/test_compare_clusters.py: the question is asked as compare prints it",
     "commands/repair.py": "tests/broker/test_printed_verify.py: what apply prints is typed against a broker",
     "commands/repair_plan.py": "tests/cli/test_refused_first.py: a plan in a bucket is copied out of it as printed",

@@ -19,7 +19,7 @@ from pulsar_backlog.repair.origin import Origin
 from pulsar_backlog.repair.values import read_plan
 from pulsar_backlog.report.terminal.comparison import ComparisonSummary, _lines
 from tests.auditing import rows_of, run_audit
-from tests.cli.typed import typed
+from tests.cli.typed import commands_in_pages, typed
 from tests.replicas.logs import Message, batch, chunks, damaged, replicated, sent, single, store
 
 NEEDS_SPARK = True
@@ -258,3 +258,17 @@ def test_nothing_to_publish_and_no_such_side(out: tuple[int, Path]) -> None:
     refused = typed(f"pulsar-backlog repair missing {out[1]} --side c")
     assert refused.code == 2
     assert "a is the first audit of the comparison" in refused.stderr
+
+
+def test_the_commands_of_the_report_run_as_they_stand(out: tuple[int, Path]) -> None:
+    commands = sorted(commands_in_pages(out[1]))  # exports come before the plans that rest on them
+    assert {tuple(command.split()[1:3])[: 2 if " repair " in command else 1] for command in commands} >= {
+        ("export",), ("repair", "missing"), ("sql",),
+    }  # fmt: skip
+    for command in commands:
+        done = typed(command)
+        assert done.code in (0, 1, 99), (
+            command,
+            done.stderr,
+        )  # 1: what was exported has errors; 99: it is there already
+        assert done.stdout or done.code == 99, command

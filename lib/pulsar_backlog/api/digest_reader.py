@@ -14,6 +14,7 @@ from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.grouping import groups_of
+from pulsar_backlog.ledgers.storage_kinds import traits_of
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import PlannedCopy, ScanUnit
 from pulsar_backlog.messages.entry_rows import ExportContext
@@ -74,7 +75,8 @@ def reader_of(cluster: str, keys: KeySource) -> Reader[DigestTask]:
 
 def changed_ledgers(source: Source, copies: Sequence[PlannedCopy]) -> set[int]:
     """Ledgers whose object is not the one that the audit saw, by size and tag: what it holds now tells nothing."""
-    single = {copy.data_uri: copy for copy in copies if copy.kind == "jcloud" and copy.data_etag is not None}
+    tagged = (copy for copy in copies if copy.data_etag is not None and traits_of(copy.kind).names_itself)
+    single = {copy.data_uri: copy for copy in tagged}
     if not single:
         return set()
     changed = set()

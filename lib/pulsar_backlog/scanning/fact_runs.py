@@ -70,10 +70,10 @@ class FactRuns:
             if self._producers[0].num_rows > MOST_HELD // 2:
                 yield from self._let_producers_go()
         yield "entry_spans", span_row(stretch, self._cluster)
-        noted = noted_entries(stretch)
-        if noted is not None:
-            self._noted.append(noted)
-            self._noted_count += noted.num_rows
+        entries = noted_entries(stretch)
+        if entries is not None:
+            self._noted.append(entries)
+            self._noted_count += entries.num_rows
             if self._noted_count > MOST_NOTED:
                 yield from self._let_noted_go()
 
