@@ -41,10 +41,9 @@ KINDS: Mapping[str, str] = {
 
 SIDES: Mapping[str, str] = {"a": "in A", "b": "in B", "both": "A and B"}
 GRADES: Mapping[str, Grade] = {"differs": "broken", "cannot_tell": "incomplete", "explained": "clean", "equal": "clean"}
-VERDICT_WORDS: Mapping[str, str] = {
-    "differs": "differs", "cannot_tell": "cannot tell", "explained": "explained", "equal": "equal",
-}  # fmt: skip
-_BY_WEIGHT = ("differs", "cannot_tell", "explained", "equal")
+"""Of each verdict, the worst first."""
+VERDICT_WORDS: Mapping[str, str] = {verdict: verdict.replace("_", " ") for verdict in GRADES}
+_BY_WEIGHT = tuple(GRADES)
 _REPAIRED = ("missing", "broken")
 _NO_CHANGE = "Changes nothing on a cluster"
 
