@@ -139,9 +139,13 @@ class _Arrays:
         return taken
 
     def columns(self, plain: Int64s) -> dict[str, pa.Array]:
+        """Columns of the plain entries, without those of metadata fields that none of them has."""
         self._select(plain if len(plain) < self.count else slice(self.count))
+        self._in_some = int(np.bitwise_or.reduce(self.present))
+        self._in_all = int(np.bitwise_and.reduce(self.present))
         columns = self._layout_columns()
-        columns |= {one.name: self._column(one) for one in METADATA_FIELDS if one.number in _KERNEL_FIELDS}
+        in_some = (one for one in METADATA_FIELDS if one.number in _KERNEL_FIELDS and self._in_some >> one.number & 1)
+        columns |= {one.name: self._column(one) for one in in_some}
         columns["publish_time_ms"] = pa.array(self._number(NUMBER_OF["publish_time"]))
         columns["properties"] = self._properties()
         return columns
@@ -155,22 +159,24 @@ class _Arrays:
 
     def _layout_columns(self) -> dict[str, pa.Array]:
         payload_offset = self.layout[kernel.PAYLOAD_OFFSET]
-        no_chunk = np.logical_and.reduce([self._absent(number) for number in kernel.CHUNK_FIELDS])
-        no_time = self._absent(kernel.HAS_BROKER_TIMESTAMP)
+        times, indexes = self.layout[kernel.BROKER_TIMESTAMP], self.layout[kernel.INDEX]
         return {
             "length": pa.array(self.length.astype(np.int32)),
             "payload_offset": pa.array(payload_offset.astype(np.int32)),
             "payload_length": pa.array((self.length - payload_offset).astype(np.int32)),
             "checksum_state": _names(CHECKSUM_STATES, self.states.astype(np.int64), None),
             "checksum": pa.array(self.layout[kernel.CHECKSUM], mask=self.states == 0),
-            "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=no_chunk),
-            "has_broker_metadata": pa.array(~self._absent(kernel.HAS_BROKER_METADATA)),
-            "broker_timestamp": _timestamps(self.layout[kernel.BROKER_TIMESTAMP], no_time),
-            "index": pa.array(self.layout[kernel.INDEX], mask=self._absent(kernel.HAS_INDEX)),
+            "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=self.present & kernel.CHUNK_BITS == 0),
+            "has_broker_metadata": pa.array(self.present & (1 << kernel.HAS_BROKER_METADATA) != 0),
+            "broker_timestamp": _timestamps(times, self._absent(kernel.HAS_BROKER_TIMESTAMP)),
+            "index": pa.array(indexes, mask=self._absent(kernel.HAS_INDEX)),
         }
 
-    def _absent(self, bit: int) -> Mask:
-        absent: Mask = (self.present >> bit) & 1 == 0
+    def _absent(self, bit: int) -> Mask | None:
+        """Which entries lack what a bit of `present` tells; None where none does."""
+        if self._in_all >> bit & 1:
+            return None
+        absent: Mask = self.present & (1 << bit) == 0
         return absent
 
     def _number(self, number: int) -> Int64s:
@@ -182,12 +188,13 @@ class _Arrays:
         if one.number in kernel.BYTES_FIELDS:
             row = kernel.BYTES_FIELDS.index(one.number)
             kind = pa.string() if one.kind is Kind.TEXT else pa.binary()
-            return self._runs(self.starts[row], np.where(absent, 0, self.lengths[row]), kind, absent)
+            lengths = self.lengths[row] if absent is None else np.where(absent, 0, self.lengths[row])
+            return self._runs(self.starts[row], lengths, kind, absent)
         values = self._number(one.number)
         match one.kind:
             case Kind.TIME:
                 # An event time of 0 is one that was never set.
-                return _timestamps(values, absent | (values == 0) if one.number == _EVENT_TIME else absent)
+                return _timestamps(values, _or(absent, values == 0) if one.number == _EVENT_TIME else absent)
             case Kind.CODEC:
                 return _names(COMPRESSIONS, values, absent)
             case Kind.BOOL:
@@ -207,14 +214,16 @@ class _Arrays:
 
     def _runs(self, starts: Int64s, lengths: Int64s, kind: pa.DataType, absent: Mask | None) -> pa.Array:
         n = len(lengths)
-        if absent is not None and absent.all():
-            return pa.nulls(n, kind)
         ends = np.zeros(n + 1, dtype=np.int32)
         np.cumsum(lengths, out=ends[1:])
         data = np.empty(int(ends[-1]), dtype=np.uint8)
         kernel.copy_runs(self.arena, starts, ends[1:], data)
-        validity = None if absent is None or not absent.any() else _bitmap(absent)
+        validity = None if absent is None else _bitmap(absent)
         return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
+
+
+def _or(absent: Mask | None, also_absent: Mask) -> Mask:
+    return also_absent if absent is None else absent | also_absent
 
 
 def _bitmap(absent: Mask) -> pa.Buffer:

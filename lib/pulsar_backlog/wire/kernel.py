@@ -47,7 +47,7 @@ MAX_PROPERTIES = 64
 
 CHUNK_FIELDS = tuple(NUMBER_OF[name] for name in ("uuid", "num_chunks_from_msg", "chunk_id"))
 """An entry that has one of these is a chunk."""
-_CHUNK_BITS = sum(1 << number for number in CHUNK_FIELDS)
+CHUNK_BITS = sum(1 << number for number in CHUNK_FIELDS)
 _REQUIRED_BITS = sum(1 << field.number for field in METADATA_FIELDS if field.required)
 _COMPRESSIONS = len(COMPRESSIONS)
 
@@ -241,7 +241,7 @@ def read_entries(
             continue
         if states[i] == CHECKSUM_VALID and crc32c(buffer, checked, end) != layout[CHECKSUM, i]:
             states[i] = CHECKSUM_MISMATCH
-        if bits & _CHUNK_BITS:
+        if bits & CHUNK_BITS:
             layout[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
         status[i], present[i], counts[i] = PLAIN, envelope | bits, next_pair - pairs
         used += length
