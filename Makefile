@@ -84,8 +84,8 @@ sql: setup ## Ask the tables in OUT: make sql Q="SELECT state, count(*) FROM chu
 
 # --- proof ---------------------------------------------------------------------------------------------
 
-.PHONY: check lint test test-airflow test-broker test-broker5 test-stores test-cluster test-matrix test-browser test-monitoring need-chromium bench bench-check
-check: lint site test-airflow test-broker test-broker5 test-matrix test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
+.PHONY: check lint test test-airflow test-broker test-broker5 test-consumers test-stores test-cluster test-matrix test-browser test-monitoring need-chromium bench bench-check
+check: lint site test-airflow test-broker test-broker5 test-consumers test-matrix test-stores test-cluster test-browser test-monitoring test ## Everything CI runs (it runs three at a time, and the tests last)
 
 lint: setup .venv-deploy/.installed ## Style, types, import contracts, freshness of generated files, recipes of conf/deploy/
 	$(PY) -m ruff check
@@ -110,6 +110,10 @@ test-broker: setup .venv-airflow/.installed ## Against a real Pulsar broker, fet
 test-broker5: setup ## Against a real Pulsar 5.0.0-M1, whose jars are fetched once into .cache/ (220 MB): scalable topics
 	$(PY) -m tests.broker5.distribution
 	PULSAR_BACKLOG_TEST_BROKER5=1 $(PY) -m pytest tests/broker5 $(ARGS)
+
+test-consumers: setup ## Several consumers against real brokers 4.0.8, 4.2.4 and 5.0.0-M1, fetched once into .cache/ (700 MB)
+	$(PY) -m tests.several_consumers.releases
+	PULSAR_BACKLOG_TEST_CONSUMERS=1 $(PY) -m pytest tests/several_consumers $(ARGS)
 
 test-stores: setup ## Against servers of S3, Google Cloud Storage and Azure Blob, fetched once into .cache/ (needs Node and Go)
 	$(PY) -m tests.stores.installed

@@ -2,13 +2,77 @@
 
 from __future__ import annotations
 
+import json
 import os
+import select
+import signal
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+ANSWER_SECONDS = 90
+STOP_SECONDS = 30
 
 Record = tuple[int, bytes]
+
+
+class Program:
+    """A program that answers each line of words with one of JSON."""
+
+    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
+        self._process, self._log = process, log
+
+    def __call__(self, *words: object) -> Any:
+        """Its answer to one line."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write("\t".join(map(str, words)) + "\n")
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], ANSWER_SECONDS)
+        answer = json.loads(self._process.stdout.readline()) if ready else "no answer"
+        assert isinstance(answer, list), f"{words}: {answer}\n{tail(self._log)}"
+        return answer
+
+
+@contextmanager
+def running_program(command: Sequence[str], folder: Path, environment: Mapping[str, str]) -> Iterator[Program]:
+    """A program that ends with the block; what it says besides answers is in `clients.log` of the folder."""
+    log = folder / "clients.log"
+    with log.open("wb") as errors:
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=errors, text=True
+        )
+    try:
+        yield Program(process, log)
+    finally:
+        end(process)
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Have a process end, and wait for it."""
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_SECONDS)
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+
+
+def tail(log: Path) -> str:
+    """The end of a log."""
+    return "\n".join(log.read_text(errors="replace").splitlines()[-40:])
+
+
+def java() -> str:
+    """The Java of the tests."""
+    return str(Path(os.environ["JAVA_HOME"], "bin", "java")) if "JAVA_HOME" in os.environ else "java"
 
 
 def answers(source: Path, classes: str, opened: Sequence[str], lines: Sequence[str]) -> list[str]:
@@ -20,9 +84,8 @@ def answers(source: Path, classes: str, opened: Sequence[str], lines: Sequence[s
         opened: packages of Java's own that its libraries reach into.
         lines: what it is told.
     """
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     reached = [word for package in opened for word in ("--add-opens", f"{package}=ALL-UNNAMED")]
-    command = [str(java), *reached, "-cp", classes, str(source)]
+    command = [java(), *reached, "-cp", classes, str(source)]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()

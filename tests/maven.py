@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -43,6 +45,15 @@ class Artifact:
     def file_name(self) -> str:
         """As Maven's repositories call it."""
         return f"{'-'.join(filter(None, (self.name, self.version, self.classifier)))}.{self.ext}"
+
+
+@contextmanager
+def one_process(cache: Path) -> Iterator[None]:
+    """Only one process at a time fetches into a folder; others wait, and find it there."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def fetch(wanted: Artifact, work: Path) -> Path:

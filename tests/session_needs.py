@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LANES = ("airflow", "broker", "broker5", "browser", "monitoring", "spark_cluster", "stores", "versions")
+LANES = (
+    *("airflow", "broker", "broker5", "browser", "monitoring", "several_consumers", "spark_cluster", "stores"),
+    "versions",
+)
 """Folders whose files `make test` does not run."""
 _SAYS = re.compile(r"^NEEDS_SPARK = True$", re.MULTILINE)
 

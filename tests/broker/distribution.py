@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 import tarfile
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.maven import Artifact, fetch
+from tests.maven import Artifact, fetch, one_process
 
 VERSION = "4.0.8"
 CACHE = Path(__file__).parents[2] / ".cache" / "broker"
@@ -23,6 +24,31 @@ OFFLOADERS = Artifact(
     "org.apache.pulsar", "pulsar-offloader-distribution", VERSION, "bin", "tar.gz",
     "a73d8c48f578edbc572147351fbca742740b3fe4329f892ce80f3de717adf6c7",
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Server:
+    """What Java needs to start a broker of one release.
+
+    Attributes:
+        class_path: its jars.
+        logging: settings of its log.
+        takes_bookie_port: whether an option names the port of its bookie; else it looks for a free one.
+    """
+
+    class_path: str
+    logging: Path
+    takes_bookie_port: bool = True
+
+
+def distributed() -> Server:
+    """The server of the distribution.
+
+    Raises:
+        RuntimeError: as `broker_home`.
+    """
+    home = broker_home()
+    return Server(f"{home / 'conf'}:{home / 'lib'}/*", home / "conf" / "log4j2.yaml")
 
 
 def broker_home() -> Path:
@@ -47,8 +73,9 @@ def offloaders() -> Path:
 def _unpacked(artifact: Artifact, name: str, folders: tuple[str, ...]) -> Path:
     """These folders of an archive."""
     home = CACHE / name
-    if not home.is_dir():
-        CACHE.mkdir(parents=True, exist_ok=True)
+    with one_process(CACHE):
+        if home.is_dir():
+            return home
         with tempfile.TemporaryDirectory(dir=CACHE) as work:
             with tarfile.open(fetch(artifact, Path(work))) as tar:
                 members = [member for member in tar if member.name.split("/")[1:2] in [[one] for one in folders]]

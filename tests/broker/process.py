@@ -16,7 +16,7 @@ from pathlib import Path
 
 import urllib3
 
-from tests.broker.distribution import broker_home
+from tests.broker.distribution import Server, broker_home, distributed
 from tests.broker.identity import Identity, make_identity
 from tests.ports import free_ports
 
@@ -102,11 +102,12 @@ class Broker:
 def running_broker(
     folder: Path, settings: Mapping[str, str] | None = None, environment: Mapping[str, str] | None = None,
     again: Broker | None = None, jvm: Sequence[str] = BRIEF, identity: Identity | None = None,
+    server: Server | None = None,
 ) -> Iterator[Broker]:  # fmt: skip
     """Start a broker with its data in `folder`, wait until it takes topics, and end it.
 
     With `again` it is that one once more: the same data, ports and keys. `jvm` has options for its Java.
-    Brokers with one `identity` know each other's tokens.
+    Brokers with one `identity` know each other's tokens. `server` is one of another release.
     """
     ports = again.ports if again else free_ports(6)
     identity = again.identity if again else identity or make_identity(folder / "identity")
@@ -117,7 +118,7 @@ def running_broker(
     log = folder / "broker.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            _command(conf, known, folder, ports, jvm),
+            _command(server or distributed(), conf, known, folder, ports, jvm),
             cwd=folder,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -137,8 +138,7 @@ def running_broker(
         _end(process)
 
 
-def _command(conf: Path, known: Path, folder: Path, ports: list[int], jvm: Sequence[str]) -> list[str]:
-    home = broker_home()
+def _command(server: Server, conf: Path, known: Path, folder: Path, ports: list[int], jvm: Sequence[str]) -> list[str]:
     return [
         "java",
         f"-Xmx{HEAP}",
@@ -147,15 +147,16 @@ def _command(conf: Path, known: Path, folder: Path, ports: list[int], jvm: Seque
         "-Dio.netty.tryReflectionSetAccessible=true",
         "-Dio.netty.leakDetectionLevel=disabled",
         f"-Djdk.net.hosts.file={known}",  # no name but ours resolves: it cannot reach another machine
-        f"-Dlog4j2.configurationFile={home / 'conf' / 'log4j2.yaml'}",
+        f"-Dlog4j2.configurationFile={server.logging}",
         "-Dpulsar.log.appender=Console",
         "-Dpulsar.log.level=info",
         f"-Dpulsar.log.dir={folder}",
         *(f"--add-opens={name}=ALL-UNNAMED" for name in _OPENED),
-        *("-cp", f"{home / 'conf'}:{home / 'lib'}/*"),
+        *("-cp", server.class_path),
         "org.apache.pulsar.PulsarStandaloneStarter",
         *("-c", str(conf)),
-        *("--bookkeeper-dir", str(folder / "bookkeeper"), "--bookkeeper-port", str(ports[4])),
+        *("--bookkeeper-dir", str(folder / "bookkeeper")),
+        *(("--bookkeeper-port", str(ports[4])) if server.takes_bookie_port else ()),
         *("--metadata-dir", str(folder / "metadata")),
         "--no-functions-worker",
         "--no-stream-storage",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
-import signal
 import socket
 import subprocess
 import time
@@ -18,10 +16,10 @@ from typing import Any
 import urllib3
 
 from tests.broker5.distribution import jars
+from tests.java_programs import Program, end, java, running_program, tail
 from tests.ports import free_ports
 
 START_SECONDS = 120
-ANSWER_SECONDS = 90
 CLIENTS = Path(__file__).with_name("Clients.java")
 _BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _OPENED = (
@@ -103,19 +101,12 @@ class Cluster:
 class Clients:
     """The Java clients, see Clients.java."""
 
-    def __init__(self, process: subprocess.Popen[str], log: Path) -> None:
-        self._process, self._log = process, log
+    def __init__(self, program: Program) -> None:
+        self._program = program
 
     def __call__(self, *words: object) -> Any:
         """What they answer to one line."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write("\t".join(map(str, words)) + "\n")
-        self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], ANSWER_SECONDS)
-        answer = json.loads(self._process.stdout.readline()) if ready else "no answer"
-        assert isinstance(answer, list), f"{words}: {answer}\n{_tail(self._log)}"
-        return answer
+        return self._program(*words)
 
     def receive(self, kind: str, topic: str, subscription: str, acks: str, transaction: str = "-") -> Received:
         """Everything that a consumer is given until nothing comes for three seconds."""
@@ -145,29 +136,20 @@ def running_cluster(folder: Path) -> Iterator[Cluster]:
         _wait_until_ready(cluster, process)
         yield cluster
     finally:
-        _end(process)
+        end(process)
 
 
 @contextmanager
 def running_clients(cluster: Cluster) -> Iterator[Clients]:
     """Clients of a cluster, which end with the block."""
-    log = cluster.folder / "clients.log"
     command = [*_java(cluster.folder, "512m"), "-cp", f"{jars()}/*", str(CLIENTS), cluster.service_url]
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            command, cwd=cluster.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-            env=_environment(cluster.folder),
-        )  # fmt: skip
-    try:
-        yield Clients(process, log)
-    finally:
-        _end(process)
+    with running_program(command, cluster.folder, _environment(cluster.folder)) as program:
+        yield Clients(program)
 
 
 def _java(folder: Path, heap: str) -> list[str]:
-    java = Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else "java"
     return [
-        str(java), f"-Xmx{heap}", "-XX:MaxDirectMemorySize=512m", *_BRIEF,
+        java(), f"-Xmx{heap}", "-XX:MaxDirectMemorySize=512m", *_BRIEF,
         "-Dio.netty.tryReflectionSetAccessible=true", "-Dio.netty.leakDetectionLevel=disabled",
         f"-Dlog4j2.configurationFile={folder / 'log4j2.xml'}",
         *(f"--add-opens={name}=ALL-UNNAMED" for name in _OPENED),
@@ -192,20 +174,4 @@ def _wait_until_ready(cluster: Cluster, process: subprocess.Popen[bytes]) -> Non
         except urllib3.exceptions.HTTPError:
             pass
         time.sleep(0.3)
-    raise RuntimeError(f"the broker did not start; the end of its log:\n{_tail(cluster.folder / 'broker.log')}")
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text(errors="replace").splitlines()[-40:])
-
-
-def _end(process: subprocess.Popen[Any]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(30)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(30)
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
+    raise RuntimeError(f"the broker did not start; the end of its log:\n{tail(cluster.folder / 'broker.log')}")
