@@ -83,6 +83,9 @@ def analyze(context: JobContext) -> JobResult:
 
 def _models(context: JobContext) -> tuple[str, ...]:
     """The models that the forecasts are of, and the current release of each family that none of them is of."""
+    forecasts = context.small_rows("client_forecasts")
+    if forecasts is not None:
+        return models_to_ask(sorted(forecasts["model"].unique().to_pylist()))
     with query_engine(context, ("client_forecasts",)) as engine:
         rows = engine.rows({"models": "SELECT DISTINCT model FROM client_forecasts"})["models"]
     return models_to_ask(sorted(row["model"] for row in rows))

@@ -13,22 +13,22 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
     end_at_once()
 
 import argparse
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.config import home
 from pulsar_backlog.findings.storage import LEFT_UNREAD
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
-from pulsar_backlog.quality.check import check
-from pulsar_backlog.quality.rules import load_rules
-from pulsar_backlog.quality.summaries import COLUMNS, Summary
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.sql.duck_values import literal
-from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.tableio.beside import beside
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from pulsar_backlog.quality.summaries import Summary
 
 JOB = "check_quality"
 DATA_DOCS, FRONT_PAGE = "data_docs", "index.html"
@@ -53,6 +53,10 @@ def run_rules(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, inputs)
     if is_unchanged(context, digest) and files.exists(f"{DATA_DOCS}/{FRONT_PAGE}"):
         return JobResult(digest, changed=False)
+    # Pandas: an audit without news does without.
+    from pulsar_backlog.quality.check import check  # noqa: PLC0415
+    from pulsar_backlog.quality.rules import load_rules  # noqa: PLC0415
+
     rules = load_rules(home() / "conf" / "quality")
     with files.folder(DATA_DOCS, last=FRONT_PAGE) as pages:
         results = check(rules, summaries(context), pages)
@@ -63,6 +67,11 @@ def run_rules(context: JobContext) -> JobResult:
 
 def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     """The summary frames, one row per ledger, per topic and for the audit."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    from pulsar_backlog.quality.summaries import COLUMNS  # noqa: PLC0415
+    from pulsar_backlog.sql.engines import query_engine  # noqa: PLC0415
+
     given: dict[Summary, dict[str, int | str]] = {
         "ledger_summary": {
             "unsized_kinds": ", ".join(literal(name) for name, kind in STORAGE_KINDS.items() if not kind.is_sized)

@@ -27,7 +27,8 @@ from pulsar_backlog.repair.applying.journal import open_journal
 from pulsar_backlog.repair.applying.trail import action_rows, plan_state, read_verdicts
 from pulsar_backlog.repair.planning.folder import store_plan
 from pulsar_backlog.repair.values import PLAN_NAME
-from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
+from pulsar_backlog.report.places import REPAIRS
+from pulsar_backlog.report.repair_page import render_repairs
 from pulsar_backlog.report.terminal.repair import PlanView, print_plan
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.repairs import history, plan_row, write_trail
@@ -81,7 +82,7 @@ def plan(context: JobContext, use: Callable[[PlanView], None]) -> JobResult:
 
 def write_page(store: TableStore, cluster: str) -> None:
     """The page that shows all plans and what was done about them."""
-    beside(store.out).write(PAGE_NAME, render_repairs(cluster, *history(store, cluster)))
+    beside(store.out).write(REPAIRS, render_repairs(cluster, *history(store, cluster)))
 
 
 if __name__ == "__main__":

@@ -16,29 +16,23 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 import argparse
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.json_text import to_json
-from pulsar_backlog.report.model import ReportModel
-from pulsar_backlog.report.pages import pages
-from pulsar_backlog.report.places import FOLDER, FRONT
-from pulsar_backlog.report.repair_page import PAGE_NAME, render_repairs
-from pulsar_backlog.report.result import json_lines, result_json
+from pulsar_backlog.report.places import FRONT, REPAIRS
 from pulsar_backlog.report.terminal.again import Saved, print_again, verdict_again
-from pulsar_backlog.report.terminal.summary import print_summary
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import exit_code
-from pulsar_backlog.runs.repairs import history
 from pulsar_backlog.runs.result_file import last_result, put_back
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.engines import query_engine
-from pulsar_backlog.steps.metrics import TABLES_OF_METRICS, write_metrics
-from pulsar_backlog.steps.report_model import Gathering
 from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import terminal
-from pulsar_backlog.terms import RESULT_NAME
+
+if TYPE_CHECKING:
+    from pulsar_backlog.report.model import ReportModel
 
 JOB = "write_report"
 INPUTS = tuple(name for name in TABLES if name != "runs")
@@ -56,6 +50,9 @@ def main(given: JobArguments = None) -> int:
 
 def show(report: ReportModel, as_json: bool = False) -> None:
     """The summary: words on a terminal, JSON lines elsewhere or where they are asked for."""
+    from pulsar_backlog.report.result import json_lines  # noqa: PLC0415 - as in `write`
+    from pulsar_backlog.report.terminal.summary import print_summary  # noqa: PLC0415
+
     console = terminal()
     if console.is_terminal and not as_json:
         print_summary(report, console)
@@ -79,29 +76,22 @@ def write(context: JobContext, use: Callable[[ReportModel], None], again: Callab
     inputs: dict[str, object] = {name: context.version(name) for name in INPUTS}
     digest = fingerprint(context.options, inputs)
     last = last_result(files) if is_unchanged(context, digest) else None
-    if last is not None and all(map(files.exists, (FRONT, PAGE_NAME))):
-        put_back(files, last)
-        acknowledged = None if context.options.known is None else exit_code(context)
-        saved = verdict_again(last, context.options.fail_on, acknowledged)
-        if context.options.metrics is not None:
-            with query_engine(context, TABLES_OF_METRICS) as engine:
-                write_metrics(context, engine, int(saved["exit_code"]))
-        again(saved)
-        return JobResult(digest, changed=False)
-    repairs = render_repairs(context.cluster, *history(context.store, context.cluster))
-    files.write(PAGE_NAME, repairs)
-    written = []
-    with query_engine(context) as engine:
-        gathering = Gathering(context, engine)
-        report = gathering.model()
-        write_metrics(context, engine, report.exit_code)
-        use(report)
-        for name, text in pages(report, gathering.further(), gathering.rest()):
-            files.write(name, text)
-            written.append(name)
-    files.keep_only(FOLDER, {name.removeprefix(f"{FOLDER}/") for name in written})
-    files.write(RESULT_NAME, to_json(result_json(report), indent=1) + "\n")
-    return JobResult(digest, judges_all=True)
+    is_there = last is not None and all(map(files.exists, (FRONT, REPAIRS)))
+    if last is None or not is_there:
+        # Templates and DuckDB: an audit without news does without.
+        from pulsar_backlog.steps.report_files import write_report  # noqa: PLC0415
+
+        write_report(context, files, use)
+        return JobResult(digest, judges_all=True)
+    put_back(files, last)
+    acknowledged = None if context.options.known is None else exit_code(context)
+    saved = verdict_again(last, context.options.fail_on, acknowledged)
+    if context.options.metrics is not None:
+        from pulsar_backlog.steps.report_files import write_metrics_again  # noqa: PLC0415
+
+        write_metrics_again(context, int(saved["exit_code"]))
+    again(saved)
+    return JobResult(digest, changed=False)
 
 
 if __name__ == "__main__":

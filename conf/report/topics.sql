@@ -1,5 +1,5 @@
 -- A row per topic: entries, messages, bytes, times, rejected entries, errors, and its place in the report.
--- First come those with a blocked subscription, in the order of these. Names of equal rank that are shorter come first, so t2 before t10.
+-- First come those with a blocked subscription, in the order of these, then those with errors, then those with warnings. Names of equal rank that are shorter come first, so t2 before t10.
 WITH of_entries AS (
   SELECT
     f.topic,
@@ -24,7 +24,12 @@ of_messages AS (
 ),
 
 of_findings AS (
-  SELECT topic, count(*) AS errors FROM findings WHERE severity = 'error' GROUP BY topic
+  SELECT
+    topic,
+    count(CASE WHEN severity = 'error' THEN 1 END) AS errors,
+    count(CASE WHEN severity = 'warning' THEN 1 END) AS warnings
+  FROM findings
+  GROUP BY topic
 ),
 
 of_blocked AS (
@@ -43,11 +48,13 @@ SELECT
   s.rejected,
   m.chunked,
   f.errors,
+  b.blocked_place IS NOT NULL OR f.errors > 0 OR f.warnings > 0 AS is_wrong,
   row_number() OVER (
     ORDER BY
       b.blocked_place IS NULL,
       b.blocked_place,
       coalesce(f.errors, 0) DESC,
+      coalesce(f.warnings, 0) = 0,
       coalesce(e.bytes, 0) DESC,
       length(t.topic),
       t.topic

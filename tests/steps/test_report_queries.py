@@ -25,10 +25,12 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import now
 from pulsar_backlog.sql import engines
 from pulsar_backlog.sql.conf_queries import spark_query
+from pulsar_backlog.steps import report_model
 from pulsar_backlog.steps.report_model import LIMITS
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.terms import SURENESSES
 from tests.blank_rows import NOON
+from tests.engines import job_context
 from tests.small_tables import write_tables
 
 NEEDS_SPARK = True
@@ -462,6 +464,52 @@ def test_a_message_is_broken_unless_it_is_whole_in_one_ledger_or_two(ask: Ask) -
     assert [(row["topic"], row["chunk_uuid"]) for row in found] == [
         ("s", "lost"), ("s", "late"), ("t", "lost"), ("t", "late"),
     ]  # fmt: skip
+
+
+def test_topics_with_something_wrong_come_first_and_are_told_from_the_others(ask: Ask) -> None:
+    sizes = {"large": 900, "warned": 10, "noted": 800, "broken": 5, "blocked": 1, "small": 2}
+    facts = [{"cluster": "c", "topic": name, "ledger_id": at, "entries": 1, "bytes": size}
+        for at, (name, size) in enumerate(sizes.items())]  # fmt: skip
+    severities = {"warned": "warning", "noted": "info", "broken": "error"}
+    findings = [{"cluster": "c", "topic": topic, "severity": word} for topic, word in severities.items()]
+    stalled = {"cluster": "c", "topic": "blocked", "subscription": "s"}
+    found = ask(
+        "topics",
+        ledgers=[{"cluster": "c", "topic": name, "ledger_id": at, "copy": "a"} for at, name in enumerate(sizes)],
+        ledger_facts=facts, findings=findings, subscriptions=[{**SUBSCRIPTION, **stalled}],
+        stalls=[{**stalled, "blocks_dispatch": True, "sureness": "certain"}],
+    )["topics"]  # fmt: skip
+    rows = sorted(found, key=lambda row: row["place"])
+    assert [(row["topic"], row["is_wrong"] or False) for row in rows] == [
+        ("blocked", True), ("broken", True), ("warned", True),  # what is wrong, however small
+        ("large", False), ("noted", False), ("small", False),  # what is only noted is not wrong
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quiet", "most", "drawn"),
+    [
+        (4, 9, 4),  # three are wrong: those, and the largest of the others
+        (2, 9, 3),  # more are wrong than are drawn of quiet topics: each of them
+        (2, 2, 2),  # more are wrong than any report holds
+        (9, 9, 6),  # few topics: all
+    ],
+)
+def test_quiet_topics_beyond_a_bound_have_a_line(
+    quiet: int, most: int, drawn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_model, "QUIET_SECTIONS", quiet)
+    monkeypatch.setattr(report_model, "MAX_SECTIONS", most)
+    names = [f"t{at}" for at in range(6)]
+    write_tables(
+        tmp_path,
+        ledgers=[{"cluster": "c", "topic": name, "ledger_id": at, "copy": "a"} for at, name in enumerate(names)],
+        findings=[{"cluster": "c", "topic": name, "severity": "warning"} for name in names[3:]], runs=[],
+    )  # fmt: skip
+    context = job_context(out=tmp_path)
+    with engines.query_engine(context) as asked:
+        lines = [one.topic for one in report_model.Gathering(context, asked).rest()]
+    assert lines == [*names[3:], *names[:3]][drawn:]
 
 
 def test_times_are_cut_into_the_narrowest_powers_of_two(ask: Ask) -> None:

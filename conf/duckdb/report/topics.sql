@@ -1,4 +1,4 @@
--- Made of conf/report/topics.sql (9f14866261f20b82) by `make docs`; do not edit.
+-- Made of conf/report/topics.sql (7ba76a54e41c1e8b) by `make docs`; do not edit.
 WITH of_entries AS (
   SELECT
     f.topic,
@@ -31,10 +31,9 @@ WITH of_entries AS (
 ), of_findings AS (
   SELECT
     topic,
-    COUNT(*) AS errors
+    COUNT(CASE WHEN severity = 'error' THEN 1 END) AS errors,
+    COUNT(CASE WHEN severity = 'warning' THEN 1 END) AS warnings
   FROM findings
-  WHERE
-    severity = 'error'
   GROUP BY
     topic
 ), of_blocked AS (
@@ -59,8 +58,9 @@ SELECT
   s.rejected,
   m.chunked,
   f.errors,
+  NOT b.blocked_place IS NULL OR f.errors > 0 OR f.warnings > 0 AS is_wrong,
   ROW_NUMBER() OVER (
-    ORDER BY b.blocked_place IS NULL, b.blocked_place, COALESCE(f.errors, 0) DESC, COALESCE(e.bytes, 0) DESC, LENGTH(t.topic), t.topic
+    ORDER BY b.blocked_place IS NULL, b.blocked_place, COALESCE(f.errors, 0) DESC, COALESCE(f.warnings, 0) = 0, COALESCE(e.bytes, 0) DESC, LENGTH(t.topic), t.topic
   ) AS place
 FROM (
   SELECT DISTINCT

@@ -9,13 +9,12 @@ from typing import Literal, TypedDict
 from pulsar_backlog.report.acks import NO_ACKS, NO_STATE, Acks, ListedSubscription, TopicAcks
 from pulsar_backlog.report.clients import NO_CLIENTS, ModelSum, TopicClients
 from pulsar_backlog.report.earlier import NOTHING_EARLIER, Earlier
+from pulsar_backlog.report.places import REPAIRS
 from pulsar_backlog.report.scalable import NO_SCALABLE, Scalable
 from pulsar_backlog.report.since import SinceLast
 
 MAX_TOPICS = 500
 """Topics that are gathered and drawn at once; `result.json` lists the first of these batches."""
-MAX_SECTIONS = 5_000
-"""Topics that have a section; those after them are listed with what is known of each."""
 MAX_FINDINGS = 2000
 """Findings a report lists; `finding_totals` counts them all."""
 MAX_BROKEN = 50
@@ -284,7 +283,7 @@ class ReportModel:
     quality: tuple[QualityRow, ...] = ()
     tables: tuple[TableCount, ...] = ()
     data_docs: str | None = "data_docs/index.html"
-    repairs: str | None = "repairs.html"
+    repairs: str | None = REPAIRS
     acks: Acks = NO_STATE
     subscriptions: tuple[ListedSubscription, ...] = ()
     clients: tuple[ModelSum, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-FRONT, FOLDER = "report.html", "report"
+FRONT, FOLDER, REPAIRS = "report.html", "report", "repairs.html"
 PAGES = {"topic": "part", "scalable": "scalable"}
 """Pages of the folder that hold sections of a kind."""
 

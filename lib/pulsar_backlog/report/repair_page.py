@@ -9,7 +9,6 @@ from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.report.html import escaping_environment, foreign, script, stylesheet
 from pulsar_backlog.report.terminal.repair import Row, action_facts, action_line, counted_kinds, moment
 
-PAGE_NAME = "repairs.html"
 MAX_FACT = 600
 
 

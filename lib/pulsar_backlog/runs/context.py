@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -120,11 +120,16 @@ class JobContext:
         rows = self.store.small_rows(TABLES[name])
         if rows is None:
             return None
-        mine = rows.filter(pc.equal(rows["cluster"], self.cluster))
+        others = rows["cluster"].unique().to_pylist() != [self.cluster]  # asked so, it takes no import of pandas
+        mine = rows.filter(pc.equal(rows["cluster"], self.cluster)) if others and rows.num_rows else rows
         if name not in BY_LEDGER:
             return mine
         gone = self.small_rows(GONE.name)
         return None if gone is None else mine.filter(pc.invert(pc.is_in(mine["ledger_id"], gone["ledger_id"])))
+
+    def are_small(self, names: Collection[str]) -> bool:
+        """Whether all of these tables are such by their logs: who needs them together asks before any is read."""
+        return all(self.store.is_small(TABLES[name]) for name in names)
 
     def logged_rows(self, name: str) -> int | None:
         """How many such rows a table has; None where only a query tells."""

@@ -8,6 +8,8 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
@@ -48,10 +50,12 @@ def _counted(
     covers = acknowledgements(context.options.known, context.started.date())
     table = context.small_rows("findings")
     if table is not None:
-        rows = table.select(["job", "topic", "incomplete", "severity", "code", "subject"]).to_pylist()
-        mine = [row for row in rows if job in (None, row["job"]) and (topics is None or row["topic"] in topics)]
-        failing = sum(row["severity"] in bad and not _is_covered(row, covers) for row in mine)
-        return sum(row["incomplete"] for row in mine), failing
+        mine = table if job is None else table.filter(pc.equal(table["job"], job))
+        if topics is not None:
+            mine = mine.filter(pc.is_in(mine["topic"], pa.array(list(topics), mine["topic"].type)))
+        bad_rows = mine.filter(pc.is_in(mine["severity"], pa.array(list(bad), mine["severity"].type)))
+        covered = sum(_is_covered(row, covers) for row in bad_rows.to_pylist()) if covers else 0
+        return pc.sum(mine["incomplete"], min_count=0).as_py(), bad_rows.num_rows - covered
     findings = context.table("findings")
     if job is not None:
         findings = findings.filter(f.col("job") == job)

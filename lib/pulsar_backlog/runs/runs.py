@@ -19,7 +19,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
-import pyarrow.compute as pc
+import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
@@ -186,8 +186,12 @@ def _last_run(context: JobContext, version: int) -> Mapping[str, Any] | None:
     rows = context.small_rows("runs")
     if rows is None:
         return _last_runs(context.store, context.cluster, version).get(context.job)
-    runs = rows.filter(pc.equal(rows["job"], context.job)).select(["started", "fingerprint", "exit_code"]).to_pylist()
-    return max(runs, key=lambda run: run["started"], default=None)
+    runs = rows.select(["job", "fingerprint", "exit_code"]).append_column(
+        "started_us",
+        rows["started"].cast(pa.int64()),  # of times pyarrow makes objects by an import of pandas
+    )
+    mine = [run for run in runs.to_pylist() if run["job"] == context.job]
+    return max(mine, key=itemgetter("started_us"), default=None)
 
 
 @lru_cache(maxsize=1)

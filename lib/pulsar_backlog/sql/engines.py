@@ -117,8 +117,8 @@ def query_engine(
         SourceError: a bucket cannot be read; also by a query.
         UsageError: a file of a table is damaged or gone; also by a query.
     """
-    tables = {name: context.small_rows(name) for name in names}
-    if all(rows is not None for rows in tables.values()):
+    tables = {name: context.small_rows(name) for name in names} if context.are_small(names) else {}
+    if tables and all(rows is not None for rows in tables.values()):
         with _scratch() as scratch, connected(LIMITS) as connection:
             for name, rows in tables.items():
                 connection.register(name, rows)

@@ -15,7 +15,6 @@ from pulsar_backlog.report.model import (
     MAX_BROKEN,
     MAX_FINDINGS,
     MAX_LEDGERS,
-    MAX_SECTIONS,
     MAX_TOPIC_FINDINGS,
     MAX_TOPICS,
     ListedTopic,
@@ -39,6 +38,10 @@ from pulsar_backlog.tables import TABLES
 
 Row = dict[str, Any]
 
+MAX_SECTIONS = 5_000
+"""Topics that have a section, at most; those after them are listed with what is known of each."""
+QUIET_SECTIONS = 1_000
+"""The same where no more have an error, a warning or a stalled subscription: those come first, then the largest."""
 MAX_LEDGER_ENTRIES = 1 << 40
 """More entries than this in one ledger is damaged metadata; then what was walked counts."""
 
@@ -115,6 +118,12 @@ class Gathering:
             self._keep(name)
         return self._rows("SELECT * FROM topics ORDER BY place")
 
+    @property
+    def _section_total(self) -> int:
+        """How many topics have a section: the first ones, as far as something is wrong with them, and some more."""
+        wrong = sum(1 for row in self.topic_rows if row["is_wrong"])
+        return min(len(self.topic_rows), max(QUIET_SECTIONS, min(MAX_SECTIONS, wrong)))
+
     @cached_property
     def outlooks(self) -> dict[Key, Outlook]:
         """Forecasts of the worst stalled subscriptions."""
@@ -122,12 +131,12 @@ class Gathering:
 
     def further(self) -> Iterator[tuple[TopicSection, ...]]:
         """The batches of topics after the model's, each gathered when it is asked for."""
-        for after in range(MAX_TOPICS, min(len(self.topic_rows), MAX_SECTIONS), MAX_TOPICS):
+        for after in range(MAX_TOPICS, self._section_total, MAX_TOPICS):
             yield self._sections(after)
 
     def rest(self) -> Iterator[ListedTopic]:
         """The topics after all batches."""
-        for row in self.topic_rows[MAX_SECTIONS:]:
+        for row in self.topic_rows[self._section_total :]:
             yield ListedTopic(row["topic"], row["errors"] or 0, row["entries"] or 0, row["bytes"] or 0)
 
     def model(self) -> ReportModel:

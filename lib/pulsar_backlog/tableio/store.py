@@ -70,6 +70,10 @@ class TableStore:
         log = log_without_spark(self.out, table)
         return None if log is None else log.rows_of(cluster)
 
+    def is_small(self, table: Table) -> bool:
+        """Whether `small_rows` has the rows of a table, by its log."""
+        return table_cache.is_small(self.out, table)
+
     def small_rows(self, table: Table) -> pa.Table | None:
         """All rows of a small table, without a session; None where it is large or left to Spark."""
         return table_cache.small_rows(self.out, table)

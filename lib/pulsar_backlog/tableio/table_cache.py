@@ -54,6 +54,12 @@ def small_rows(out: str, table: Table) -> pa.Table | None:
     return None if log is None else rows_of(log, table)
 
 
+def is_small(out: str, table: Table) -> bool:
+    """Whether `small_rows` has the rows of a table, by its log; no file of it is read."""
+    log = None if table.name in UNCACHED_TABLES else log_without_spark(out, table)
+    return log is not None and log.is_plain and _is_small(log.files())
+
+
 def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     """The same of a table whose log is open."""
     identity = log.identity
