@@ -23,7 +23,7 @@ SELECT
     WHEN s.unstored_entries IS NOT NULL THEN 'ledgers'
     WHEN s.stats_backlog_entries >= s.backlog_entries THEN 'stats'
   END AS counted_by,
-  s.oldest_unacked_time, s.mark_delete_ledger_id, s.mark_delete_entry_id
+  s.oldest_unacked_time, s.oldest_unacked_broker_time, s.mark_delete_ledger_id, s.mark_delete_entry_id
 FROM subscriptions AS s
 CROSS JOIN nowhere AS n
 LEFT JOIN saved_states AS k ON s.topic = k.topic

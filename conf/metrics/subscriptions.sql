@@ -7,6 +7,7 @@ ranked AS (
   SELECT
     s.topic, s.subscription, b.topic IS NOT NULL AS is_stalled, s.backlog_entries, s.backlog_bytes,
     unix_millis(s.oldest_unacked_time) AS oldest_ms,
+    unix_millis(s.oldest_unacked_broker_time) AS oldest_broker_ms,
     row_number() OVER (
       ORDER BY
         CASE WHEN b.topic IS NULL THEN 1 ELSE 0 END, coalesce(s.backlog_entries, 0) DESC, s.topic, s.subscription
@@ -23,7 +24,8 @@ SELECT
   count(*) FILTER (WHERE is_stalled) AS stalled,
   CAST(sum(backlog_entries) AS bigint) AS backlog_entries,
   CAST(sum(backlog_bytes) AS bigint) AS backlog_bytes,
-  min(oldest_ms) AS oldest_ms
+  min(oldest_ms) AS oldest_ms,
+  min(oldest_broker_ms) AS oldest_broker_ms
 FROM ranked
 GROUP BY CASE WHEN place <= $bound THEN topic END, CASE WHEN place <= $bound THEN subscription END
 ORDER BY topic, subscription

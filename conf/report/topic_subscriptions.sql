@@ -15,6 +15,8 @@ SELECT
   d.oldest_unacked_ledger_id,
   d.oldest_unacked_entry_id,
   d.oldest_unacked_what,
+  unix_millis(d.oldest_unacked_time) AS oldest_unacked_ms,
+  unix_millis(d.oldest_unacked_broker_time) AS oldest_unacked_broker_ms,
   d.holes,
   d.hole_entries,
   d.batch_holes,

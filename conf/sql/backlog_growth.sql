@@ -79,6 +79,7 @@ sums AS (
     max(CASE WHEN nth = 1 THEN unstored_entries END) AS unstored_entries,
     max(CASE WHEN nth = 1 THEN backlog_bytes END) AS backlog_bytes,
     max(CASE WHEN nth = 1 THEN oldest_unacked_time END) AS oldest_unacked_time,
+    max(CASE WHEN nth = 1 THEN oldest_unacked_broker_time END) AS oldest_unacked_broker_time,
     max(CASE WHEN nth = 1 THEN waiting END) AS waiting,
     max(CASE WHEN nth = 1 THEN growth END) AS growth_entries,
     min(waiting) AS least,
@@ -129,6 +130,7 @@ timed AS (
 
 SELECT
   cluster, topic, subscription, saved_time, nights, backlog_entries, unstored_entries, backlog_bytes, oldest_unacked_time,
+  oldest_unacked_broker_time,
   growth_entries, lowest_per_day, highest_per_day, direction,
   CASE WHEN counted_nights < nights THEN NULL WHEN by_stats = 1 THEN 'stats' ELSE 'ledgers' END AS counted_by,
   CASE

@@ -16,7 +16,7 @@ WITH grouped AS (
 ),
 
 firsts AS (
-  SELECT topic, subscription, ledger_id, first_entry_id AS entry_id, publish_time_ms
+  SELECT topic, subscription, ledger_id, first_entry_id AS entry_id, publish_time_ms, broker_time_ms
   FROM (
     SELECT
       *, row_number() OVER (PARTITION BY topic, subscription ORDER BY ledger_id, first_entry_id) AS nth
@@ -30,6 +30,7 @@ oldest AS (
   SELECT
     o.topic, o.subscription, o.ledger_id, o.entry_id,
     CASE WHEN o.publish_time_ms BETWEEN 0 AND $end_ms THEN timestamp_millis(o.publish_time_ms) END AS published,
+    CASE WHEN o.broker_time_ms BETWEEN 0 AND $end_ms THEN timestamp_millis(o.broker_time_ms) END AS added,
     CASE WHEN m.state IS NULL THEN 'message' ELSE concat_ws(' ', m.state, c.role) END AS what
   FROM firsts AS o
   LEFT JOIN chunks AS c ON o.topic = c.topic AND o.ledger_id = c.ledger_id AND o.entry_id = c.entry_id
@@ -49,6 +50,7 @@ SELECT
   o.ledger_id AS oldest_unacked_ledger_id,
   o.entry_id AS oldest_unacked_entry_id,
   o.published AS oldest_unacked_time,
+  o.added AS oldest_unacked_broker_time,
   o.what AS oldest_unacked_what,
   CASE WHEN s.state <> 'unknown' THEN coalesce(g.holes, 0) END AS holes,
   CASE WHEN s.state <> 'unknown' THEN coalesce(g.hole_entries, 0) END AS hole_entries,

@@ -50,6 +50,18 @@ def test_every_subscription_that_ran_is_there(bundled: Audited) -> None:
     assert len(LAST_RUNS) > 300
 
 
+def test_the_oldest_has_the_times_that_its_producer_and_the_broker_wrote(bundled: Audited) -> None:
+    stored = {(row["ledger_id"], row["entry_id"]): row for row in bundled.rows("entries")}
+    oldest = [row for row in bundled.rows("subscriptions") if row["oldest_unacked_ledger_id"] is not None]
+    assert len(oldest) > 100
+    for row in oldest:
+        entry = stored[row["oldest_unacked_ledger_id"], row["oldest_unacked_entry_id"]]
+        assert entry["broker_timestamp"] is not None, "the brokers wrote entry metadata"
+        assert row["oldest_unacked_broker_time"] == entry["broker_timestamp"]
+        assert row["oldest_unacked_time"] == entry["publish_time"]
+    assert any(row["oldest_unacked_broker_time"] != row["oldest_unacked_time"] for row in oldest)
+
+
 def test_holes_are_exactly_what_each_client_left(holes: dict[tuple[str, str], set[tuple[int, int]]]) -> None:
     different = {}
     for key, run in LAST_RUNS.items():

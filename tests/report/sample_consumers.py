@@ -75,6 +75,7 @@ def blocked_acks() -> TopicAcks:
             "billing", stalls=1, backlog_entries=5, backlog_messages=5, backlog_bytes=9000, holes=1, hole_entries=1,
             mark_delete_ledger_id=13, mark_delete_entry_id=0, read_ledger_id=13, read_entry_id=5,
             oldest_unacked_ledger_id=13, oldest_unacked_entry_id=1, oldest_unacked_what="message", state_bytes=240,
+            oldest_unacked_ms=1_700_000_000_000, oldest_unacked_broker_ms=1_700_000_005_000,
             encoding="long_array", ranges_bytes=40, long_array_bytes=24, redelivered_entries=3, redelivered_bytes=700,
             redelivered_from={"ledger_id": 13, "entry_id": 2}, limits_from="assumed", over_limits=["ranges"],
             dropped_entries=3, rollback_ledger_id=13, rollback_entry_id=-1, rollback_entries=4, rollback_bytes=6000,

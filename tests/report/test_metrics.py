@@ -19,11 +19,12 @@ from tests.report.sample_comparison import differing_clusters
 ROOT = Path(__file__).parents[2]
 HOSTILE = 'persistent://t/n/"a\\b"\nc'
 SUBSCRIPTION: dict[str, Any] = {"topic": HOSTILE, "subscription": "s", "stalled": 1, "backlog_entries": 5,
-    "backlog_bytes": None, "oldest_ms": 4_000}  # fmt: skip
+    "backlog_bytes": None, "oldest_ms": 4_000, "oldest_broker_ms": 7_000}  # fmt: skip
 NUMBERS = Numbers(
     cluster="c", at_ms=10_000, seconds=1.5, exit_code=1, read_bytes=7, entries=9,
     subscriptions=[
-        SUBSCRIPTION, {**SUBSCRIPTION, "topic": None, "subscription": None, "stalled": 3, "oldest_ms": None},
+        SUBSCRIPTION, {**SUBSCRIPTION, "topic": None, "subscription": None, "stalled": 3, "oldest_ms": None,
+            "oldest_broker_ms": None},
     ],
     topics=[
         {"topic": None, "is_rest": False, "broken": 1, "lost": 1, "rebuildable": 0},
@@ -53,6 +54,8 @@ def test_what_is_written_is_read_back() -> None:
     assert read["subscription_stalled", "s", HOSTILE] == 1
     assert read["subscription_stalled", "(others)", "(others)"] == 3
     assert read["subscription_oldest_unacknowledged_age_seconds", "s", HOSTILE] == 6
+    assert read["subscription_oldest_unacknowledged_broker_age_seconds", "s", HOSTILE] == 3
+    assert ("subscription_oldest_unacknowledged_broker_age_seconds", "(others)", "(others)") not in read
     assert ("subscription_backlog_bytes", "s", HOSTILE) not in read, "not known is not zero"
     assert (read["topic_lost_messages", "(unknown)"], read["topic_lost_messages", "(others)"]) == (1, 2)
     assert (read["problems", "new", "error"], read["problems", "healed", "warning"]) == (2, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -32,11 +33,19 @@ def rows_of(name: str, rows: list[dict[str, Any]]) -> pa.Table:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_worst_by_name_and_the_rest_summed(engine: str, spark: SparkSession) -> None:
     of = {"cluster": "c", "topic": "t", "kind": "subscription", "oldest_unacked_time": NOON}
+    of |= {"oldest_unacked_broker_time": NOON + timedelta(seconds=1)}
     subscriptions = [
         of | {"subscription": "big", "backlog_entries": 100, "backlog_bytes": 1000},
         of | {"subscription": "stalled", "backlog_entries": 1, "backlog_bytes": 10},
-        of | {"subscription": "small", "backlog_entries": 5, "backlog_bytes": 50},
-        of | {"subscription": "unknown", "backlog_entries": None, "backlog_bytes": None, "oldest_unacked_time": None},
+        of | {"subscription": "small", "backlog_entries": 5, "backlog_bytes": 50, "oldest_unacked_broker_time": None},
+        of
+        | {
+            "subscription": "unknown",
+            "backlog_entries": None,
+            "backlog_bytes": None,
+            "oldest_unacked_time": None,
+            "oldest_unacked_broker_time": None,
+        },
         of | {"subscription": "own", "kind": "compaction", "backlog_entries": 9999},  # of the broker
     ]
     stalls = [
@@ -66,7 +75,10 @@ def test_the_worst_by_name_and_the_rest_summed(engine: str, spark: SparkSession)
     by_name = {row["subscription"]: row for row in found["subscriptions"]}
     assert set(by_name) == {"stalled", "big", None}
     assert (by_name["stalled"]["stalled"], by_name["stalled"]["backlog_entries"]) == (1, 1)
+    noon_ms = round(NOON.timestamp() * 1000)
+    assert (by_name["big"]["oldest_ms"], by_name["big"]["oldest_broker_ms"]) == (noon_ms, noon_ms + 1000)
     rest = by_name[None]
+    assert (rest["oldest_ms"], rest["oldest_broker_ms"]) == (noon_ms, None), "their entries do not tell"
     assert (rest["topic"], rest["subscriptions"], rest["stalled"], rest["backlog_entries"]) == (None, 2, 0, 5)
     by_topic = {row["topic"]: (row["broken"], row["lost"], row["rebuildable"]) for row in found["topics"]}
     assert by_topic == {"t": (3, 2, 1), "u0": (1, 0, 0), None: (2, 0, 0)}

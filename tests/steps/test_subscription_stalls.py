@@ -230,8 +230,8 @@ def test_the_oldest_is_named_with_a_time_that_a_table_can_hold(
     place = {"topic": TOPIC, "subscription": "s", "ledger_id": 7, "kind": "sum", "entries": 2, "bytes": 9}
     tables = {
         "acks": acks(
-            place | {"first_entry_id": 4, "publish_time_ms": written_ms},
-            place | {"ledger_id": 8, "first_entry_id": 0, "publish_time_ms": 1},
+            place | {"first_entry_id": 4, "publish_time_ms": written_ms, "broker_time_ms": written_ms},
+            place | {"ledger_id": 8, "first_entry_id": 0, "publish_time_ms": 1, "broker_time_ms": 1},
             place | {"kind": "hole", "entries": 1},
         ),
         "new_stalls": table_rows("stalls", []),
@@ -248,6 +248,7 @@ def test_the_oldest_is_named_with_a_time_that_a_table_can_hold(
         known, unknown = sorted(listed(subscription_rows(asked, rows)), key=lambda one: str(one["subscription"]))
     assert (known["oldest_unacked_ledger_id"], known["oldest_unacked_entry_id"]) == (7, 4)
     assert getattr(known["oldest_unacked_time"], "year", None) == year
+    assert known["oldest_unacked_broker_time"] == known["oldest_unacked_time"]
     assert (known["oldest_unacked_what"], known["backlog_entries"], known["backlog_bytes"]) == ("message", 4, 18)
     assert (known["holes"], known["hole_entries"], known["stalls"]) == (1, 1, 0)
     assert (unknown["backlog_entries"], unknown["stalls"]) == (None, 0), "nobody knows"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from pulsar_backlog.cursors.acked import AckedSet
-from pulsar_backlog.subscriptions.ack_runs import AckJoin, BatchHole, Piece, Span, rows_of
+from pulsar_backlog.subscriptions.ack_runs import AckJoin, BatchHole, Oldest, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.stall_values import SubscriptionView
 from pulsar_backlog.subscriptions.states import ACKED, PARTLY, UNACKED, state_of
 from tests.memory import with_peak_bytes
@@ -25,14 +25,19 @@ def ledgers(draw: st.DrawFn) -> list[Entry]:
     return [(entry, draw(st.integers(1, 9)), draw(st.integers(0, 3))) for entry in ids]
 
 
+def added_ms(entry_id: int) -> int | None:
+    """When the broker added an entry; every third one does not tell."""
+    return entry_id + 2000 if entry_id % 3 else None
+
+
 def piece(entries: list[Entry]) -> Piece:
     ids, sizes, messages = (np.array(column, dtype=np.int64) for column in zip(*entries, strict=True))
-    return Piece(ids, sizes, messages, ids + 1000)
+    return Piece(ids, sizes, messages, ids + 1000, lambda place: added_ms(int(ids[place])))
 
 
 def in_sums(entries: list[Entry]) -> Span:
     ids, sizes, messages = zip(*entries, strict=True)
-    return Span(ids[0], ids[-1], len(ids), sum(messages), sum(sizes), ids[0] + 1000)
+    return Span(ids[0], ids[-1], len(ids), sum(messages), sum(sizes), ids[0] + 1000, added_ms(ids[0]))
 
 
 def joined(
@@ -83,7 +88,8 @@ def test_runs_and_sums_are_those_of_a_plain_loop(
     assert [row for columns in rows_of(join) for row in columns.T.tolist()] == expected
     left_over = [one for one in entries if (5, one[0]) not in acked]
     assert (join.sums.entries, join.sums.bytes) == (len(left_over), sum(size for _, size, _ in left_over))
-    assert join.sums.oldest == ((left_over[0][0], left_over[0][0] + 1000) if left_over else None)
+    oldest = left_over[0][0] if left_over else None
+    assert join.sums.oldest == (None if oldest is None else Oldest(oldest, oldest + 1000, added_ms(oldest)))
     assert join.sums.redelivered_bytes == sum(size for id_, size, _ in entries if id_ in again)
     rolled = [one for one in entries if back is not None and (5, one[0]) in acked and one[0] > back]
     assert (join.sums.rolled_back_entries, join.sums.rolled_back_bytes) == (len(rolled), sum(one[1] for one in rolled))

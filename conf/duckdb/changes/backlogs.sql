@@ -1,4 +1,4 @@
--- Made of conf/changes/backlogs.sql (cb4356b24c9f22f5) by `make docs`; do not edit.
+-- Made of conf/changes/backlogs.sql (de77a5a9d384ab6d) by `make docs`; do not edit.
 WITH unread AS (
   SELECT DISTINCT
     topic
@@ -39,6 +39,7 @@ SELECT
     THEN 'stats'
   END AS counted_by,
   s.oldest_unacked_time,
+  s.oldest_unacked_broker_time,
   s.mark_delete_ledger_id,
   s.mark_delete_entry_id
 FROM subscriptions AS s

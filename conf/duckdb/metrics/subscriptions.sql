@@ -1,4 +1,4 @@
--- Made of conf/metrics/subscriptions.sql (aea35df3745fb269) by `make docs`; do not edit.
+-- Made of conf/metrics/subscriptions.sql (95224b8f6411ed84) by `make docs`; do not edit.
 WITH stalled AS (
   SELECT DISTINCT
     topic,
@@ -14,6 +14,7 @@ WITH stalled AS (
     s.backlog_entries,
     s.backlog_bytes,
     EPOCH_MS(s.oldest_unacked_time) AS oldest_ms,
+    EPOCH_MS(s.oldest_unacked_broker_time) AS oldest_broker_ms,
     ROW_NUMBER() OVER (
       ORDER BY CASE WHEN b.topic IS NULL THEN 1 ELSE 0 END, COALESCE(s.backlog_entries, 0) DESC, s.topic, s.subscription
     ) AS place
@@ -31,7 +32,8 @@ SELECT
     is_stalled) AS stalled,
   CAST(SUM(backlog_entries) AS BIGINT) AS backlog_entries,
   CAST(SUM(backlog_bytes) AS BIGINT) AS backlog_bytes,
-  MIN(oldest_ms) AS oldest_ms
+  MIN(oldest_ms) AS oldest_ms,
+  MIN(oldest_broker_ms) AS oldest_broker_ms
 FROM ranked
 GROUP BY
   CASE WHEN place <= $bound THEN topic END,

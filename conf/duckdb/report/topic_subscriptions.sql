@@ -1,4 +1,4 @@
--- Made of conf/report/topic_subscriptions.sql (3c60585021d148b0) by `make docs`; do not edit.
+-- Made of conf/report/topic_subscriptions.sql (98f5296ed124ffe6) by `make docs`; do not edit.
 SELECT
   d.topic,
   d.subscription,
@@ -15,6 +15,8 @@ SELECT
   d.oldest_unacked_ledger_id,
   d.oldest_unacked_entry_id,
   d.oldest_unacked_what,
+  EPOCH_MS(d.oldest_unacked_time) AS oldest_unacked_ms,
+  EPOCH_MS(d.oldest_unacked_broker_time) AS oldest_unacked_broker_ms,
   d.holes,
   d.hole_entries,
   d.batch_holes,

@@ -1,4 +1,4 @@
--- Made of conf/sql/backlog_growth.sql (5f86a2a250b725fa) by `make docs`; do not edit.
+-- Made of conf/sql/backlog_growth.sql (11d566ce24aa0ad9) by `make docs`; do not edit.
 WITH days AS (
   SELECT
     cluster,
@@ -82,6 +82,7 @@ WITH days AS (
     MAX(CASE WHEN nth = 1 THEN unstored_entries END) AS unstored_entries,
     MAX(CASE WHEN nth = 1 THEN backlog_bytes END) AS backlog_bytes,
     MAX(CASE WHEN nth = 1 THEN oldest_unacked_time END) AS oldest_unacked_time,
+    MAX(CASE WHEN nth = 1 THEN oldest_unacked_broker_time END) AS oldest_unacked_broker_time,
     MAX(CASE WHEN nth = 1 THEN waiting END) AS waiting,
     MAX(CASE WHEN nth = 1 THEN growth END) AS growth_entries,
     MIN(waiting) AS least,
@@ -163,6 +164,7 @@ SELECT
   unstored_entries,
   backlog_bytes,
   oldest_unacked_time,
+  oldest_unacked_broker_time,
   growth_entries,
   lowest_per_day,
   highest_per_day,

@@ -1,4 +1,4 @@
--- Made of conf/subscriptions/subscriptions.sql (d2a3751539f03296) by `make docs`; do not edit.
+-- Made of conf/subscriptions/subscriptions.sql (5d901b4c9bfe4247) by `make docs`; do not edit.
 WITH grouped AS (
   SELECT
     topic,
@@ -22,7 +22,8 @@ WITH grouped AS (
     subscription,
     ledger_id,
     first_entry_id AS entry_id,
-    publish_time_ms
+    publish_time_ms,
+    broker_time_ms
   FROM (
     SELECT
       *,
@@ -43,6 +44,10 @@ WITH grouped AS (
       WHEN o.publish_time_ms BETWEEN 0 AND $end_ms
       THEN CAST(EPOCH_MS(CAST(o.publish_time_ms AS BIGINT)) AS TIMESTAMPTZ)
     END AS published,
+    CASE
+      WHEN o.broker_time_ms BETWEEN 0 AND $end_ms
+      THEN CAST(EPOCH_MS(CAST(o.broker_time_ms AS BIGINT)) AS TIMESTAMPTZ)
+    END AS added,
     CASE WHEN m.state IS NULL THEN 'message' ELSE CONCAT_WS(' ', m.state, c.role) END AS what
   FROM firsts AS o
   LEFT JOIN chunks AS c
@@ -68,6 +73,7 @@ SELECT
   o.ledger_id AS oldest_unacked_ledger_id,
   o.entry_id AS oldest_unacked_entry_id,
   o.published AS oldest_unacked_time,
+  o.added AS oldest_unacked_broker_time,
   o.what AS oldest_unacked_what,
   CASE WHEN s.state <> 'unknown' THEN COALESCE(g.holes, 0) END AS holes,
   CASE WHEN s.state <> 'unknown' THEN COALESCE(g.hole_entries, 0) END AS hole_entries,

@@ -16,7 +16,7 @@ def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
     """One row: a stretch of at least one entry."""
     schema = arrow_schema(TABLE)
     ids, lengths, messages = stretch.entry_ids, stretch.lengths, stretch.message_counts
-    publish_ms = stretch.wire_publish_ms
+    publish_ms, broker_ms = stretch.wire_publish_ms, stretch.broker_ms
     untimed = np.flatnonzero(~stretch.told_publish_ms.present)
     consecutive = bool((np.diff(ids) == 1).all())
     values = {
@@ -29,12 +29,14 @@ def span_row(stretch: Stretch, cluster: str) -> pa.RecordBatch:
         "messages": int(messages.sum()),
         "bytes": int(lengths.sum()),
         "first_publish_time_ms": int(publish_ms[0]),
+        "first_broker_time_ms": broker_ms.at(0),
     }
     lists = {
         "entry_ids": None if consecutive else ids,
         "lengths": lengths,
         "message_counts": messages,
         "publish_times_ms": publish_ms,
+        "broker_times_ms": broker_ms if broker_ms.present.any() else None,
         "untimed": untimed if len(untimed) else None,
     }
     arrays = [
@@ -63,9 +65,16 @@ def publish_times_of(rows: pa.RecordBatch, row: int) -> PublishTimes:
     return PublishTimes(entry_ids_of(rows, row), Nullable(times.values, present))
 
 
-def _list(values: Int64s | None, kind: pa.ListType) -> pa.Array:
+def broker_times_of(rows: pa.RecordBatch, row: int) -> Nullable | None:
+    """When the broker added the entries of a span; None when none of them tells."""
+    times = rows.column("broker_times_ms")[row]
+    return nullable(times.values) if times.is_valid else None
+
+
+def _list(values: Int64s | Nullable | None, kind: pa.ListType) -> pa.Array:
     """A column of one list."""
     if values is None:
         return pa.nulls(1, kind)
-    items = pa.array(values).cast(kind.value_type)
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), items, type=kind)
+    items = pa.array(values.values, mask=~values.present) if isinstance(values, Nullable) else pa.array(values)
+    items = items.cast(kind.value_type)
+    return pa.ListArray.from_arrays(pa.array([0, len(items)], pa.int32()), items, type=kind)

@@ -67,6 +67,8 @@ class SubscriptionRow(TypedDict):
     oldest_unacked_ledger_id: int | None
     oldest_unacked_entry_id: int | None
     oldest_unacked_what: str | None
+    oldest_unacked_ms: int | None
+    oldest_unacked_broker_ms: int | None
     holes: int | None
     hole_entries: int | None
     batch_holes: int | None

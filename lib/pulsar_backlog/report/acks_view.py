@@ -13,7 +13,7 @@ from pulsar_backlog.report.commands import Command, remedies
 from pulsar_backlog.report.growth import GrowthRow, change_words, course_words, is_news
 from pulsar_backlog.report.outlook import Outlook
 from pulsar_backlog.report.strips import Strip, strip
-from pulsar_backlog.report.words import byte_size, position
+from pulsar_backlog.report.words import byte_size, position, utc_time
 from pulsar_backlog.subscriptions.advice import Need
 from pulsar_backlog.terms import Position, position_text
 
@@ -124,9 +124,19 @@ def details(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
     oldest = position(row["oldest_unacked_ledger_id"], row["oldest_unacked_entry_id"])
     if oldest:
         yield "Oldest unacknowledged", f"{oldest}, {visible(row['oldest_unacked_what'] or 'message', 60)}"
+        yield from _times_of_oldest(row)
     yield "Holes", _holes(row)
     yield "State size", _state_size(row)
     yield from _predictions(row)
+
+
+def _times_of_oldest(row: SubscriptionRow) -> Iterable[tuple[str, str]]:
+    """By both clocks, where they are known: a producer's may be wrong."""
+    published, added = row["oldest_unacked_ms"], row["oldest_unacked_broker_ms"]
+    if published is not None:
+        yield "It was published", f"{utc_time(published)}, by the producer's clock"
+    if added is not None:
+        yield "The broker added it", utc_time(added)
 
 
 def _growth_details(growth: GrowthRow | None) -> Iterable[tuple[str, str]]:

@@ -122,7 +122,10 @@ def _of_subscription(gauges: Gauges, row: Mapping[str, Any], at_ms: int) -> None
         "topic": OTHERS if is_rest else row["topic"],
         "subscription": OTHERS if is_rest else row["subscription"],
     }
-    age = None if row["oldest_ms"] is None else max(0, at_ms - row["oldest_ms"]) / 1000
+    age, broker_age = (
+        None if oldest_ms is None else max(0, at_ms - oldest_ms) / 1000
+        for oldest_ms in (row["oldest_ms"], row["oldest_broker_ms"])
+    )
     put = gauges.put
     put(
         "subscription_stalled",
@@ -136,5 +139,11 @@ def _of_subscription(gauges: Gauges, row: Mapping[str, Any], at_ms: int) -> None
         "subscription_oldest_unacknowledged_age_seconds",
         "Age of the oldest stored entry that is not acknowledged, by its publish time.",
         age,
+        **labels,
+    )
+    put(
+        "subscription_oldest_unacknowledged_broker_age_seconds",
+        "Its age by the time when the broker added it.",
+        broker_age,
         **labels,
     )

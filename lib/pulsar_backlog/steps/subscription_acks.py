@@ -21,9 +21,9 @@ from pulsar_backlog.wire.metadata import END_OF_TIME_MS
 _TOPICS = pa.schema([("topic", pa.string())])
 _CUTS = pa.schema([("topic", pa.string()), *((name, pa.int64()) for name in ("ledger_id", "first_id", "last_id"))])
 _COUNTED = (
-    "oldest_unacked_ledger_id", "oldest_unacked_entry_id", "oldest_unacked_time", "oldest_unacked_what", "holes",
-    "hole_entries", "batch_holes", "backlog_entries", "backlog_messages", "backlog_bytes", "stalls",
-    "redelivered_bytes", "rollback_entries", "rollback_bytes",
+    "oldest_unacked_ledger_id", "oldest_unacked_entry_id", "oldest_unacked_time", "oldest_unacked_broker_time",
+    "oldest_unacked_what", "holes", "hole_entries", "batch_holes", "backlog_entries", "backlog_messages",
+    "backlog_bytes", "stalls", "redelivered_bytes", "rollback_entries", "rollback_bytes",
 )  # fmt: skip
 """Columns of `subscriptions` that conf/subscriptions/subscriptions.sql counts."""
 

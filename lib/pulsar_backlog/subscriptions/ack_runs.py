@@ -7,7 +7,7 @@ acknowledged ones do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -21,6 +21,10 @@ MAX_INDEXES = 1000
 _WORD = (1 << 64) - 1
 
 
+def _no_time(_place: int) -> int | None:
+    return None
+
+
 @dataclass(frozen=True)
 class Piece:
     """Some entries of one ledger, ascending.
@@ -30,17 +34,19 @@ class Piece:
         bytes: of each entry.
         messages: in each; 0 for a marker.
         publish_ms: of each.
+        broker_ms: when the broker added the one at a place; None where it does not tell.
     """
 
     entry_ids: Int64s
     bytes: Int64s
     messages: Int64s
     publish_ms: Int64s
+    broker_ms: Callable[[int], int | None] = _no_time
 
 
 @dataclass(frozen=True)
 class Span:
-    """Neighbouring entries of one ledger in sums; `publish_ms` is that of the first one."""
+    """Neighbouring entries of one ledger in sums; `publish_ms` and `broker_ms` are those of the first one."""
 
     first: int
     last: int
@@ -48,6 +54,16 @@ class Span:
     messages: int
     bytes: int
     publish_ms: int
+    broker_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Oldest:
+    """The first entry of a ledger that is not acknowledged."""
+
+    entry_id: int
+    publish_ms: int
+    broker_ms: int | None
 
 
 @dataclass
@@ -95,7 +111,7 @@ class LedgerSums:
     redelivered_bytes: int = 0
     rolled_back_entries: int = 0
     rolled_back_bytes: int = 0
-    oldest: tuple[int, int] | None = None
+    oldest: Oldest | None = None
 
 
 class AckJoin:
@@ -135,7 +151,7 @@ class AckJoin:
         sums.messages += span.messages
         sums.bytes += span.bytes
         if sums.oldest is None:
-            sums.oldest = span.first, span.publish_ms
+            sums.oldest = Oldest(span.first, span.publish_ms, span.broker_ms)
         if self._open is None:
             self._open = np.array([span.first, span.last, span.entries, span.messages, span.bytes])
         else:
@@ -166,7 +182,7 @@ class AckJoin:
             sums.bytes += int(piece.bytes[unacked].sum())
             first = int(np.argmax(unacked))
             if sums.oldest is None:
-                sums.oldest = int(piece.entry_ids[first]), int(piece.publish_ms[first])
+                sums.oldest = Oldest(int(piece.entry_ids[first]), int(piece.publish_ms[first]), piece.broker_ms(first))
         if self._state.redelivered is not None:
             sums.redelivered_bytes += int(piece.bytes[self._state.is_redelivered(piece.entry_ids)].sum())
         rolled = self._state.is_rolled_back(piece.entry_ids)

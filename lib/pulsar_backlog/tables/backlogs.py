@@ -18,6 +18,7 @@ TABLE = Table(
         Column("unstored_entries", "bigint", "Unacknowledged entries of ledgers that the broker knew and the audit did not hold; null when nobody counted them."),
         Column("counted_by", "string", "Who counted `unstored_entries`: `ledgers` (lengths of ledgers, which are exact) or `stats` (the broker's own count of the backlog, less what is stored of it); null when nobody did.", since=2),
         Column("oldest_unacked_time", "timestamp", "When the oldest stored entry that was not acknowledged was published, UTC."),
+        Column("oldest_unacked_broker_time", "timestamp", "When the broker added it, UTC; null when its entry does not tell.", since=3),
         Column("mark_delete_ledger_id", "bigint", "Ledger of the mark-delete position."),
         Column("mark_delete_entry_id", "bigint", "Entry of the mark-delete position."),
     ),

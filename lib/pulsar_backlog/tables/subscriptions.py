@@ -29,7 +29,8 @@ POSITION_COLUMNS = (
     Column("last_acked_entry_id", "bigint", "The highest individually acknowledged entry."),
     Column("oldest_unacked_ledger_id", "bigint", "Ledger of the oldest stored entry that is not acknowledged; null when there is none."),
     Column("oldest_unacked_entry_id", "bigint", "The oldest stored entry that is not acknowledged."),
-    Column("oldest_unacked_time", "timestamp", "When it was published, UTC."),
+    Column("oldest_unacked_time", "timestamp", "When it was published, UTC, by the producer's clock."),
+    Column("oldest_unacked_broker_time", "timestamp", "When the broker added it, UTC, by the broker's clock; null where the entry does not tell (no broker entry metadata), and where its ledger was read by an earlier release.", since=5),
     Column("oldest_unacked_what", "string", "What it is: `message`, or state and role of its chunk such as `headless orphan`."),
 )
 COUNT_COLUMNS = (

@@ -8,14 +8,14 @@ memory is the states (bitmaps) and, of one ledger, its runs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pulsar_backlog.facts.spans import entry_ids_of
+from pulsar_backlog.facts.spans import broker_times_of, entry_ids_of
 from pulsar_backlog.subscriptions.ack_runs import AckJoin, Piece, Span, rows_of
 from pulsar_backlog.subscriptions.states import OpenedState, States
 from pulsar_backlog.tables.arrow import ddl_schema
@@ -25,8 +25,8 @@ SUM = "sum"
 ACKS_DDL = (
     "topic string not null, subscription string not null, ledger_id bigint not null, first_entry_id bigint not null,"
     " last_entry_id bigint not null, kind string not null, entries bigint not null, messages bigint not null,"
-    " bytes bigint not null, unacked_batch_indexes array<int>, publish_time_ms bigint, redelivered_bytes bigint,"
-    " rolled_back_entries bigint, rolled_back_bytes bigint, impossible boolean"
+    " bytes bigint not null, unacked_batch_indexes array<int>, publish_time_ms bigint, broker_time_ms bigint,"
+    " redelivered_bytes bigint, rolled_back_entries bigint, rolled_back_bytes bigint, impossible boolean"
 )
 _SUMS = (
     "topic", "ledger_id", "first_entry_id", "last_entry_id", "entries", "messages", "bytes", "first_publish_time_ms",
@@ -122,12 +122,15 @@ def _key(at: tuple[pa.RecordBatch, int]) -> Key:
 
 
 def _span(batch: pa.RecordBatch, row: int) -> Span:
-    return Span(*(_int(batch, row, name) for name in _SUMS[2:]))
+    sums = Span(*(_int(batch, row, name) for name in _SUMS[2:]))
+    return replace(sums, broker_ms=batch.column("first_broker_time_ms")[row].as_py())
 
 
 def _piece(batch: pa.RecordBatch, row: int) -> Piece:
     lists = (batch.column(name)[row].values.to_numpy().astype(np.int64) for name in _LISTS[1:])
-    return Piece(entry_ids_of(batch, row), *lists)
+    broker_ms = broker_times_of(batch, row)
+    piece = Piece(entry_ids_of(batch, row), *lists)
+    return piece if broker_ms is None else replace(piece, broker_ms=broker_ms.at)
 
 
 def _int(batch: pa.RecordBatch, row: int, name: str) -> int:
@@ -173,10 +176,11 @@ def _small_rows(key: Key, name: str, join: AckJoin) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
     sums = join.sums
     if sums.entries or sums.redelivered_bytes or sums.rolled_back_entries:
-        entry_id, publish_ms = sums.oldest or (-1, None)
+        oldest = sums.oldest
+        entry_id = -1 if oldest is None else oldest.entry_id
         yield same | {
             "first_entry_id": entry_id, "last_entry_id": entry_id, "kind": SUM, "entries": sums.entries,
-            "messages": sums.messages, "bytes": sums.bytes, "publish_time_ms": publish_ms,
-            "redelivered_bytes": sums.redelivered_bytes, "rolled_back_entries": sums.rolled_back_entries,
-            "rolled_back_bytes": sums.rolled_back_bytes,
+            "messages": sums.messages, "bytes": sums.bytes, "publish_time_ms": oldest and oldest.publish_ms,
+            "broker_time_ms": oldest and oldest.broker_ms, "redelivered_bytes": sums.redelivered_bytes,
+            "rolled_back_entries": sums.rolled_back_entries, "rolled_back_bytes": sums.rolled_back_bytes,
         }  # fmt: skip
