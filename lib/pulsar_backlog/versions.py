@@ -15,9 +15,9 @@ COMMIT_FILE = Path(__file__).with_name("commit.txt")
 
 PACKAGES = (
     "pyspark", "delta-spark", "deltalake", "duckdb", "sqlglot", "great-expectations", "protobuf", "fastavro",
-    "pandas", "numpy", "numba", "pyarrow", "pulsar-client", "urllib3", "botocore", "google-auth", "azure-identity",
-    "google-crc32c", "cramjam", "zlib-ng", "cryptography", "rocksdict", "pyroaring", "pydantic", "pyyaml", "typer",
-    "rich", "jinja2", "apprise", "openlineage-python", "prometheus-client",
+    "pyruhvro", "pandas", "numpy", "numba", "pyarrow", "pulsar-client", "urllib3", "botocore", "google-auth",
+    "azure-identity", "google-crc32c", "cramjam", "zlib-ng", "cryptography", "rocksdict", "pyroaring", "pydantic",
+    "pyyaml", "typer", "rich", "jinja2", "apprise", "openlineage-python", "prometheus-client",
 )  # fmt: skip
 """The dependencies of pyproject.toml, in its order."""
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 import pyarrow as pa
@@ -14,6 +14,8 @@ import pytest
 
 import pulsar_backlog
 from pulsar_backlog.errors import BacklogError, DecodeError, RunError, UsageError
+from pulsar_backlog.messages import batch_members
+from pulsar_backlog.messages.batch_members import BatchMembers
 from tests.auditing import ADMIN, DATA, OBJECTS, Audited
 from tests.jobs.test_export_messages import KEYS, audited, exported  # noqa: F401 - fixtures
 
@@ -136,6 +138,41 @@ def test_broken_messages_by_mode(backlog: pulsar_backlog.Backlog) -> None:
     assert backlog.messages(mode="dropmalformed").read_all().num_rows == len(rows) - len(broken)
     with pytest.raises(DecodeError, match=f"{broken[0]['ledger_id']}:"):
         backlog.messages(broken[0]["topic"], mode="failfast").read_all()
+
+
+@pytest.mark.parametrize("visible", ["committed", "stored"])
+def test_some_columns_are_the_same_as_among_all(
+    backlog: pulsar_backlog.Backlog, visible: Literal["committed", "stored"]
+) -> None:
+    every = backlog.messages(visible=visible).read_all()
+    assert {"exported", "wrong_size"} <= set(every["outcome"].to_pylist())
+    assert {"batch", "whole"} <= set(every["state"].to_pylist())
+    for first in range(4):
+        names = every.schema.names[first::4]
+        assert backlog.messages(visible=visible, columns=names).read_all().equals(every.select(names)), names
+
+
+def test_columns_that_are_not_asked_for_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[pa.Schema] = []
+    taken = BatchMembers._taken
+    monkeypatch.setattr(BatchMembers, "_taken", lambda one: made.append(one.schema) or taken(one))
+    monkeypatch.setattr(batch_members, "hashlib", None)
+    pulsar_backlog.open(str(OBJECTS)).messages(columns=["publish_time"]).read_all()
+    assert made
+    assert all(
+        schema.names
+        == [
+            "ledger_id",
+            "entry_id",
+            "batch_index",
+            "outcome",
+            "reason",
+            "publish_time",
+            "partition_key",
+            "partition_key_b64_encoded",
+        ]
+        for schema in made
+    )
 
 
 def test_other_libraries_take_the_reader(backlog: pulsar_backlog.Backlog) -> None:

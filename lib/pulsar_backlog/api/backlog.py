@@ -27,7 +27,7 @@ from pulsar_backlog.api.compaction import saved_horizon
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.listing import Listings
 from pulsar_backlog.api.malformed import by_mode
-from pulsar_backlog.api.message_reader import MessageReader
+from pulsar_backlog.api.message_reader import MessageReader, columns_for
 from pulsar_backlog.api.record_readers import projected, record_reader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.typed import message_schema
@@ -190,8 +190,10 @@ class Backlog:
         schema, masks = message_schema(schemas), masks_of(several(mask))
         check_masks(masks, schema)
         shown = checked_visible(visible, transactions)
-        reading = Reading(checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks)
-        return record_reader(projected(schema, columns), self._messages(copies, wanted, reading))
+        projection = projected(schema, columns)
+        names = None if columns is None else tuple(columns)
+        reading = Reading(checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks, columns=names)
+        return record_reader(projection, self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:
         """One stored entry, taken apart field by field.
@@ -243,7 +245,7 @@ class Backlog:
     def unit_messages(self, unit: ScanUnit, wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         """Rows of `messages` of one scan unit that are not chunked."""
         context = self._context(reading, {unit.ledger_id: unit.topic})
-        reader = MessageReader(context, wanted, reading.visible, chunked=False)
+        reader = MessageReader(context, wanted, reading.visible, chunked=False, schema=columns_for(reading.made))
         return self._read(by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading))
 
     def topic_messages(
@@ -253,7 +255,9 @@ class Backlog:
         """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
         horizon = self._horizon(topic) if reading.visible == "compacted" else None
-        reader = MessageReader(context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open)
+        reader = MessageReader(
+            context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open, columns_for(reading.made)
+        )
         units = (unit for copy in copies for unit in wanted.units(copy))
         return self._read(by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading))
 
@@ -275,7 +279,8 @@ class Backlog:
         return saved_horizon(listing.admin, listing.inventory.copies, topic)
 
     def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
-        store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes)
+        hashed = reading.made is None or "payload_sha256" in reading.made
+        store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes, hashed=hashed)
         return ExportContext(self._cluster, topics, self._source, self._keys, store)
 
     @property

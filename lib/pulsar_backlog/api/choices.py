@@ -12,6 +12,7 @@ from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.messages.masking import Mask
 from pulsar_backlog.options import parse_instant
+from pulsar_backlog.schemas.decoder import NEEDED
 from pulsar_backlog.schemas.values import TopicSchemas
 from pulsar_backlog.terms import position_of
 
@@ -34,7 +35,7 @@ MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Reading:
-    """How messages are read, see `Backlog.messages`; `schemas` are those to decode by."""
+    """How messages are read, see `Backlog.messages`; `schemas` are those to decode by, `columns` None is all."""
 
     mode: Mode = "permissive"
     visible: Visible = "committed"
@@ -42,6 +43,14 @@ class Reading:
     chunked: bool = True
     schemas: TopicSchemas | None = None
     masks: tuple[Mask, ...] = ()
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def made(self) -> frozenset[str] | None:
+        """Names of the columns of `messages` that are made for those that are asked for; None is all."""
+        if self.columns is None or self.masks or self.visible == "compacted":
+            return None
+        return frozenset((*self.columns, *(NEEDED if self.schemas is not None else ())))
 
 
 def checked_mode(mode: Mode) -> Mode:

@@ -30,6 +30,10 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.terms import Position
 
 SCHEMA = arrow_schema(TABLES["messages"])
+_NEEDED = (
+    "ledger_id", "entry_id", "batch_index", "outcome", "reason", "partition_key", "partition_key_b64_encoded",
+)  # fmt: skip
+"""Columns by which rows are chosen and put in order."""
 _CHUNK_FIELDS = ("uuid", "chunk_id", "num_chunks_from_msg")
 
 
@@ -45,6 +49,7 @@ class MessageReader:
         chunked: whether chunked ones are.
         horizon: last position that compaction came to; None is the end of the log.
         refuse_open: whether a wanted message of a transaction that has not ended is an error.
+        schema: columns of `messages` that are made.
     """
 
     context: ExportContext
@@ -54,6 +59,7 @@ class MessageReader:
     chunked: bool = True
     horizon: Position | None = None
     refuse_open: bool = False
+    schema: pa.Schema = SCHEMA
 
     def of_topic(
         self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
@@ -133,7 +139,7 @@ class MessageReader:
         run = self.visible_part(run, transactions)
         if not len(run.at):
             return
-        messages = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, SCHEMA))
+        messages = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, self.schema))
         yield from map(self._of_keys, _in_order(messages))
 
     def visible_part(self, run: Run, transactions: Transactions) -> Run:
@@ -166,12 +172,12 @@ class MessageReader:
 
     def _joined(self, planned: Iterator[Planned]) -> Iterator[pa.RecordBatch]:
         shown = (one for one in planned if self.visible == "stored" or one.txn_state not in (ABORTED, OPEN))
-        yield from map(self._in_places, export_planned(shown, self.context, SCHEMA))
+        yield from map(self._in_places, export_planned(shown, self.context, self.schema))
 
     def _broken(self, broken: Broken) -> Iterator[pa.RecordBatch]:
         for at, error in enumerate(broken.errors):
             fault = unexportable(error)
-            yield from unread_rows(broken.stretch.part([at]), self.context, SCHEMA, fault.outcome, fault.reason)
+            yield from unread_rows(broken.stretch.part([at]), self.context, self.schema, fault.outcome, fault.reason)
 
 
 def _runs(reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy]) -> Iterator[Run]:
@@ -195,9 +201,25 @@ def _compacted_runs(
 
 def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Bare messages and batch members, which are opened apart, by position."""
-    if len(batches) < 2:
+    if _are_in_order(batches):
         yield from batches
         return
     rows = pa.concat_batches(batches)
     order = pc.sort_indices(rows, sort_keys=[("entry_id", "ascending"), ("batch_index", "ascending")])
     yield rows.take(order)
+
+
+def _are_in_order(batches: list[pa.RecordBatch]) -> bool:
+    if len(batches) < 2:
+        return True
+    names = ("entry_id", "batch_index")
+    entry, member = (np.concatenate([one.column(name).to_numpy() for one in batches]) for name in names)
+    return bool(((np.diff(entry) > 0) | ((np.diff(entry) == 0) & (np.diff(member) > 0))).all())
+
+
+def columns_for(names: Iterable[str] | None) -> pa.Schema:
+    """The columns of `messages` of these names, with those that a reader needs itself; all where None are named."""
+    if names is None:
+        return SCHEMA
+    wanted = {*names, *_NEEDED}
+    return pa.schema([field for field in SCHEMA if field.name in wanted])

@@ -101,7 +101,7 @@ class BacklogReader(DataSourceReader):
         self.names = _checked(schema, _without_promises(_columns(options, schemas)))
         if options.mode == "permissive" and not _DECODED.intersection(self.names):
             schemas = None  # nobody asked for what would be decoded
-        self.options = replace(options, reading=replace(options.reading, schemas=schemas))
+        self.options = replace(options, reading=replace(options.reading, schemas=schemas, columns=tuple(self.names)))
         self._wanted: Wanted = options.wanted
 
     def pushFilters(self, filters: list[Any]) -> Iterable[Any]:  # noqa: N802 - Spark's name

@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from pulsar_backlog.internals.protobuf import undecodable
-from pulsar_backlog.schemas.avro import avro_codec, avro_schema
+from pulsar_backlog.schemas.avro import avro_row_codec, avro_schema
 from pulsar_backlog.schemas.results import RowCodec, Undecodable
 from pulsar_backlog.schemas.shapes import full_name
 from pulsar_backlog.wire.batch import read_batch
@@ -118,7 +118,7 @@ def _reader(definition: bytes) -> _EventReader | None:
         schema = avro_schema(definition)
         record = schema if isinstance(schema, dict) else {}
         name = full_name(str(record.get("name", "")), str(record.get("namespace", "")))
-        return _EventReader(name, avro_codec(schema, schema)) if name in _KIND_OF_RECORD else None
+        return _EventReader(name, avro_row_codec(schema, schema)) if name in _KIND_OF_RECORD else None
     except Undecodable:
         return None
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.messages.arrow_rows import Rows, as_list, member_columns
+from pulsar_backlog.messages.batch_members import BatchMembers
 from pulsar_backlog.messages.opening import SURPLUS_BYTES, joined_pieces, open_payload, size_doubt
 from pulsar_backlog.messages.outcomes import NO_CHECKSUM, NULL_WITH_BYTES, Outcome, Unexportable, unexportable
 from pulsar_backlog.messages.payloads import PayloadStore, StoredPayload
@@ -27,6 +28,7 @@ class PayloadOpener:
     ) -> None:
         self.bare = Rows(entries, schema)
         self.members = Rows(entries, schema)
+        self.plain = BatchMembers(columns, entries, store, schema)
         self._store = store
         self._ring = ring
         names = (
@@ -35,7 +37,7 @@ class PayloadOpener:
         )  # fmt: skip
         self._values = {name: as_list(columns, name) for name in names}
 
-    def open(self, at: int, stored: memoryview) -> Rows:
+    def open(self, at: int, stored: memoryview) -> Rows | BatchMembers:
         """Add the messages of entry `at`; the rows they went to."""
         value = {name: column[at] for name, column in self._values.items()}
         if value["checksum_state"] == "mismatch":
@@ -57,6 +59,8 @@ class PayloadOpener:
         if value["num_messages_in_batch"] is None:
             self._add(self.bare, at, outcome, reason, payload, value["null_value"], {})
             return self.bare
+        if self.plain.add(at, value["num_messages_in_batch"], payload, outcome, reason):
+            return self.plain
         self._split(at, outcome, reason, payload, value)
         return self.members
 

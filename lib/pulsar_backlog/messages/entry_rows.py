@@ -197,6 +197,7 @@ def messages_of(
             yield from rows.take()
     yield from opener.bare.take()
     yield from opener.members.take()
+    yield from opener.plain.take()
 
 
 def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.Schema) -> dict[str, pa.Array]:
@@ -206,7 +207,14 @@ def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.S
     ledger_id = pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), count)
     entry_id = pa.array(stretch.entry_id)
     uri = pa.repeat(pa.scalar(stretch.path, pa.string()), count)
-    kind = schema.field("positions").type
+    identity = {
+        "cluster": pa.repeat(pa.scalar(context.cluster, pa.string()), count),
+        "topic": pa.repeat(pa.scalar(topic, pa.string()), count),
+        "ledger_id": ledger_id,
+        "entry_id": entry_id,
+    }
+    if "positions" not in schema.names:
+        return identity
     stored = stretch.block_length < 0
     places = (
         pa.array(stretch.offset + np.where(stored, skip, 0)),
@@ -214,13 +222,8 @@ def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.S
         pa.array(stretch.inner_offset + skip, mask=stored),
         pa.array(stretch.block_length, mask=stored),
     )
-    return {
-        "cluster": pa.repeat(pa.scalar(context.cluster, pa.string()), count),
-        "topic": pa.repeat(pa.scalar(topic, pa.string()), count),
-        "ledger_id": ledger_id,
-        "entry_id": entry_id,
-        "positions": positions_of([ledger_id, entry_id, uri, *places], kind),
-    }
+    kind = schema.field("positions").type
+    return identity | {"positions": positions_of([ledger_id, entry_id, uri, *places], kind)}
 
 
 def unread_rows(

@@ -56,12 +56,14 @@ class PayloadStore:
         inline_limit_bytes: largest payload that is given back instead; -1 puts every payload into a file.
         max_message_bytes: largest payload that is kept at all.
         endpoint: of the bucket's service, where this machine's environment names it and others' need not.
+        hashed: whether anybody asks for the SHA-256 of what goes into a row; else it is "".
     """
 
     folder: str
     inline_limit_bytes: int
     max_message_bytes: int
     endpoint: str | None = None
+    hashed: bool = True
 
     @property
     def is_bucket(self) -> bool:
@@ -80,7 +82,8 @@ class PayloadStore:
             Unexportable: `too_large`, `no_room`.
         """
         if len(payload) <= min(self.inline_limit_bytes, self.max_message_bytes):
-            return StoredPayload(len(payload), hashlib.sha256(payload).hexdigest(), bytes(payload), None)
+            digest = hashlib.sha256(payload).hexdigest() if self.hashed else ""
+            return StoredPayload(len(payload), digest, bytes(payload), None)
         return self.keep_pieces((payload,), len(payload), len(payload))
 
     def keep_pieces(self, pieces: Iterable[BytesLike], expected_bytes: int, follow_bytes: int) -> StoredPayload:

@@ -15,7 +15,8 @@ from typing import Any
 import fastavro
 from fastavro import _read_py
 
-from pulsar_backlog.schemas.results import RowCodec, Undecodable
+from pulsar_backlog.schemas.avro_bulk import bulk_codec
+from pulsar_backlog.schemas.results import Codec, RowCodec, Undecodable
 from pulsar_backlog.schemas.shapes import (
     AvroSchema,
     Convert,
@@ -60,12 +61,28 @@ def _leaf(leaf: Leaf) -> Convert | None:
     return clock_text if leaf.logical in ("time-millis", "time-micros") else None
 
 
-def avro_codec(written: AvroSchema, reader: AvroSchema) -> RowCodec:
-    """Reads what was written with one schema as another.
+def avro_codec(written: AvroSchema, reader: AvroSchema) -> Codec:
+    """Reads what was written with one schema as another; in bulk where that can be.
 
     Raises:
         Undecodable: one of them is no Avro schema, or not to be read safely.
     """
+    rows, writes = _row_codec(written, reader)
+    if written != reader or writes.is_recursive:
+        return rows
+    return bulk_codec(writes.schema, rows) or rows
+
+
+def avro_row_codec(written: AvroSchema, reader: AvroSchema) -> RowCodec:
+    """The same, one by one.
+
+    Raises:
+        Undecodable: as above.
+    """
+    return _row_codec(written, reader)[0]
+
+
+def _row_codec(written: AvroSchema, reader: AvroSchema) -> tuple[RowCodec, _Prepared]:
     shape = shape_of(reader)
     writes = _Prepared(written)
     theirs, ours = writes.parsed(), None
@@ -86,7 +103,7 @@ def avro_codec(written: AvroSchema, reader: AvroSchema) -> RowCodec:
         value = value if value is None or convert is None else convert(value)
         return value, f"{rest} bytes follow what the schema describes" if rest else None
 
-    return RowCodec(shape.type, decode)
+    return RowCodec(shape.type, decode), writes
 
 
 class _Prepared:
@@ -103,6 +120,11 @@ class _Prepared:
         self._open: list[str] = []
         self._known: dict[str, bool] = {}
         self._schema, _ = self._of(schema, "")
+
+    @property
+    def schema(self) -> AvroSchema:
+        """The schema as JSON."""
+        return self._schema
 
     @property
     def name(self) -> str | None:

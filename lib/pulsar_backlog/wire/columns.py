@@ -168,7 +168,7 @@ class _Arrays:
             "checksum": pa.array(self.layout[kernel.CHECKSUM], mask=self.states == 0),
             "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=self.present & kernel.CHUNK_BITS == 0),
             "has_broker_metadata": pa.array(self.present & (1 << kernel.HAS_BROKER_METADATA) != 0),
-            "broker_timestamp": _timestamps(times, self._absent(kernel.HAS_BROKER_TIMESTAMP)),
+            "broker_timestamp": time_column(times, self._absent(kernel.HAS_BROKER_TIMESTAMP)),
             "index": pa.array(indexes, mask=self._absent(kernel.HAS_INDEX)),
         }
 
@@ -194,7 +194,7 @@ class _Arrays:
         match one.kind:
             case Kind.TIME:
                 # An event time of 0 is one that was never set.
-                return _timestamps(values, _or(absent, values == 0) if one.number == _EVENT_TIME else absent)
+                return time_column(values, _or(absent, values == 0) if one.number == _EVENT_TIME else absent)
             case Kind.CODEC:
                 return _names(COMPRESSIONS, values, absent)
             case Kind.BOOL:
@@ -205,21 +205,33 @@ class _Arrays:
                 return pa.array(values, mask=absent)
 
     def _properties(self) -> pa.Array:
-        keys, values = (self._runs(self.pair_starts[k], self.pair_lengths[k], pa.string(), None) for k in range(2))
-        ends = np.zeros(len(self.counts) + 1, dtype=np.int32)
-        np.cumsum(self.counts, out=ends[1:])
-        pairs = pa.StructArray.from_arrays([keys, values], fields=[PROPERTIES.key_field, PROPERTIES.item_field])
-        validity = None if (self.counts > 0).all() else _bitmap(self.counts == 0)
-        return pa.Array.from_buffers(PROPERTIES, len(self.counts), [validity, pa.py_buffer(ends)], children=[pairs])
+        return property_maps(self.arena, self.pair_starts, self.pair_lengths, self.counts)
 
     def _runs(self, starts: Int64s, lengths: Int64s, kind: pa.DataType, absent: Mask | None) -> pa.Array:
-        n = len(lengths)
-        ends = np.zeros(n + 1, dtype=np.int32)
-        np.cumsum(lengths, out=ends[1:])
-        data = np.empty(int(ends[-1]), dtype=np.uint8)
-        kernel.copy_runs(self.arena, starts, ends[1:], data)
-        validity = None if absent is None else _bitmap(absent)
-        return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
+        return runs_of_bytes(self.arena, starts, lengths, kind, absent)
+
+
+def property_maps(arena: Bytes, pair_starts: Int64s, pair_lengths: Int64s, counts: Int64s) -> pa.Array:
+    """Properties as maps, null where there is none; `counts` says how many of the pairs each row has."""
+    keys, values = (runs_of_bytes(arena, pair_starts[k], pair_lengths[k], pa.string(), None) for k in range(2))
+    ends = np.zeros(len(counts) + 1, dtype=np.int32)
+    np.cumsum(counts, out=ends[1:])
+    pairs = pa.StructArray.from_arrays([keys, values], fields=[PROPERTIES.key_field, PROPERTIES.item_field])
+    validity = None if (counts > 0).all() else _bitmap(counts == 0)
+    return pa.Array.from_buffers(PROPERTIES, len(counts), [validity, pa.py_buffer(ends)], children=[pairs])
+
+
+def runs_of_bytes(arena: Bytes, starts: Int64s, lengths: Int64s, kind: pa.DataType, absent: Mask | None) -> pa.Array:
+    """Runs of bytes of an arena as texts or binaries; those that are absent have no length."""
+    n = len(lengths)
+    if absent is not None and absent.all():
+        return pa.nulls(n, kind)
+    ends = np.zeros(n + 1, dtype=np.int32)
+    np.cumsum(lengths, out=ends[1:])
+    data = np.empty(int(ends[-1]), dtype=np.uint8)
+    kernel.copy_runs(arena, starts, ends[1:], data)
+    validity = None if absent is None or not absent.any() else _bitmap(absent)
+    return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _or(absent: Mask | None, also_absent: Mask) -> Mask:
@@ -230,7 +242,7 @@ def _bitmap(absent: Mask) -> pa.Buffer:
     return pa.py_buffer(np.packbits(~absent, bitorder="little"))
 
 
-def _timestamps(time_ms: Int64s, absent: Mask | None) -> pa.Array:
+def time_column(time_ms: Int64s, absent: Mask | None) -> pa.Array:
     """Milliseconds as microsecond timestamps; the kernel has checked their range where they are present."""
     in_range = time_ms if absent is None else np.where(absent, 0, time_ms)
     return pa.array(in_range * 1000, type=pa.int64(), mask=absent).view(TIMESTAMP)

@@ -109,7 +109,7 @@ def _repeats(arena: Any, pair_starts: Any, pair_lengths: Any, first: int, last: 
 
 
 @compiled
-def _pair(arena: Any, start: int, end: int, pair_starts: Any, pair_lengths: Any, first: int, at: int) -> bool:
+def pair(arena: Any, start: int, end: int, pair_starts: Any, pair_lengths: Any, first: int, at: int) -> bool:
     """Read a property into place `at`; False when it is not plain. `first` is the entry's first place."""
     key, key_end, value, value_end = key_value(arena, start, end)
     if key < 0 or at - first >= MAX_PROPERTIES:
@@ -150,7 +150,7 @@ def _metadata(
             numbers[slot, i] = value
         elif wire_type == 2 and number == PROPERTIES:
             start, position = window(arena, position, end)
-            if position < 0 or not _pair(arena, start, position, pair_starts, pair_lengths, first, pairs):
+            if position < 0 or not pair(arena, start, position, pair_starts, pair_lengths, first, pairs):
                 return -1, first
             pairs += 1
         elif wire_type == 2 and slot >= 0 and _IS_BYTES[number] and not present & bit:
