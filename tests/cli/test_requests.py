@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.explain import explain_entry
-from tests.auditing import ADMIN, EXPECTED, OBJECTS, run_one
+from tests.auditing import ADMIN, EXPECTED, OBJECTS, rows_of, run_one
 from tests.ledgers.conftest import S3Server, aws, s3_server
 from tests.ledgers.faulty import FaultyProxy, faulty
 
@@ -48,6 +48,35 @@ def test_an_inventory_with_admin_json(spark: SparkSession, proxy: FaultyProxy, t
     assert run_one("inventory_ledgers", "s3://asked", tmp_path / "out", **options).exit_code == 99
     assert asked(proxy)[0] == 2
     assert not asked(proxy)[1]
+
+
+def test_the_next_night_asks_for_what_is_new(
+    spark: SparkSession, s3_server: S3Server, proxy: FaultyProxy, tmp_path: Path
+) -> None:
+    options = {"endpoint": proxy.endpoint, "admin": ADMIN, "cluster": "demo", "store_attempts": 1}
+    client, bucket = s3_server.client(), {"Bucket": "asked"}
+    indexes = sorted(path.name for path in OBJECTS.glob("*-index"))
+
+    def night() -> Counter[str]:
+        proxy.asked.clear()
+        audited = run_one("inventory_ledgers", "s3://asked", tmp_path / "out", **options)
+        assert audited.exit_code in (0, 1, 4), audited.stderr
+        return asked(proxy)[1]
+
+    proxy.plan([None, None, None, "500"])  # an index, behind listings of objects and of uploads
+    assert night().total() >= len(indexes)
+    (unread,) = (row["evidence"][0] for row in rows_of(tmp_path / "out", "findings") if row["code"] == "S02")
+    assert night() == {unread: 1}  # and nothing of what could be read
+    assert not any(row["code"] == "S02" for row in rows_of(tmp_path / "out", "findings"))
+    client.put_object(**bucket, Key="notes", Body=b"news that are no ledger's")
+    assert not night()
+    body = client.get_object(**bucket, Key=indexes[0])["Body"].read()
+    client.put_object(**bucket, Key=indexes[0], Body=bytes(reversed(body)))  # of the same size
+    assert indexes[0] in night()
+    client.put_object(**bucket, Key=indexes[0], Body=body)
+    assert set(night()) == {indexes[0]}
+    client.put_object(**bucket, Key="notes", Body=b"other news")
+    assert not night()
 
 
 def test_explain(proxy: FaultyProxy) -> None:

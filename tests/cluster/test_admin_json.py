@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.cluster import admin_json
+from pulsar_backlog.cluster import saved_files
 from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.cluster.documents import documents
 from pulsar_backlog.cluster.values import ClusterState, LedgerRecord, TopicState, broker_copies
@@ -534,7 +534,7 @@ def test_a_folder_is_parsed_once_and_read_anew_for_other_ledgers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parsed: list[str] = []
-    monkeypatch.setattr(admin_json, "documents", lambda *of: (parsed.append(of[1]), documents(*of))[1])
+    monkeypatch.setattr(saved_files, "documents", lambda *of: (parsed.append(of[1]), documents(*of))[1])
     files: dict[str, object] = {"x": without_metadata(LIVE)}
     nameless = read(tmp_path, files)
     assert (list(nameless.topics), the_finding(nameless).code) == ([], "S19"), "nothing names its topic"

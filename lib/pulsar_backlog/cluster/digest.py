@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import stat
 from pathlib import Path
 
@@ -17,10 +18,9 @@ def folder_digest(folder: str | None) -> str | None:
     if folder is None:
         return None
     digest = hashlib.sha256()
-    root = Path(folder)
-    for path in visible_files(root):
+    for path in visible_files(Path(folder)):
         try:
-            state = (root / path).stat()
+            state = os.stat(f"{folder}/{path}")  # noqa: PTH116 - a hundred thousand times, and a Path costs more than it
         except OSError:  # a link to nothing
             continue
         if stat.S_ISREG(state.st_mode):

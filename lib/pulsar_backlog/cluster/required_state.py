@@ -5,10 +5,12 @@ Without it an audit would look at no subscription, as if none were stalled.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state, saved_files
+from pulsar_backlog.cluster.admin_json import read_cluster_state
+from pulsar_backlog.cluster.known_documents import KnownDocuments
+from pulsar_backlog.cluster.saved_files import saved_files
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
@@ -38,13 +40,17 @@ def look_at_admin(folder: str | None) -> None:
     raise _nothing_usable(folder, f"{counted(count, 'file')}, such as {example}" if count else "it is empty")
 
 
-def required_state(folder: Path, topics_of_ledgers: Mapping[int, str]) -> ClusterState:
+def required_state(
+    folder: Path,
+    topics_of_ledgers: Mapping[int, str],
+    earlier: Callable[[], KnownDocuments | None] = lambda: None,
+) -> ClusterState:
     """What the files under a folder say, see `read_cluster_state`.
 
     Raises:
         UsageError: they say nothing of any topic.
     """
-    state = read_cluster_state(folder, topics_of_ledgers)
+    state = read_cluster_state(folder, topics_of_ledgers, earlier=earlier)
     if state.is_empty:
         raise _nothing_usable(str(folder), state.findings[0].message.removesuffix("."))
     return state

@@ -140,6 +140,8 @@ def _decoded(value: object) -> bytes | None:
 
 def value_of_tree(relative: str, value: bytes) -> StoredValue | None:
     """The value in a file of an exported tree; None when the path names no managed ledger or cursor."""
+    if _TREE not in relative:
+        return None
     parts = PurePosixPath(relative).parts
     if _TREE not in parts[:-1]:
         return None

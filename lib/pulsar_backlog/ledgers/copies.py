@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pulsar_backlog.errors import CONTEXT_BYTES, SourceError
 from pulsar_backlog.ledgers.chain import Chain, read_chain
@@ -94,13 +95,13 @@ class Examined:
         """Sum of entry bytes the ledger metadata promises."""
         return self.metadata.length_bytes if self.metadata else None
 
-    @property
+    @cached_property
     def managed_ledger(self) -> str | None:
         """Managed-ledger name: from the ledger metadata, else from the objects' user metadata or the folder."""
         inside = self.metadata.managed_ledger if self.metadata else None
         return inside or self.user_metadata.get(MANAGED_LEDGER_KEY) or self.named_by_path
 
-    @property
+    @cached_property
     def topic(self) -> str | None:
         """Full topic name, or None where the objects name none, or another kind of managed ledger."""
         try:

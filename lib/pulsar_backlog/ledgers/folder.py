@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from pulsar_backlog.errors import SourceError
-from pulsar_backlog.ledgers.stored_objects import Fetched, StoredObject, Upload
+from pulsar_backlog.ledgers.stored_objects import TIME_TAG, Fetched, StoredObject, Upload
 from pulsar_backlog.wire.arrays import Bytes
 
 SORTED_NAMES = 65_536
@@ -115,7 +115,7 @@ class Folder:
         if not stat.S_ISREG(status.st_mode):
             return None
         written = status.st_mtime_ns
-        return StoredObject(_text(path), status.st_size, f"mtime-{written}", written // 1_000_000)
+        return StoredObject(_text(path), status.st_size, f"{TIME_TAG}{written}", written // 1_000_000)
 
     def _file(self, path: str) -> Path:
         """The file of a path, which must lie under the root whatever it says."""

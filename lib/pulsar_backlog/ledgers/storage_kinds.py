@@ -28,6 +28,8 @@ class StorageKind:
         names_itself: whether objects carry user metadata that name the ledger's topic; an index is uploaded with them.
         index_row: what a row of its index stands for, as people call it.
         promises_bytes: whether entry bytes of a ledger differ from the size of its data, so that metadata tell better.
+        is_told_by_listing: whether all that examining a copy reads are objects of its own, so that what is listed of
+            them tells when it must be examined again.
         deleted_by: why nobody but BookKeeper or a broker deletes it; empty where objects are a ledger's own.
     """
 
@@ -41,15 +43,21 @@ class StorageKind:
     names_itself: bool = False
     index_row: str = "block"
     promises_bytes: bool = True
+    is_told_by_listing: bool = False
     deleted_by: str = ""
 
 
 STORAGE_KINDS: dict[Kind, StorageKind] = {
     "jcloud": StorageKind(
-        is_offloaded=True, is_sized=True, has_equal_blocks=True, names_itself=True, promises_bytes=False
+        is_offloaded=True,
+        is_sized=True,
+        has_equal_blocks=True,
+        names_itself=True,
+        promises_bytes=False,
+        is_told_by_listing=True,
     ),
     "streaming": StorageKind(is_offloaded=True, is_spread=True, is_segment=True),
-    "filesystem": StorageKind(is_offloaded=True, is_sized=True, index_row="pair"),
+    "filesystem": StorageKind(is_offloaded=True, is_sized=True, index_row="pair", is_told_by_listing=True),
     "bookies": StorageKind(
         is_spread=True,
         is_in_logs=True,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+TIME_TAG = "mtime-"
+"""How a version tag begins that is a time of writing, where a store gives no other."""
+
 
 @dataclass(frozen=True)
 class StoredObject:
@@ -21,6 +24,11 @@ class StoredObject:
     size: int
     etag: str | None
     modified_ms: int | None = None
+
+    @property
+    def has_time_as_tag(self) -> bool:
+        """Whether only its time of writing tells it from what it was."""
+        return self.etag is not None and self.etag.startswith(TIME_TAG)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from pulsar_backlog.ledgers.bookies.findings import findings_of_logs
 from pulsar_backlog.ledgers.bookies.survey import LogFound
 from pulsar_backlog.ledgers.copies import Examined, Pair
 from pulsar_backlog.ledgers.kinds import examine
+from pulsar_backlog.ledgers.known_copies import KnownCopies
 from pulsar_backlog.ledgers.listing import Listing, Tally, printable
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.streaming.ledgers import streamed_ledgers
@@ -47,16 +48,19 @@ class Survey:
         return {attempt.pair.ledger_id: attempt.topic for attempt in self.attempts if attempt.topic is not None}
 
 
-def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = None) -> Survey:
+def survey(
+    source: Source, listing: Listing, ledgers: Collection[int] | None = None, earlier: KnownCopies | None = None
+) -> Survey:
     """Examine every copy of a ledger that was listed.
 
     Args:
         source: where they lie.
         listing: of the source; what it spilled is not examined here.
         ledgers: only these ledgers are examined; None examines all.
+        earlier: what is known of copies in objects of their own, which are not looked at again.
     """
     pairs = (pair for pair in listing.pairs if ledgers is None or pair.ledger_id in ledgers)
-    attempts = list(examined(source, pairs))
+    attempts = list(examined(source, pairs, earlier))
     is_wanted = ledgers is None or bool(ledgers)
     of_bookies = read_contents(source, listing.logs if is_wanted else [], listing.indexes if is_wanted else [], ledgers)
     streams = read_streams(source, listing.streams if ledgers is None or ledgers else [], ledgers)
@@ -72,11 +76,18 @@ def survey(source: Source, listing: Listing, ledgers: Collection[int] | None = N
     return Survey(attempts, findings, tuple(streamed(streams)), internal)
 
 
-def examined(source: Source, pairs: Iterable[Pair]) -> Iterator[Examined]:
-    """Each pair examined, in order, many at a time."""
+def examined(source: Source, pairs: Iterable[Pair], earlier: KnownCopies | None = None) -> Iterator[Examined]:
+    """Each pair examined, in order, many at a time; those that are known are taken as they are."""
     with ThreadPoolExecutor(THREADS) as pool:
         for group in groups_of(pairs, EXAMINED_AT_ONCE):
-            yield from pool.map(partial(examine, source), group)
+            taken = [earlier.examined(pair) if earlier else None for pair in group]
+            news = pool.map(partial(examine, source), (pair for pair, one in zip(group, taken, strict=True) if not one))
+            for one in taken:
+                if one is None:
+                    one = next(news)  # noqa: PLW2901
+                    if earlier is not None:
+                        earlier.add(one)
+                yield one
 
 
 def _findings_of_listing(

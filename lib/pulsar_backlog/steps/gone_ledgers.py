@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import functions as f
 
 from pulsar_backlog.cluster.snapshot_index import snapshot_globs
@@ -132,9 +133,9 @@ def _ledgers_before(context: JobContext, stored: LedgerIds) -> Iterator[KnownLed
 def _known_rows(context: JobContext, stored: LedgerIds) -> Iterable[Row]:
     ledgers, scans = context.small_rows("ledgers"), context.small_rows("scans")
     if ledgers is not None and scans is not None:
-        selected = ledgers.filter(ledgers["selected"]).select(_COLUMNS).to_pylist()
+        selected = _not_stored(ledgers.filter(ledgers["selected"]), stored).select(_COLUMNS).to_pylist()
         by_ledger = {row["ledger_id"]: {**row, "scanned": False} for row in selected}
-        for row in scans.select(["topic", "ledger_id", "copy"]).to_pylist():
+        for row in _not_stored(scans, stored).select(["topic", "ledger_id", "copy"]).to_pylist():
             by_ledger.setdefault(row["ledger_id"], {**dict.fromkeys(_COLUMNS), **row})["scanned"] = True
         return by_ledger.values()
     selected = context.table("ledgers").filter("selected").select(*_COLUMNS)
@@ -146,6 +147,10 @@ def _known_rows(context: JobContext, stored: LedgerIds) -> Iterable[Row]:
         "kind", "created_time", "closed_time", f.col("read").isNotNull().alias("scanned"),
     )  # fmt: skip
     return list(rows.toArrow().to_pylist())
+
+
+def _not_stored(rows: pa.Table, stored: LedgerIds) -> pa.Table:
+    return rows.filter(pc.invert(pc.is_in(rows["ledger_id"], value_set=pa.array(stored.ids, pa.int64()))))
 
 
 _COLUMNS = ["topic", "ledger_id", "copy", "kind", "created_time", "closed_time"]

@@ -9,6 +9,7 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
+from pulsar_backlog.ledgers.known_copies import KnownCopies
 from pulsar_backlog.ledgers.listing import Listing
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import Upload
@@ -23,6 +24,7 @@ def take_inventory(
     listing: Listing,
     uploads: Sequence[Upload],
     state_by: Callable[[Mapping[int, str]], ClusterState | None],
+    earlier: KnownCopies | None = None,
 ) -> tuple[Inventory, list[Finding], list[Row], ClusterState | None]:
     """The source's inventory, all findings, what is stored against what the broker knows, and that, if anything.
 
@@ -31,8 +33,9 @@ def take_inventory(
         listing: of it.
         uploads: that were never finished.
         state_by: what is known of the cluster, given topics by ledger; None where nothing is.
+        earlier: what is known of copies by earlier audits.
     """
-    surveyed = survey(source, listing)
+    surveyed = survey(source, listing, earlier=earlier)
     state = state_by(surveyed.topics())
     if state is None:
         inventory = settle(surveyed, ClusterRecords({}, {}))

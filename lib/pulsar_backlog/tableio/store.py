@@ -78,6 +78,14 @@ class TableStore:
         """All rows of a small table, without a session; None where it is large or left to Spark."""
         return table_cache.small_rows(self.out, table)
 
+    def rows_here(self, table: Table) -> pa.Table | None:
+        """All rows of a table that need not be small, without a session; None where only Spark reads it, or far more.
+
+        They are not cached: who asks for so many asks once.
+        """
+        rows = self.small_rows(table)
+        return table_cache.many_rows(self.out, table) if rows is None else rows
+
     def frame(self, table: Table) -> DataFrame:
         """A whole table; an empty frame of its schema when it was never written."""
         spark, log = self.begin(), log_without_spark(self.out, table)

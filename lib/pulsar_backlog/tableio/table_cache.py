@@ -24,6 +24,8 @@ MAX_ROWS = 50_000
 """Rows of a table that is cached, at most."""
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes of its files, at most."""
+MANY_BYTES = 64 * 1024 * 1024
+"""Bytes of the files of a table that is read as a whole without being cached, at most."""
 UNCACHED_TABLES = ("entries", "messages")
 """Tables that are not cached: one is only counted, the other has payloads, so that its rows may be large."""
 MAX_TABLES = 64
@@ -74,6 +76,16 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     rows = pa.concat_tables([fitted(one, schema) for one in read] or [schema.empty_table()])
     cache(log.path, identity, rows)
     return rows
+
+
+def many_rows(out: str, table: Table) -> pa.Table | None:
+    """All rows of a table that is larger, up to `MANY_BYTES` of files; None where it has more, or is left to Spark."""
+    log = log_without_spark(out, table)
+    if log is None or not log.is_plain or not log.fits(table) or log.size_bytes > MANY_BYTES:
+        return None
+    schema = arrow_schema(table)
+    read = [fitted(_rows_in_file(log, file.path), schema) for file in log.files()]
+    return pa.concat_tables(read or [schema.empty_table()])
 
 
 def fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
