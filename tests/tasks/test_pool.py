@@ -66,6 +66,16 @@ def test_inputs_are_worked_on_at_once(two: TaskPool) -> None:
     assert len(set(two.run(wait_a_little, range(6)))) == 2
 
 
+def test_no_process_is_started_that_has_no_task(two: TaskPool) -> None:
+    first = {pid for _, pid in two.run(Multiply(SharedValue(_no_session, 7)), [1])}
+    assert len(two._workers) == 1
+    assert two.run(fail, []) == []
+    assert len(set(two.run(wait_a_little, range(6)))) == 2
+    assert first < {worker._process.pid for worker in two._workers}
+    two.run(fail, [1])
+    assert len(two._workers) == 2
+
+
 def test_an_exception_of_a_task_is_raised_as_it_was(two: TaskPool) -> None:
     with pytest.raises(SourceError, match="s3://b/k: not_found: gone") as raised:
         two.run(fail, range(6))

@@ -1,6 +1,6 @@
-"""Processes of this machine, one for each core, that run tasks one after the other.
+"""Processes of this machine, at most one for each core, that run tasks one after the other.
 
-They are started when the first task is handed out, and end with this process.
+They are started when there is a task for each of them, and end with this process.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TaskPool:
     """Runs tasks, one at a time in each of its processes.
 
     Attributes:
-        cores: how many processes there are once a task runs.
+        cores: how many processes there are at most.
     """
 
     def __init__(self, cores: int) -> None:
@@ -50,12 +50,12 @@ class TaskPool:
         self._lock = Lock()
         at_end(self.close)
 
-    def start(self) -> None:
-        """Start the processes, which take a while to import what tasks need."""
-        if self._workers:
-            return
-        self._workers += [_Worker() for _ in range(self.cores)]
-        begin_all()
+    def start(self, tasks: int) -> None:
+        """Start the processes that so many tasks need, which take a while to import what tasks need."""
+        is_first = not self._workers
+        self._workers += [_Worker() for _ in range(min(self.cores, tasks) - len(self._workers))]
+        if is_first and self._workers:
+            begin_all()
 
     def run(
         self,
@@ -75,7 +75,7 @@ class TaskPool:
             Exception: what a task raised, or its words as `RuntimeError` where pickle does not know it.
         """
         with self._lock:
-            self.start()
+            self.start(len(inputs))
             idle: SimpleQueue[_Worker] = SimpleQueue()
             for worker in self._workers:
                 worker.forget_task()
