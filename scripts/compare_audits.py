@@ -2,7 +2,7 @@
 
     python scripts/compare_audits.py OUT_BEFORE OUT_AFTER
 
-A table that only one of them has is named and not compared; `runs` differs by nature. Exit 1 when any row differs.
+A table that only one of them has is named and not compared; `runs` and `examined_copies` differ by nature. Exit 1 when any row differs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from pyarrow import parquet
 
-NOT_COMPARED = {"runs"}
+NOT_COMPARED = {"runs", "examined_copies"}
+"""Tables that tell of the run, and of where and when objects lay there."""
 OF_THE_RUN = (
     "made", "inputs", "read_time", "run_id", "compared_at", "first_seen", "last_seen", "healed_at",
 )  # fmt: skip

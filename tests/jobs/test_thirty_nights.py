@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 
 from pulsar_backlog.tableio.living import BY_LEDGER
-from scripts.compare_audits import texts_of
+from scripts.compare_audits import NOT_COMPARED, texts_of
 from tests.auditing import Audited, run_audit
 from tests.simulated_cluster import PUBLISHED_MS, Cluster, Cursor, Topic, chunk, plain
 
@@ -21,7 +21,7 @@ NEEDS_SPARK = True
 NIGHTS = 30
 LOOKED_AT = (10, 20, 30)
 DAY_MS = 24 * 3600 * 1000
-OF_NIGHTS = {"changes", "problems", "runs", "saved_states", "gone_ledgers", "backlogs"}
+OF_NIGHTS = {*NOT_COMPARED, "changes", "problems", "saved_states", "gone_ledgers", "backlogs"}
 """Tables that tell of the nights before too."""
 OF_WHAT_CHANGED = {("S17", None), ("S43", None), ("S44", None), ("S16", "topics elsewhere")}
 """Findings that tell of an object that changed, of ledgers that are gone, and of topics that are saved no more."""
