@@ -2,7 +2,8 @@
 
     python scripts/compare_audits.py OUT_BEFORE OUT_AFTER
 
-A table that only one of them has is named and not compared; `runs` and `examined_copies` differ by nature. Exit 1 when any row differs.
+A table that only one of them has is named and not compared; `runs` and `examined_copies` differ by nature. Exit 1 when
+any row differs.
 """
 
 from __future__ import annotations

@@ -21,4 +21,5 @@ def visible_files(folder: Path, unlisted: Callable[[OSError], object] | None = N
     for place, _, names in os.walk(root, onerror=unlisted):
         below = place[len(root) :].strip("/")
         paths += [f"{below}/{name}" if below else name for name in names if not name.startswith(".")]
-    return sorted(paths, key=lambda path: path.split("/"))
+    has_folders = any("/" in path for path in paths)
+    return sorted(paths, key=(lambda path: path.split("/")) if has_folders else None)

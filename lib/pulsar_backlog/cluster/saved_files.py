@@ -46,6 +46,8 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 """A larger file is not admin JSON of one topic; reading it would cost the driver's memory."""
 
 _HEAD_BYTES = 64
+_SMALL_BYTES = 1024 * 1024
+"""Of a file that is read in one piece."""
 # Offloaded objects, which may lie in the same folder, and the answer of `scanOffloadedLedgers`, which is
 # not JSON at all: `{objects:[` and no commas.
 _NOT_ABOUT_TOPICS = re.compile(rb"\s*\{\s*objects\s*:|\xde\x47\xde\x47|\xfb\xdb\xab\xcb")
@@ -124,14 +126,14 @@ def _read(file: SavedFile, path: str, max_file_bytes: int, earlier: KnownDocumen
         file.unusable = "not a regular file"
         return
     with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - see above
-        head = stream.read(_HEAD_BYTES)
-        if _NOT_ABOUT_TOPICS.match(head):
-            return
         size = os.fstat(stream.fileno()).st_size
+        head = stream.read(size + 1 if size <= _SMALL_BYTES else _HEAD_BYTES)
+        if _NOT_ABOUT_TOPICS.match(head[:_HEAD_BYTES]):
+            return
         if size > max_file_bytes:
             file.unusable = f"{size} bytes are more than admin JSON ever has"
             return
-        content = head + stream.readall()[:max_file_bytes]
+        content = (head + stream.readall())[: max_file_bytes + _HEAD_BYTES] if len(head) != size else head
     documents_before = earlier.documents(file.path, content) if earlier else None
     if documents_before is not None:
         file.documents = documents_before
