@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from pulsar_backlog.cluster.admin_json import read_cluster_state
 from pulsar_backlog.ledgers import spill
 from pulsar_backlog.steps import known_results
 from scripts.compare_audits import texts_of
@@ -181,6 +182,20 @@ def test_a_night_without_news_of_copies_writes_nothing_of_them(source: Path, adm
     (source / "notes").write_text("x")
     taken(source, out, admin=admin)
     assert {name: version_of(out, name) for name in names} == before
+
+
+def test_results_elsewhere_have_the_documents_too(source: Path, admin: Path, tmp_path: Path) -> None:
+    """Of a folder that this process has parsed, for whom it may be."""
+    for name in ("one", "two"):
+        taken(source, tmp_path / name, admin=admin)
+    one, two = (rows_of(tmp_path / name, "saved_documents") for name in ("one", "two"))
+    assert one
+    assert one == two
+    read_cluster_state(admin, {})
+    (admin / "more.json").write_text("{}")
+    read_cluster_state(admin, {})  # by who keeps nothing
+    taken(source, tmp_path / "one", admin=admin)
+    assert rows_of(tmp_path / "one", "saved_documents") == one
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import cast
 from pulsar_backlog.cluster.digest import folder_digest
 from pulsar_backlog.cluster.document_topics import topic_by_file_name, topic_by_ledgers
 from pulsar_backlog.cluster.documents import Document
-from pulsar_backlog.cluster.known_documents import KnownDocuments
+from pulsar_backlog.cluster.known_documents import KnownDocuments, KnownFile
 from pulsar_backlog.cluster.layouts import newest_layouts
 from pulsar_backlog.cluster.merge import disputes, merged
 from pulsar_backlog.cluster.retention import SavedRetention
@@ -42,7 +42,7 @@ def read_cluster_state(
         folder: read with its subfolders; links to folders are not followed.
         topics_of_ledgers: full topic name by ledger id, as found in the stored ledgers.
         max_file_bytes: what a file may have at most.
-        earlier: gives what is known of files by earlier audits; asked once in a process while no file changes.
+        earlier: gives what is known of files by earlier audits, and takes what this one read.
 
     Raises:
         UsageError: there is no such folder.
@@ -76,16 +76,19 @@ def _parsed_files(
     folder: Path, max_file_bytes: int, earlier: Callable[[], KnownDocuments | None]
 ) -> tuple[SavedFile, ...]:
     """Every file, parsed once for all jobs of an audit while no file of the folder changes."""
-    key = folder, folder_digest(str(folder)), max_file_bytes
-    files = _parsed.get(key)
-    if files is None:
+    key, known_files = (folder, folder_digest(str(folder)), max_file_bytes), earlier()
+    if key not in _parsed:
         _parsed.clear()
-        files = _parsed[key] = tuple(saved_files(folder, max_file_bytes, earlier()))
+        files = tuple(saved_files(folder, max_file_bytes, known_files))
+        _parsed[key] = files, None if known_files is None else known_files.after
+    files, documents = _parsed[key]
+    if known_files is not None:
+        known_files.after = dict(known_files.before) if documents is None else documents
     return files
 
 
-_parsed: dict[tuple[Path, str | None, int], tuple[SavedFile, ...]] = {}
-"""The files of the last folder."""
+_parsed: dict[tuple[Path, str | None, int], tuple[tuple[SavedFile, ...], dict[str, KnownFile] | None]] = {}
+"""The files of the last folder, and what of them the next audit need not parse."""
 
 
 def _with_times(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:

@@ -24,7 +24,7 @@ MAX_ROWS = 50_000
 """Rows of a table that is cached, at most."""
 MAX_BYTES = 4 * 1024 * 1024
 """Bytes of its files, at most."""
-MANY_BYTES = 64 * 1024 * 1024
+MANY_BYTES = 16 * 1024 * 1024
 """Bytes of the files of a table that is read as a whole without being cached, at most."""
 UNCACHED_TABLES = ("entries", "messages")
 """Tables that are not cached: one is only counted, the other has payloads, so that its rows may be large."""
