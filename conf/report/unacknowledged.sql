@@ -6,6 +6,7 @@ SELECT
   e.chunk_id,
   e.num_chunks_from_msg,
   e.partition_key,
+  COALESCE(e.compression, 'NONE') != 'NONE' AS is_compressed,
   e.checksum_state != 'mismatch' AND e.txnid_most_bits IS NULL AND e.deliver_at_time IS NULL AS is_played
 FROM entries AS e
 INNER JOIN ack_ranges AS r

@@ -1,4 +1,4 @@
--- Made of conf/report/unacknowledged.sql (1ff6833f3ed832a2) by `make docs`; do not edit.
+-- Made of conf/report/unacknowledged.sql (06f9a5a0e7d82c0b) by `make docs`; do not edit.
 SELECT
   r.topic,
   r.subscription,
@@ -6,6 +6,7 @@ SELECT
   e.chunk_id,
   e.num_chunks_from_msg,
   e.partition_key,
+  COALESCE(e.compression, 'NONE') <> 'NONE' AS is_compressed,
   e.checksum_state <> 'mismatch'
   AND e.txnid_most_bits IS NULL
   AND e.deliver_at_time IS NULL AS is_played

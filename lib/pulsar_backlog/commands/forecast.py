@@ -66,10 +66,7 @@ def forecast(
     dispatch = next((one for one in _TYPES if one == (type_ or backlog.subscription_type)), None)
     if dispatch is None:
         raise UsageError(f"--type: the type of {subscription!r} was not saved; give one of {', '.join(_TYPES)}")
-    entries = [
-        StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
-        for row in backlog.entries
-    ]
+    entries = [StoredEntry.of(row) for row in backlog.entries]
     try:
         clients = consumers_of(consumers, queue)
         stages = foresee(entries, clients, event or (), broker=played.line, dispatch=dispatch, read_batches=batches)

@@ -27,6 +27,7 @@ _CLIENTS = (
     (re.compile(r"Pulsar-Java-v?(\d{1,3}\.\d{1,3})", re.ASCII), "java"),
     (re.compile(r"Pulsar-CPP-v?(\d{1,3}\.\d{1,3})", re.ASCII), "cpp"),
     (re.compile(r"Pulsar Go v?(\d{1,3}\.\d{1,3})", re.ASCII), "go"),
+    (re.compile(r"pulsar-rs-v?(6\.\d{1,3})", re.ASCII), "rust"),
 )
 
 ConsumersFrom = Literal["saved", "assumed"]

@@ -11,7 +11,8 @@ from pulsar_backlog.sql.duck_values import literal
 
 _SUBSCRIPTIONS = "SELECT cluster, topic, subscription, subscription_type, state, backlog_entries FROM subscriptions"
 _ENTRIES = (
-    "SELECT e.uuid, e.chunk_id, e.num_chunks_from_msg, e.partition_key FROM entries AS e JOIN ack_ranges AS r "
+    "SELECT e.uuid, e.chunk_id, e.num_chunks_from_msg, e.partition_key, "
+    "COALESCE(e.compression, 'NONE') != 'NONE' AS is_compressed FROM entries AS e JOIN ack_ranges AS r "
     "ON e.cluster = r.cluster AND e.ledger_id = r.ledger_id AND e.topic = r.topic "
     "AND e.entry_id BETWEEN r.first_entry_id AND r.last_entry_id"
 )
@@ -26,7 +27,7 @@ class Unacknowledged:
         cluster: whose it is.
         topic: full name.
         subscription_type: null when no saved statistics say.
-        entries: in order; uuid, chunk_id, num_chunks_from_msg, partition_key.
+        entries: in order; uuid, chunk_id, num_chunks_from_msg, partition_key, is_compressed.
     """
 
     cluster: str

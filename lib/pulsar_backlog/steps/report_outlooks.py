@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -51,15 +52,16 @@ def outlooks(context: JobContext, engine: QueryEngine) -> dict[Key, Outlook]:
     unplayed = {(row["topic"], row["subscription"]) for row in rows["entries"] if not row["is_played"]}
     entries: dict[Key, list[StoredEntry]] = {}
     for row in rows["entries"]:
-        one = StoredEntry(row["uuid"] or "", row["chunk_id"], row["num_chunks_from_msg"], row["partition_key"])
-        entries.setdefault((row["topic"], row["subscription"]), []).append(one)
+        entries.setdefault((row["topic"], row["subscription"]), []).append(StoredEntry.of(row))
     broker = broker_for(settings_in(context))
-    return {
-        key: outlook_of(entries[key], consumer_words(clients.get(key, ()), row["consumers"]), broker, dispatch)
-        for row in chosen
-        if 0 < len(entries.get(key := (row["topic"], row["subscription"]), ())) <= MAX_ENTRIES and key not in unplayed
-        for dispatch in [row["subscription_type"]]
-    }
+    answers: dict[Key, Outlook] = {}
+    for row in chosen:
+        key = row["topic"], row["subscription"]
+        if 0 < len(entries.get(key, ())) <= MAX_ENTRIES and key not in unplayed:
+            words = consumer_words(clients.get(key, ()), row["consumers"])
+            with suppress(ValueError):  # what one of its clients does cannot be told
+                answers[key] = outlook_of(entries[key], words, broker, row["subscription_type"])
+    return answers
 
 
 def _is_small(context: JobContext) -> bool:

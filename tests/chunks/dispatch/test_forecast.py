@@ -40,8 +40,6 @@ def test_clients_of_other_libraries() -> None:
     found = consumers_of("websocket 4.2, websocket 4.0, node 1.15", 10)
     assert [settings.client.family for settings in found.values()] == ["java", "java", "cpp"]
     assert [settings.client.nack_all for settings in found.values()] == [True, False, False]
-    with pytest.raises(ValueError, match=r"'rust 6.3' knows no chunks: its application gets each chunk as a message"):
-        consumers_of("java 4.2, rust 6.3", 10)
 
 
 def test_whole_messages_are_delivered_and_nothing_stays() -> None:

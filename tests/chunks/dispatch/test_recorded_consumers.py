@@ -78,7 +78,7 @@ def dead_cell() -> dict[str, Any]:
         (("consumers", "c1"), {"priority": 3}, "no model of the consumer setting 'priority'"),
         (("consumers", "c1"), {"policy": {"default": "ack", "afterMs": 9}}, "no model of the policy 'afterMs'"),
         (("other_settings",), {"deduplication": True}, "no model of the setting 'deduplication'"),
-        (("consumers", "c1"), {"client": "rust-6.0"}, "'rust-6.0' knows no chunks"),
+        (("consumers", "c1"), {"client": "rust-5.0"}, "what 'rust-5.0' does cannot be told"),
     ],
 )
 def test_a_setting_without_a_model_is_named(where: tuple[str, ...], odd: dict[str, Any], fault: str) -> None:

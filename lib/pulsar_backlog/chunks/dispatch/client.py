@@ -19,12 +19,12 @@ from collections.abc import Sequence
 
 from pulsar_backlog.chunks.clients.cpp import CppClient
 from pulsar_backlog.chunks.clients.events import NEVER, AckReason, BrokenClientError, Content, HoleReason, LogEntry
-from pulsar_backlog.chunks.clients.families import CLIENTS
 from pulsar_backlog.chunks.clients.java import JavaClient
 from pulsar_backlog.chunks.dispatch.clock import Clock
 from pulsar_backlog.chunks.dispatch.connection import Connection, Message
 from pulsar_backlog.chunks.dispatch.policy import Action, action_for
 from pulsar_backlog.chunks.dispatch.settings import ConsumerSettings
+from pulsar_backlog.chunks.dispatch.slices import buffer_of
 
 ACK_GROUP_MS = 100
 """Acknowledgements are sent together after so long at most."""
@@ -53,7 +53,7 @@ class ClientProcess:
         self._clock = clock
         self._broker = connection
         self._single = single
-        self._client = CLIENTS[settings.client.family](settings.buffer, self)
+        self._client = buffer_of(settings, self)
         self._counts: dict[int, int] = {}
         self._incoming: deque[Message] = deque()
         self._busy = False
@@ -124,7 +124,8 @@ class ClientProcess:
         self._completed = True
         places = tuple(entry.position[1] for entry in entries)
         count = self._counts.get(places[-1], 0)
-        message = Message(self._broker.label(places[-1]), places, count, content != "mixed")
+        is_slice = content == "short" and self.settings.client.family == "rust"
+        message = Message(self._broker.label(places[-1]), places, count, content != "mixed", is_slice=is_slice)
         limit = self.settings.dead_letter_max
         go = self.settings.client.family == "go"
         if limit is not None and not self._single and (count > limit or (go and count >= limit)):

@@ -17,6 +17,7 @@ class Message:
         count: redelivery count of the last of them.
         whole: whether the content is right.
         retries: how often it went through the retry topic.
+        is_slice: whether it is a chunk that the application gets as a message of its own.
     """
 
     label: str
@@ -24,6 +25,7 @@ class Message:
     count: int
     whole: bool
     retries: int = 0
+    is_slice: bool = False
 
 
 class Connection(Protocol):

@@ -1,6 +1,6 @@
 """What-if questions about a saved subscription: its unacknowledged entries, consumers that connect, and events.
 
-    consumers   java 4.2 x 2, python     named c1, c2, c3, in this order; java, python, cpp, node, go with a version
+    consumers   java 4.2 x 2, python     named c1, c2, c3, in this order; java, python, cpp, node, go, rust, websocket
                 java 4.2 rejects 2       every message is negatively acknowledged, a dead letter after 2 redeliveries
                 java 4.2 times out 2     the same by an ack timeout
     events      unload                   the topic is unloaded, and all come back
@@ -16,9 +16,9 @@ is in no saved state. A chunk whose first chunk is acknowledged has no pin then.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pulsar_backlog.chunks.dispatch.outcomes import Certain, Outcome, Prediction
 from pulsar_backlog.chunks.dispatch.play import play
@@ -56,12 +56,20 @@ class StoredEntry(NamedTuple):
         chunk_id: None for a message that is no chunk.
         num_chunks: None for a message that is no chunk.
         key: message key; None for none.
+        compressed: whether its payload is.
     """
 
     uuid: str
     chunk_id: int | None
     num_chunks: int | None
     key: str | None
+    compressed: bool = False
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> StoredEntry:
+        """An entry as it is selected from the tables."""
+        number = row["num_chunks_from_msg"]
+        return cls(row["uuid"] or "", row["chunk_id"], number, row["partition_key"], row["is_compressed"])
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,8 @@ def _consumer(match: re.Match[str], queue: int) -> ConsumerSettings:
     if _CLIENT.fullmatch(match["client"]) is None:
         raise ValueError(f"{match[0]!r} is no client with a version, and perhaps 'rejects N' or 'times out N', 'x N'")
     made = ConsumerSettings(client_named(match["client"]), queue=queue)
+    if match["verb"] and made.client.family == "rust":
+        raise ValueError(f"what {match[0]!r} does cannot be told: no run of Rust with dead letters was recorded")
     if match["verb"] == "rejects":
         return replace(made, policy={"default": "nack"}, nack_delay_ms=1_000, dead_letter_max=int(match["most"]))
     return by_ack_timeout(replace(made, dead_letter_max=int(match["most"]))) if match["verb"] else made
@@ -205,7 +215,7 @@ def forecast(
         read_batches: what one read may take at most: several where it is not known; None is the line's default.
 
     Raises:
-        ValueError: there are more entries than are played, or an event is not known.
+        ValueError: there are more entries than are played, an event is not known, or what a client does cannot be told.
     """
     if len(entries) > MAX_ENTRIES:
         raise ValueError(f"{len(entries):,} unacknowledged entries; a forecast plays at most {MAX_ENTRIES:,}")
@@ -221,12 +231,22 @@ def forecast(
     steps: tuple[Step, ...] = (Step("stored", slices), *(Step("start", (name,)) for name in consumers), settle)
     setting = Setting(broker, dispatch, translation.consumers, steps, keys=keys)
     settings = [replace(setting, read_batch=one) for one in read_batches]
+    _refuse_compressed(entries, consumers)
     stages = [_stage("", settings, slices, entries_played)]
     for event in events:
         steps = (*steps, *translation.steps(event))
+        _refuse_compressed(entries, translation.consumers)
         settings = [replace(one, consumers=translation.consumers, steps=steps) for one in settings]
         stages.append(_stage(event, settings, slices, entries_played))
     return stages
+
+
+def _refuse_compressed(entries: Sequence[StoredEntry], consumers: dict[str, ConsumerSettings]) -> None:
+    """A slice of a compressed message is an error to Rust: what its application does then is a ValueError here."""
+    if any(one.client.family == "rust" for one in consumers.values()) and any(one.compressed for one in entries):
+        raise ValueError(
+            "what Rust does cannot be told: messages are compressed, and it decompresses each chunk alone, which fails"
+        )
 
 
 def _stage(event: str, settings: Sequence[Setting], slices: Sequence[Slice], entries_played: int) -> Stage:

@@ -103,7 +103,8 @@ class Play:
 
     def received(self, message: Message) -> None:
         """An application took a message."""
-        self.delivered[message.label] += 1
+        if not message.is_slice:
+            self.delivered[message.label] += 1
 
     def publish_elsewhere(self, topic: str, message: Message, settings: ConsumerSettings) -> bool:
         """A dead letter or a retry."""

@@ -5,6 +5,7 @@
     leave c1            one consumer goes; on Key_Shared it gives back the hashes that drain
     queue 10            receiver queues of 10 or more, or of 1,000: leaked permits hold up a large queue later
     broker 4.2          an upgrade; its dispatcher counts permits right
+    without rust        where other clients read the subscription, too: Rust takes each chunk for a message
     ack timeout         instead of negative acknowledgements that end in dead letters: Java then acknowledges all chunks
 
 A rolling restart is not among them: it frees nothing that one of these does not free.
@@ -63,6 +64,9 @@ def tried_remedies(
             larger = {name: replace(one, queue=max(one.queue, queue)) for name, one in consumers.items()}
             stages = play(entries, larger, (), broker=broker, entries_played=budget)
             yield Remedy(f"queue {queue}", stages[-1])
+    others = {name: one for name, one in consumers.items() if one.client.profile is not None}
+    if len(others) not in (0, len(consumers)):
+        yield Remedy("without rust", play(entries, others, (), broker=broker, entries_played=budget)[-1])
     timed = _by_ack_timeout(consumers)
     if timed is not None:
         yield Remedy("ack timeout", play(entries, timed, (), broker=broker, entries_played=budget)[-1])

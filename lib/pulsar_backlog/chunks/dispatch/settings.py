@@ -25,16 +25,16 @@ class Client:
     """A client library of one release, as far as releases differ.
 
     Attributes:
-        profile: its chunk buffer.
-        family: `java`, `cpp` or `go`.
+        profile: its chunk buffer; None where it has none, and gives every chunk to the application as a message.
+        family: `java`, `cpp`, `go` or `rust`.
         nack_all: whether a negative acknowledgement on Shared asks for all chunks, and not only for the last.
         has_ack_timeout: whether it has an ack timeout at all.
         timeout_all: whether the ack timeout asks for all chunks.
         serialized_ack: which chunks an id acknowledges that was serialised and read again.
     """
 
-    profile: Profile
-    family: Literal["java", "cpp", "go"]
+    profile: Profile | None
+    family: Literal["java", "cpp", "go", "rust"]
     nack_all: bool
     has_ack_timeout: bool
     timeout_all: bool
@@ -49,8 +49,10 @@ CLIENTS: Mapping[str, Client] = {
 }
 """Releases that the recorded runs cover; `client_named` finds the nearest."""
 
-KNOWS_NO_CHUNKS = ("rust",)
-"""Clients that give every chunk to the application as a message of its own."""
+RUST = Client(None, "rust", nack_all=False, has_ack_timeout=False, timeout_all=False, serialized_ack="last")
+"""Recorded alone, and not among several."""
+RUST_MAJOR = "6"
+"""Releases of Rust's crate of which runs were recorded."""
 
 
 def client_named(name: str) -> Client:
@@ -60,11 +62,10 @@ def client_named(name: str) -> Client:
         ValueError: nothing is known of such a client.
     """
     family, _, version = name.strip().lower().replace(" ", "-").partition("-")
-    if family in KNOWS_NO_CHUNKS:
-        raise ValueError(
-            f"{name!r} knows no chunks: its application gets each chunk as a message of its own and acknowledges it, "
-            "so that no message is whole and nothing of it is left for others; do not let it read this subscription"
-        )
+    if family == "rust":
+        if version.split(".")[0] not in ("", RUST_MAJOR):
+            raise ValueError(f"what {name!r} does cannot be told: runs of Rust {RUST_MAJOR} alone were recorded")
+        return RUST
     if family in ("java", "websocket"):  # the WebSocket proxy has a Java client of its broker's release
         new = tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) >= (4, 2)
         return CLIENTS["java-4.2" if new else "java-4.0"]
@@ -72,7 +73,7 @@ def client_named(name: str) -> Client:
         return CLIENTS["python"]
     if family == "go":
         return CLIENTS["go"]
-    families = "java, websocket, python, cpp, node and go, with a version"
+    families = "java, websocket, python, cpp, node, go and rust, with a version"
     raise ValueError(f"no model of the client {name!r}; there are {families}")
 
 
@@ -128,10 +129,11 @@ class ConsumerSettings:
         return MAX_RECONSUME_TIMES if self.dead_letter_max is None and self.has_retry_topic else self.dead_letter_max
 
     @property
-    def buffer(self) -> ClientSettings:
-        """Settings of its chunk buffer."""
-        return ClientSettings(
-            self.client.profile, max_pending=self.max_pending, auto_ack=self.auto_ack, expiry_ms=self.expiry_ms
+    def buffer(self) -> ClientSettings | None:
+        """Settings of its chunk buffer; None where it has none."""
+        profile = self.client.profile
+        return profile and ClientSettings(
+            profile, max_pending=self.max_pending, auto_ack=self.auto_ack, expiry_ms=self.expiry_ms
         )
 
 

@@ -17,6 +17,7 @@ _REMEDIES = {
     "queue 10": "set the receiver queues to 10 or more",
     "queue 1000": "set the receiver queues to 1,000, the default",
     "broker 4.2": "upgrade the broker to 4.2",
+    "without rust": "let no Rust client read the subscription: it takes each chunk for a message",
     "ack timeout": "let an ack timeout ask again instead of negative acknowledgements",
 }
 
