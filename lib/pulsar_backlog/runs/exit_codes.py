@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NEWS = "new-"
 """How a `--fail-on` begins that asks for what the audit before did not find."""
 _NEWS = ("new", "back")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def exit_code(context: JobContext, job: str | None = None, topics: Collection[str] | None = None) -> int:
@@ -87,8 +88,10 @@ def last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
     """When the last recorded run of a job started, and its id; None where there is none."""
     table = context.small_rows("runs")
     if table is not None:
-        runs = table.select(["job", "started", "run_id"]).to_pylist()
-        return max(((run["started"], run["run_id"]) for run in runs if run["job"] == job), default=None)
+        started_us = table["started"].cast(pa.int64())  # of times pyarrow makes objects by an import of pandas
+        runs = table.select(["job", "run_id"]).append_column("us", started_us).to_pylist()
+        last_us, run_id = max(((run["us"], run["run_id"]) for run in runs if run["job"] == job), default=(None, ""))
+        return None if last_us is None else (_EPOCH + timedelta(microseconds=last_us), run_id)
     last = f.max(f.struct("started", "run_id")).alias("last")
     (row,) = context.table("runs").filter(f.col("job") == job).agg(last).collect()
     return None if row["last"] is None else (row["last"][0].astimezone(UTC), row["last"][1])
