@@ -140,6 +140,7 @@ UNUSUAL = [
     (order(5)[:-1], "it ends too early for its schema"),
     (order(5) + b"\0", "1 bytes follow what the schema describes"),
     (b"\x06" + order(5)[1:], None),  # a branch that the union has not
+    (order(5).replace(b"c5", b"\xff\xfe"), "a text in it is not UTF-8"),
     (encoded(ORDER, {"customer": None, "id": 1, "lines": [], "first": None})[:-1] + b"\x02\x80\x80\x80\x80\x20", None),
 ]  # fmt: skip
 """Payloads that are not read in bulk, and the error where its words matter here."""

@@ -2,7 +2,8 @@
 
 | Avro | read as | then |
 |---|---|---|
-| boolean, long, float, double, string | the same | |
+| boolean, long, float, double | the same | |
+| string | the same | refused where it is not UTF-8, at which pyruhvro does not look |
 | int, date | long | refused where it is out of their range |
 | timestamps | long | refused before the year 1 and after 9999 |
 | enum | long | its symbol; refused where there is none |
@@ -36,7 +37,7 @@ _DATES = (-719_162, 2_932_896)
 """First and last day of Python's dates, in days since 1970."""
 _TIMES_US = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _US = {"timestamp-millis": 1000, "timestamp-micros": 1, "local-timestamp-millis": 1000, "local-timestamp-micros": 1}
-_AS_THEY_ARE = ("boolean", "long", "float", "double", "string")
+_AS_THEY_ARE = ("boolean", "long", "float", "double")
 
 Column = Callable[[pa.Array], pa.Array]
 
@@ -95,7 +96,12 @@ class BulkCodec:
         import pyruhvro  # noqa: PLC0415 - only where typed messages are read
 
         ended = pc.binary_join_element_wise(payloads, self._end_bytes, b"")
-        read = pyruhvro.deserialize_array(ended.to_pylist(), self._schema)
+        try:
+            read = pyruhvro.deserialize_array(ended.to_pylist(), self._schema)
+        except BaseException as error:
+            if type(error).__name__ == "PanicException":  # of Rust: no `Exception`, and of no module
+                raise _Refused from None
+            raise
         if pc.min_max(read.column("end")).as_py() != {"min": self._end, "max": self._end}:
             raise _Refused
         return self._column(read.column("value"))
@@ -187,9 +193,16 @@ def _leaf(name: str, logical: str | None, kind: pa.DataType) -> _Part:
         raise _Refused
     if name == "int":
         return _Part("long", lambda read: read.cast(kind))  # fails where it is out of range
+    if name == "string":
+        return _Part("string", _texts)
     if name not in _AS_THEY_ARE:
         raise _Refused
     return _Part(name, lambda read: read)
+
+
+def _texts(read: pa.Array) -> pa.Array:
+    read.validate(full=True)  # fails where one is not UTF-8
+    return read
 
 
 def _times(kind: pa.DataType, us: int) -> Column:
