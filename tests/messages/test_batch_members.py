@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pulsar_backlog.messages.arrow_rows import Rows
+from pulsar_backlog.messages.batch_members import BatchMembers
 from pulsar_backlog.messages.entry_payloads import PayloadOpener
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.tables import TABLES
@@ -136,3 +137,14 @@ def test_any_batch(data: st.DataObject, members: list[bytes]) -> None:
         body[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2))
     other = (1, member(b"v", FULL))
     agree(other, (data.draw(st.sampled_from([len(members), len(members), 1, 9])), bytes(body)), other)
+
+
+def test_rows_that_were_taken_stay_as_they_are_while_others_are_gathered() -> None:
+    columns = pa.RecordBatch.from_pylist([{"index": 5}, {"index": 6}])
+    members = BatchMembers(columns, ENTRIES[:2], STORE, SCHEMA)
+    assert members.add(0, 2, member(b"one", FULL) + member(b"three", FULL), "exported", "")
+    (taken,) = members.take()
+    before = taken.to_pylist()
+    assert members.add(1, 2, member(b"fourteen", b"") + member(b"", b""), "exported", "")
+    assert taken.to_pylist() == before
+    assert [row["payload_bytes"] for row in before] == [3, 5]

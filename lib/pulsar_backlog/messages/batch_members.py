@@ -147,7 +147,7 @@ class _Made:
         return pa.array((self._table[kernel.TRUE] >> field & 1).astype(np.bool_), mask=~self._has(field))
 
     def number(self, row: int) -> pa.Array:
-        return pa.array(self._table[row])
+        return pa.array(self._table[row].copy())  # the next rows come into the same table
 
     def batch_size(self) -> pa.Array:
         return pa.array(self._size)
