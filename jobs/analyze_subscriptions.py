@@ -5,7 +5,8 @@ Reads: `entry_spans`, `ledger_facts`, `noted_entries`, `chunks`, `chunked_messag
 are delayed; the folder of saved
 admin JSON and raw cursor state, `saved_states` of topics it lacks, and cursor ledgers in files of bookies
 (`internal_copies`).
-Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state.
+Writes: `subscriptions`, `ack_ranges`, `stalls` and its `findings`; `saved_states`, as every job that is given state;
+`topic_digests`: topics of which neither log nor saved state changed keep their rows.
 Guarantees: nothing is named for acknowledging whose message may still arrive, or can be rebuilt and was not exported;
 nobody is told to wait for a message that a model of a client, opened again, does not deliver.
 One pass over spans of entries, whatever the number of subscriptions; without saved state it does nothing and says so.
@@ -30,8 +31,10 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.sql.engines import MAX_TASK_BYTES, query_engine
+from pulsar_backlog.steps import stored_ledgers
 from pulsar_backlog.steps.known_state import state_inputs
-from pulsar_backlog.steps.saved_state import saved_state
+from pulsar_backlog.steps.saved_state import SavedState, changes_of_subscriptions, saved_state
+from pulsar_backlog.steps.stored_ledgers import StoredLedgers
 from pulsar_backlog.steps.subscription_acks import ack_range_rows, name_acks, subscription_rows
 from pulsar_backlog.steps.subscription_stalls import (
     delayed_chunks,
@@ -41,6 +44,7 @@ from pulsar_backlog.steps.subscription_stalls import (
     open_transactions,
     stall_rows,
 )
+from pulsar_backlog.steps.topic_changes import is_finished
 
 JOB = "analyze_subscriptions"
 INPUTS = ("entry_spans", "ledger_facts", "noted_entries", "chunks", "chunked_messages", "ledgers")
@@ -61,12 +65,26 @@ def analyze(context: JobContext) -> JobResult:
     inputs: dict[str, object] = {name: context.version(name) for name in (*INPUTS, "internal_copies")}
     models = _models(context)
     digest = fingerprint(context.options, inputs | state_inputs(context) | {"models": models})
-    if is_unchanged(context, digest):
+    if is_unchanged(context, digest) and is_finished(context):
         return JobResult(digest, changed=False)
-    with query_engine(context, INPUTS, MAX_TASK_BYTES) as engine:
-        saved = saved_state(context, engine)
-        if saved is None:
-            return _without_state(digest)
+    with query_engine(context, stored_ledgers.TABLES_ASKED) as engine:
+        ledgers = StoredLedgers.of(engine)
+    looked_at = changes_of_subscriptions(context, ledgers, {"models": models})
+    if looked_at is None:
+        return _without_state(digest)
+    changes, state = looked_at
+    changes.begin()
+    rows = (
+        {}
+        if changes.is_empty
+        else _analyze(context, changes.context, saved_state(changes.context, ledgers, state), models)
+    )
+    return JobResult(digest, rows=rows | {"topic_digests": changes.finish()})
+
+
+def _analyze(context: JobContext, part: JobContext, saved: SavedState, models: tuple[str, ...]) -> dict[str, int]:
+    """Of the topics of `part`; `entries`, of which few topics are asked, by `context`."""
+    with query_engine(part, INPUTS, MAX_TASK_BYTES) as engine:
         name_acks(engine, saved.states)
         delayed = delayed_chunks(context, saved.delaying_topics)
         name_stalls(engine, saved.readers, saved.horizons, models, context.cluster, delayed)
@@ -77,8 +95,8 @@ def analyze(context: JobContext) -> JobResult:
             "ack_ranges": ack_range_rows(engine, context.cluster),
             "stalls": stall_rows(engine),
         }
-        findings = with_findings(context, findings_of_stalls(context, engine), saved.findings(held_up))
-        return JobResult(digest, rows=context.replace_all(replaced, partial(replace_findings, context, findings)))
+        findings = with_findings(part, findings_of_stalls(part, engine), saved.findings(held_up))
+        return part.replace_all(replaced, partial(replace_findings, part, findings))
 
 
 def _models(context: JobContext) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -84,6 +84,18 @@ class SavedTopic:
     settings: SavedSettings | None = None
     ttl_seconds: int | None = None
 
+    @property
+    def of_log(self) -> SavedTopic:
+        """What of it is about the log: nothing of cursors, nor the time until which nothing followed."""
+        state = self.state and replace(self.state, subscriptions=None, cursors=(), known_until_ms=None)
+        values = tuple(one for one in self.stored_values if one.cursor is None)
+        return SavedTopic(self.topic, state, values)
+
+    @property
+    def without_time(self) -> SavedTopic:
+        """All but the time until which nothing followed."""
+        return replace(self, state=self.state and replace(self.state, known_until_ms=None))
+
     def to_json(self) -> str:
         """As text that `from_json` reads."""
         return _adapter().dump_json(self).decode()
@@ -123,6 +135,16 @@ def by_topic(state: ClusterState) -> Iterator[SavedTopic]:
             state.layouts.get(topic), tuple(registered.get(topic, ())), state.retention.of(topic),
             None if topic else transactions, None if topic else settings, state.retention.ttl_of(topic),
         )  # fmt: skip
+
+
+def of_topics(state: ClusterState, topics: Collection[str]) -> ClusterState:
+    """What is said of some topics, and of the whole cluster."""
+    return replace(
+        state,
+        topics={name: state.topics[name] for name in sorted(state.topics.keys() & topics)},
+        stored_values=tuple(one for one in state.stored_values if one.topic in topics),
+        cursor_ledgers=tuple(one for one in state.cursor_ledgers if one.topic in topics),
+    )
 
 
 def together(

@@ -21,7 +21,7 @@ from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.run_folder import run_folder
 from pulsar_backlog.spark.session import needs_session
-from pulsar_backlog.tableio.living import BY_LEDGER, GONE, living_rows
+from pulsar_backlog.tableio.living import BY_LEDGER, BY_TOPIC, GONE, living_rows
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_rows import collect_small, frame_of
 from pulsar_backlog.tableio.store import Rows, TableStore
@@ -46,6 +46,7 @@ class JobContext:
         resources: closed when the job ends, see `cache`.
         audit_started: when the audit began that this job ends; None where the job is run by itself.
         run_id: of the job's run, as `runs` records it.
+        topics: the only ones whose rows it sees and replaces (`BY_TOPIC`); None for all.
     """
 
     begin: Callable[[], SparkSession]
@@ -55,6 +56,7 @@ class JobContext:
     resources: ExitStack = field(default_factory=ExitStack)
     audit_started: datetime | None = None
     run_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    topics: frozenset[str] | None = None
 
     @cached_property
     def spark(self) -> SparkSession:
@@ -75,6 +77,10 @@ class JobContext:
     def slice(self) -> Slice:
         """Of any table, the rows of the cluster."""
         return Slice.of(cluster=self.cluster)
+
+    def slice_of(self, name: str) -> Slice:
+        """Of a table, the rows that the job sees and replaces: the cluster's, of its topics where it has only some."""
+        return self.slice if self.topics is None or name not in BY_TOPIC else self.slice.where(topic=self.topics)
 
     def source(self) -> Source:
         """The source that the command line names, as each of the tasks that read it at once may ask it."""
@@ -105,7 +111,7 @@ class JobContext:
         """
         if name == "entries":
             fit_work(self.spark, self.out, reads_entries=True)
-        return living_rows(self.store, TABLES[name]).filter(self.slice.column())
+        return living_rows(self.store, TABLES[name]).filter(self.slice_of(name).column())
 
     def version(self, name: str) -> int:
         """Delta version of a table, -1 when it was never written."""
@@ -120,8 +126,9 @@ class JobContext:
         rows = self.store.small_rows(TABLES[name])
         if rows is None:
             return None
+        is_part = self.topics is not None and name in BY_TOPIC
         others = rows["cluster"].unique().to_pylist() != [self.cluster]  # asked so, it takes no import of pandas
-        mine = rows.filter(pc.equal(rows["cluster"], self.cluster)) if others and rows.num_rows else rows
+        mine = rows.filter(self.slice_of(name).mask(rows)) if rows.num_rows and (others or is_part) else rows
         if name not in BY_LEDGER:
             return mine
         gone = self.small_rows(GONE.name)
@@ -135,7 +142,8 @@ class JobContext:
         """How many such rows a table has; None where only a query tells."""
         if name in BY_LEDGER and ((gone := self.small_rows(GONE.name)) is None or gone.num_rows):
             return None
-        count = self.store.row_count(TABLES[name], self.cluster)
+        is_part = self.topics is not None and name in BY_TOPIC
+        count = None if is_part else self.store.row_count(TABLES[name], self.cluster)
         if count is not None:
             return count
         rows = self.small_rows(name)
@@ -154,8 +162,8 @@ class JobContext:
         return self.store.frame(TABLES["runs"]).filter(~self.slice.column()).isEmpty()
 
     def replace(self, name: str, rows: Rows) -> int:
-        """Replace the cluster's rows of a table; how many there are now."""
-        return self.store.replace(TABLES[name], rows, self.slice)
+        """Replace the rows of a table that the job sees; how many of them there are now."""
+        return self.store.replace(TABLES[name], rows, self.slice_of(name))
 
     def replace_all(self, tables: Mapping[str, Rows], beside: Callable[[], None]) -> dict[str, int]:
         """Replace the cluster's rows of several tables, and do something else: planning one leaves a core for the next.

@@ -31,9 +31,9 @@ def replace_findings(
         context: whose findings.
         findings: what it found now.
         left_out: ledgers that were not looked at; what was found about them stays.
-        topics: topics that were looked at; what was found about others stays. None for all.
+        topics: topics that were looked at; what was found about others stays. None for all that the job does.
     """
-    part = context.slice.where(job=context.job).without(ledger_id=left_out)
+    part = context.slice_of("findings").where(job=context.job).without(ledger_id=left_out)
     if topics is not None:
         part = part.where(topic=topics)
     rows = findings if isinstance(findings, DataFrame | pa.Table) else _rows_of(context, findings)

@@ -24,7 +24,7 @@ from pulsar_backlog.sql.conf_queries import duck_query, spark_query
 from pulsar_backlog.sql.duck import connected, opened, rows_of
 from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.sql.large_results import rows_of_reader
-from pulsar_backlog.sql.own_rows import own_rows
+from pulsar_backlog.sql.own_rows import name_own_rows
 from pulsar_backlog.sql.task_rows import BATCH_ROWS, TaskRows, by_pool, here, via_files, via_shuffle
 from pulsar_backlog.tableio.living import GONE
 from pulsar_backlog.tableio.spark_rows import in_one_chunk
@@ -126,8 +126,7 @@ def query_engine(
     elif fit_this_process(context.out, names, MAX_BYTES if max_bytes is None else min(max_bytes, MAX_BYTES)):
         tables_named = " ".join({*names, GONE.name})
         with _scratch() as scratch, opened(context.out, tables_named, limits=LIMITS, scratch=scratch) as connection:
-            for name in names:
-                connection.execute(f"CREATE TEMP VIEW {name} AS {own_rows(name, literal(context.cluster))}")
+            name_own_rows(connection, names, context.cluster, context.topics)
             yield DuckEngine(context, connection, scratch)
     else:
         with spark_engine(context, {name: context.table(name) for name in names}) as engine:

@@ -19,12 +19,13 @@ from pulsar_backlog.tasks.files import IntoTables, Making
 def replace_by_tasks(
     context: JobContext, engine: QueryEngine, task_rows: TaskRows, making: Making, names: Collection[str]
 ) -> dict[str, int]:
-    """Replace the cluster's rows of tables by what tasks make of their rows; how many each has now.
+    """Replace the rows of tables that the job sees by what tasks make of their rows; how many of them each has now.
 
     `making` is of a class or function that pickle finds by name.
     """
     tables = {name: TABLES[name] for name in names}
-    with context.store.stage_all(tables.values(), context.slice) as staged:
+    (part,) = {context.slice_of(name) for name in names}
+    with context.store.stage_all(tables.values(), part) as staged:
         if staged is None:
             return _replaced(context, engine, task_rows, making, tables)
         places = {name: one.place for name, one in staged.items()}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pulsar_backlog.chunks.rows import LogEdge
 from pulsar_backlog.chunks.settings import FRAME_PADDING_BYTES
 from pulsar_backlog.chunks.verdict_findings import FLAG_CODES, NO_LOSS, STATE_CODES
+from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.findings import count_sentences
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine
@@ -51,6 +53,15 @@ class TopicFacts:
 
     deduplicated: Collection[str] = ()
     seen_to_end: Collection[str] = ()
+
+    @classmethod
+    def of(cls, edges: Mapping[str, LogEdge], state: ClusterState | None) -> TopicFacts:
+        """What the ends of logs and saved state tell."""
+        topics = state.topics.values() if state else ()
+        return cls(
+            deduplicated=[topic.topic for topic in topics if topic.deduplicated],
+            seen_to_end=[topic for topic, edge in edges.items() if edge.complete_to_end],
+        )
 
     def rows(self) -> pa.Table:
         """Each topic of which something is known, with what."""

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,24 +46,58 @@ Row = dict[str, Any]
 def state_inputs(context: JobContext) -> dict[str, object]:
     """What of saved state decides a job's result, for its fingerprint."""
     admin = context.options.admin
-    return {"admin": folder_digest(admin), "earlier": context.version(TABLE) if admin is None else None}
+    return {"admin": _digest(admin, context.run_id), "earlier": context.version(TABLE) if admin is None else None}
+
+
+@lru_cache(maxsize=1)
+def _digest(folder: str | None, _run_id: str) -> str | None:
+    """The folder's digest as a run finds it: to look at all of its files takes a while."""
+    return folder_digest(folder)
+
+
+@dataclass(frozen=True)
+class _LastState:
+    """What was known of a cluster, and of what: the jobs of an audit ask for the same one after the other."""
+
+    inputs: tuple[object, ...]
+    topics_of_ledgers: Mapping[int, str]
+    state: ClusterState | None
+
+
+_last: list[_LastState] = []
 
 
 def state_of(
     context: JobContext,
     topics_of_ledgers: Mapping[int, str],
-    documents: Callable[[], KnownDocuments | None] = lambda: None,
+    documents: Callable[[], KnownDocuments | None] | None = None,
 ) -> ClusterState | None:
     """What is known of the cluster; None where no audit was ever given saved state.
 
     Args:
         context: of the job; state that it is given is stored.
         topics_of_ledgers: full topic name by ledger id, as found in the stored ledgers.
-        documents: gives what is known of files by earlier audits.
+        documents: gives what is known of files by earlier audits; who gives it has the folder read.
 
     Raises:
         UsageError: the folder that it is given says nothing.
     """
+    last = _last[0] if _last and documents is None else None
+    if last is not None and last.inputs == _inputs(context) and last.topics_of_ledgers == topics_of_ledgers:
+        return last.state
+    state = _state_of(context, topics_of_ledgers, documents or (lambda: None))
+    _last[:] = [_LastState(_inputs(context), dict(topics_of_ledgers), state)]
+    return state
+
+
+def _inputs(context: JobContext) -> tuple[object, ...]:
+    folder = context.options.admin
+    return context.out, context.cluster, folder, _digest(folder, context.run_id), context.version(TABLE)
+
+
+def _state_of(
+    context: JobContext, topics_of_ledgers: Mapping[int, str], documents: Callable[[], KnownDocuments | None]
+) -> ClusterState | None:
     folder = context.options.admin
     if folder is None:
         earlier = list(_readable(_rows(context)))
@@ -90,7 +125,7 @@ def settings_in(context: JobContext) -> SavedSettings:
 
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
     """Replace what is known of the topics that are given; rows of the others, and of what names no topic."""
-    digest, topics = folder_digest(folder), {one.topic for one in by_topic(given) if one.topic}
+    digest, topics = _digest(folder, context.run_id), {one.topic for one in by_topic(given) if one.topic}
     earlier = _rows(context, "topic", "read_time", "folder_digest")
     newest = max(earlier, key=lambda row: row["read_time"], default=None)
     is_stored = newest is not None and newest["folder_digest"] == digest

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from pulsar_backlog.cluster.topic_states import of_topics
+from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.cursors.predict import Limits
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.steps.known_state import state_of
 from pulsar_backlog.steps.stored_cursors import with_stored_cursors
+from pulsar_backlog.steps.stored_ledgers import StoredLedgers
+from pulsar_backlog.steps.topic_changes import TopicChanges
+from pulsar_backlog.steps.topic_inputs import changes_of_analysis
 from pulsar_backlog.subscriptions.analysed import Analysed, analysed, join_state, said_row
 from pulsar_backlog.subscriptions.findings import HeldUp, findings_of_holdups, findings_of_state
 from pulsar_backlog.subscriptions.holdups import (
@@ -22,13 +26,11 @@ from pulsar_backlog.subscriptions.holdups import (
     holdups,
     may_wait_for_transaction,
 )
+from pulsar_backlog.subscriptions.ledger_lengths import Lengths
 from pulsar_backlog.subscriptions.limits import LimitsFrom, limits_from, limits_of
 from pulsar_backlog.subscriptions.sightings import CursorViews, cursor_views
 from pulsar_backlog.subscriptions.states import States, SubscriptionState, by_topic
 from pulsar_backlog.terms import Position
-
-_STORED = "SELECT ledger_id, topic, expected_entries FROM ledgers WHERE selected"
-_READ = "SELECT ledger_id FROM ledger_facts"
 
 
 @dataclass(frozen=True)
@@ -144,28 +146,43 @@ class SavedState:
         return [(one, state) for one in self.subscriptions if (state := join_state(one)) is not None]
 
 
-def saved_state(context: JobContext, engine: QueryEngine) -> SavedState | None:
-    """What is known by saved admin JSON and raw cursor state; None where no audit was ever given any.
+def changes_of_subscriptions(
+    context: JobContext, ledgers: StoredLedgers, inputs: dict[str, object]
+) -> tuple[TopicChanges, ClusterState] | None:
+    """Topics whose subscriptions are looked at, and what is known of the cluster; None where no audit was given any.
 
     Args:
-        context: of the job; its options name the limits of the broker, where they are not the usual ones.
-        engine: knows `ledgers` and `ledger_facts`.
+        context: of the job.
+        ledgers: in the source.
+        inputs: what the analysis goes by beside log and saved state.
     """
-    of_ledgers = engine.rows({"stored": _STORED, "read": _READ})
-    stored = {row["ledger_id"]: (row["topic"], row["expected_entries"]) for row in of_ledgers["stored"]}
-    state = state_of(context, {id_: topic for id_, (topic, _) in stored.items() if topic})
-    if state is None:
+    given = state_of(context, ledgers.topics)
+    if given is None:
         return None
-    state = with_stored_cursors(context, state)
-    lengths: dict[str, dict[int, int | None]] = {}
-    for ledger_id, (topic, count) in stored.items():
-        lengths.setdefault(topic or "", {})[ledger_id] = count
+    state = with_stored_cursors(context, given)
+    stored_here = {one.topic or "" for one in state.cursor_ledgers[len(given.cursor_ledgers) :]}
+    return changes_of_analysis(context, state, ledgers, inputs, stored_here), state
+
+
+def saved_state(context: JobContext, ledgers: StoredLedgers, state: ClusterState) -> SavedState:
+    """What is known by saved admin JSON and raw cursor state.
+
+    Args:
+        context: of the job, with the topics that it does; its options name the limits of the broker, where they are not
+            the usual ones.
+        ledgers: in the source.
+        state: what is known of the cluster.
+    """
+    names = frozenset(state.topics) | ledgers.lengths.keys()
+    lengths: Mapping[str, Lengths] = ledgers.lengths
+    if context.topics is not None:
+        state = of_topics(state, context.topics)
+        lengths = {topic: lengths[topic] for topic in lengths.keys() & context.topics}
     views = cursor_views(state, lengths)
-    read = frozenset(row["ledger_id"] for row in of_ledgers["read"])
     words = state.settings, context.options.max_ack_ranges, context.options.max_batch_acks
     limits = limits_of(*words)
     return SavedState(
-        list(analysed(views, state, limits)), views, read & stored.keys(), limits, limits_from(*words),
-        state.settings.version, frozenset(state.topics) | lengths.keys(),
+        list(analysed(views, state, limits)), views, ledgers.read & ledgers.stored.keys(), limits, limits_from(*words),
+        state.settings.version, names,
         {one.topic: empty for one in state.topics.values() if (empty := one.empty_ledger_id) is not None},
     )  # fmt: skip

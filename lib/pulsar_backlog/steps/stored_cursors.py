@@ -24,11 +24,12 @@ MAX_BYTES = 64 << 20
 
 def with_stored_cursors(context: JobContext, state: ClusterState) -> ClusterState:
     """The state with entries of cursor ledgers that nobody saved and the source holds; others stay as they are."""
+    copies = [] if context.options.source is None else list(internal_copies(context))
+    if not copies:
+        return state
     saved = {one.ledger_id for one in state.cursor_ledgers if one.entries}
     owners = {ledger_id: of for of, ledger_id in knowledge_of(state).cursor_ledgers.items() if ledger_id not in saved}
-    if not owners or context.options.source is None:
-        return state
-    copies = [copy for copy in internal_copies(context) if copy.ledger_id in owners]
+    copies = [copy for copy in copies if copy.ledger_id in owners]
     source = source_of(context.options, context.live()) if copies else None
     ledgers = [
         SavedCursorLedger(copy.ledger_id, copy.data_uri or "", entries, *owners[copy.ledger_id])

@@ -116,8 +116,12 @@ def may_wait_for_transaction(saved: SavedSubscription | None) -> bool:
 
 def dead_letter_topics(topic: str, subscription: str) -> tuple[str, ...]:
     """Names that clients give the dead-letter topic of a subscription; that of a partition may be of all partitions."""
-    whole = _PARTITION.sub("", topic)
-    return tuple(dict.fromkeys(f"{name}-{subscription}-DLQ" for name in (topic, whole)))
+    return tuple(dict.fromkeys(f"{name}-{subscription}-DLQ" for name in (topic, whole_topic(topic))))
+
+
+def whole_topic(topic: str) -> str:
+    """The name without the number of a partition."""
+    return _PARTITION.sub("", topic)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,13 @@ from pulsar_backlog.tables import TABLES, Table
 GONE = TABLES["gone_ledgers"]
 BY_LEDGER = frozenset(name for name, table in TABLES.items() if table.slice_columns == ("cluster", "ledger_id"))
 """Tables that are written ledger by ledger, so that rows of ledgers that are gone stay in them."""
+BY_TOPIC = frozenset(name for name, table in TABLES.items() if "topic" in table.column_names()) - {
+    "gone_ledgers",
+    "rejects",
+    "saved_states",
+    "topic_digests",
+}
+"""Tables of which a job that does some topics sees their rows alone; the others it asks by ledger, or as a whole."""
 
 
 def living_rows(store: TableStore, table: Table) -> DataFrame:
