@@ -86,6 +86,24 @@ def test_a_batch_that_is_begun_again_is_the_same(tmp_path: Path) -> None:
     assert again.latestOffset() == second
 
 
+def test_a_stream_of_what_is_there_now_ends_there(tmp_path: Path) -> None:
+    """Spark from 4.2 on says so before it asks for the first offset, also of a query that is started again."""
+    folder = tmp_path / "objects"
+    late = move_ledgers(OBJECTS, folder)
+    before, reader = stored(folder), reader_of(folder)
+    reader.prepareForTriggerAvailableNow()
+    for path in late:
+        shutil.copy(path, folder)
+    limit, start, found = SimpleNamespace(max_rows=19), reader.initialOffset(), Counter[Key]()
+    while (end := reader.latestOffset(start, limit)) != start:
+        found += delivered(reader, start, end)
+        start = end
+    assert found == before
+    again = reader_of(folder)
+    again.prepareForTriggerAvailableNow()
+    assert found + delivered(again, start, again.latestOffset(start)) == stored(OBJECTS)
+
+
 def test_a_ledger_that_is_away_for_a_while_is_not_delivered_again(tmp_path: Path) -> None:
     """Spark 4.0 and 4.1 do not say where a batch begins: the reader itself knows how far each ledger was read."""
     folder = tmp_path / "objects"

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from scripts.compare_audits import differing
-from tests.api.spark_sources import MODULES, PROGRAM, rows_of_api, rows_of_files
+from tests.api.spark_sources import MODULES, PROGRAM, in_order, rows_of_api, rows_of_files
 from tests.auditing import OBJECTS, Audited
 from tests.versions.environments import MATRIX, Versions
 from tests.versions.program import Program
 
+BOUNDED = Path(__file__).with_name("bounded_stream.py")
 QUERY = "SELECT topic, state, count(*) AS n FROM chunked_messages GROUP BY topic, state ORDER BY 1, 2"
 VERSIONS = "SELECT DISTINCT versions['spark'] AS spark, versions['python'] AS python FROM runs"
 
@@ -63,3 +65,15 @@ def test_spark_reads_the_rows_of_the_api(
         assert found[rows] == [row for row in every if row["ledger_id"] in (22, 24) and row["entry_id"] > 0]
         assert found[rows]
     assert found["stream"] == rows_of_api(str(OBJECTS), "messages", {})
+
+
+@pytest.mark.parametrize("trigger", ["available-now", "all-available"])
+def test_spark_4_2_bounds_the_batches_of_a_stream(
+    trigger: str, program: Callable[[Versions], Program], tmp_path: Path
+) -> None:
+    every, out = rows_of_api(str(OBJECTS), "entries", {}), tmp_path / "out"
+    most = len(every) // 3 + 1
+    program(MATRIX[-1]).run_file(BOUNDED, str(OBJECTS), str(most), out, trigger)
+    batches = [pa.ipc.open_file(path.read_bytes()).read_all() for path in sorted(out.iterdir())]
+    assert [batch.num_rows for batch in batches] == [most, most, len(every) - 2 * most]
+    assert in_order(pa.concat_tables(batches)) == every

@@ -8,6 +8,7 @@ the same entries. A chunked message belongs to the batch of its last chunk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -46,6 +47,7 @@ class BacklogStreamReader(DataSourceStreamReader):
         self._names = names
         self._copies: dict[int, LedgerCopy] = {}
         self._reached: dict[str, int] = {}  # by the offset before, which only Spark from 4.2 on tells
+        self._last: dict[str, int] | None = None  # where a stream ends that takes what is there now
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is delivered."""
@@ -59,6 +61,11 @@ class BacklogStreamReader(DataSourceStreamReader):
         # A ledger that is not listed for a while stays in the offset: it would be delivered again when it is back.
         self._reached = _advanced(before, self._copies, self._past, most)
         return {"ledgers": dict(self._reached)}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
+        """Take all that is stored now, and nothing that comes later; only Spark from 4.2 on says so."""
+        copies = _listed(self._options, self._options.wanted)
+        self._last = _advanced({}, copies, self._past, None)
 
     def getDefaultReadLimit(self) -> Any:  # noqa: N802 - Spark's name
         """The option `max_entries_per_batch`; only Spark from 4.2 on asks."""
@@ -96,6 +103,11 @@ class BacklogStreamReader(DataSourceStreamReader):
         return tuple(one for one in ours if str(one.ledger_id) in end["ledgers"])
 
     def _past(self, copy: LedgerCopy) -> int:
+        """One more than the last entry of a ledger that is delivered."""
+        stored = self._stored(copy)
+        return stored if self._last is None else min(stored, self._last.get(str(copy.ledger_id), 0))
+
+    def _stored(self, copy: LedgerCopy) -> int:
         """One more than the last entry of a ledger: as its blocks say, or its metadata; else it is looked at."""
         ends = [_block_end(block) for block in copy.blocks]
         if ends and None not in ends:
@@ -103,6 +115,10 @@ class BacklogStreamReader(DataSourceStreamReader):
         if copy.expected_entries is not None:
             return copy.expected_entries
         return Backlog(self._options.source).entries_in(copy)
+
+
+with suppress(ImportError):  # Spark before 4.2 asks for no such thing: its first batch is all that is there
+    import_module("pyspark.sql.streaming.datasource").SupportsTriggerAvailableNow.register(BacklogStreamReader)
 
 
 def _block_end(block: Block) -> int | None:
