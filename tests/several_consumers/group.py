@@ -18,6 +18,8 @@ from tests.several_consumers.releases import JAVA_CLIENT
 TYPES = {"Shared": ConsumerType.Shared, "Key_Shared": ConsumerType.KeyShared}
 LONGEST_S = 12
 QUIET_S = 1.0
+READY_S = 5
+"""A consumer may get messages before its client knows that it has subscribed; until then the client calls it closed."""
 AGE_MS = 120_000
 """Clients give up what is older than a minute, and a forecast is about entries that are."""
 
@@ -122,7 +124,14 @@ class Group:
 
     def _take(self, consumer: pulsar.Consumer, received: pulsar.Message) -> None:
         self.got[received.data()[:1].decode()] += 1
-        consumer.acknowledge(received)
+        ends = time.monotonic() + READY_S
+        while True:
+            try:
+                return consumer.acknowledge(received)
+            except pulsar.AlreadyClosed:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.05)
 
     def settled(self, quiet_s: float = QUIET_S) -> tuple[int, int]:
         """Messages that came, and the backlog, when neither changes any more."""
