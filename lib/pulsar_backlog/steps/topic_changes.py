@@ -30,6 +30,8 @@ MAX_SHARE = 3
 """Where more than one topic in so many changed, all are done: then it costs less."""
 MAX_TOPICS = 10_000
 """Topics that are done by themselves, at most: their names stand in queries and are looked for in every file."""
+ALL = "all"
+"""Stands for what concerns all topics where it cannot be told: the next run that has something new does all of them."""
 _SCOPE = ("admin", "topic", "ledger", "since", "until")
 """Options that choose ledgers and saved state, which are digested topic by topic."""
 
@@ -68,6 +70,11 @@ def stored_digests(context: JobContext, job: str, *, of_all: bool = False) -> di
     with query_engine(context, (TABLE,)) as engine:
         rows = engine.rows({"": f"{query} AND topic = ''" if of_all else query})[""]
     return {row["topic"]: row["digest"] for row in rows}
+
+
+def are_apart(stored: Mapping[str, str | None]) -> bool:
+    """Whether a job, whose digests these are, made its rows topic by topic, and came to its end."""
+    return stored.get("") not in (None, ALL)
 
 
 def is_finished(context: JobContext) -> bool:
@@ -129,7 +136,7 @@ class TopicChanges:
         if self.is_empty:
             return 0
         done = self.now.keys() if self.topics is None else self.topics & self.now.keys()
-        digests: dict[str, str | None] = {"": self.of_cluster}
+        digests: dict[str, str | None] = {"": self.of_cluster or ALL}
         for topic in done:
             digest = None if topic in unsure else self.now[topic]
             digests[topic] = digest and (digest.timed if topic in open_topics else digest.settled)

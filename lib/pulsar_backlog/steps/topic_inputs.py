@@ -23,7 +23,14 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine, query_engine
 from pulsar_backlog.steps.damage import MAX_LISTED
 from pulsar_backlog.steps.stored_ledgers import StoredLedgers
-from pulsar_backlog.steps.topic_changes import Digest, TopicChanges, digest_of, digest_of_cluster, stored_digests
+from pulsar_backlog.steps.topic_changes import (
+    Digest,
+    TopicChanges,
+    are_apart,
+    digest_of,
+    digest_of_cluster,
+    stored_digests,
+)
 from pulsar_backlog.subscriptions.holdups import whole_topic
 from pulsar_backlog.subscriptions.ledger_lengths import ledger_lengths
 from pulsar_backlog.wire.names import is_segment
@@ -103,7 +110,7 @@ def changes_of_models(context: JobContext, inputs: Mapping[str, object]) -> Topi
         inputs: what they go by beside the log.
     """
     folded = stored_digests(context, FOLD)
-    of_cluster = None if folded.get("") is None else digest_of_cluster(context.options, inputs)
+    of_cluster = digest_of_cluster(context.options, inputs) if are_apart(folded) else None
     now = {topic: _same(digest and digest_of(of_cluster, digest)) for topic, digest in folded.items() if topic}
     return TopicChanges.of(context, now, of_cluster)
 
@@ -122,7 +129,7 @@ def changes_of_analysis(
         found_cursors: topics with a cursor ledger that lies in the source itself, which may have grown.
     """
     folded = stored_digests(context, FOLD)
-    is_sure = folded.get("") is not None and all(one.topic and one.cursor for one in state.cursor_ledgers)
+    is_sure = are_apart(folded) and all(one.topic and one.cursor for one in state.cursor_ledgers)
     ids = [one.ledger_id for one in state.cursor_ledgers]
     is_sure = is_sure and len(set(ids)) == len(ids)
     of_cluster = digest_of_cluster(context.options, {**inputs, "settings": _settings(state)}) if is_sure else None
