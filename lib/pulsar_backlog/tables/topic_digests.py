@@ -9,7 +9,7 @@ TABLE = Table(
         CLUSTER,
         required("job", "string", "Job that made rows of the topic: `assemble_chunks`, `model_consumers` or `analyze_subscriptions`."),
         required("topic", "string", "Full name of the topic partition; empty for what concerns all topics: options, settings, release."),
-        Column("digest", "string", "Digest of what was read; null where the next run does the topic, or with an empty topic all of them, whatever it reads: a run was ended before its end, or something cannot be told from what was read alone."),
+        Column("digest", "string", "Digest of what was read; null where the next run does the topic whatever it reads, as it cannot be told from that alone. With an empty topic what concerns all topics: null where a run was ended before its end, `all` where topics hang together, so that a run that has something new does all of them."),
     ),
     key=("cluster", "job", "topic"),
     slice_columns=("cluster", "job"),
