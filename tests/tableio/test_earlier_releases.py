@@ -28,8 +28,8 @@ NEEDS_SPARK = True
 __all__ = ["aws", "s3_server"]  # fixtures that tests here ask for by name
 
 EARLIER = sorted((Path(__file__).parents[1] / "data" / "earlier").glob("*.zip"))
-OF_NIGHTS = {*compare_audits.NOT_COMPARED, "changes", "problems", "saved_states", "backlogs"}
-"""Tables that tell of the nights before too, and of when state was saved."""
+OF_NIGHTS = {*compare_audits.NOT_COMPARED, "changes", "problems", "saved_states", "backlogs", "topic_digests"}
+"""Tables that tell of the nights before too, of when state was saved, and of where the source lies, here a copy."""
 READ_AGAIN = {"2026-11-21-2f9e8504": True, "2026-11-22-800f8454": True, "2026-11-23-dd8744a4": True,
     "2026-11-25-f764b013": False}  # fmt: skip
 """Whether scanned ledgers are read again for what was not kept."""

@@ -1,4 +1,4 @@
--- Made of conf/chunks/open_topics.sql (4cef9f9659a22257) by `make docs`; do not edit.
+-- Made of conf/chunks/open_topics.sql (8e9013609feaf5fc) by `make docs`; do not edit.
 SELECT
   topic,
   BOOL_OR(CAST(decode_state = 'not_checked' AND ARRAY_LENGTH(manifest) > 0 AS BOOLEAN)) AS is_unread
