@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.processes import end
+
 ANSWER_SECONDS = 90
-STOP_SECONDS = 30
 
 Record = tuple[int, bytes]
 
@@ -50,19 +50,6 @@ def running_program(command: Sequence[str], folder: Path, environment: Mapping[s
         yield Program(process, log)
     finally:
         end(process)
-
-
-def end(process: subprocess.Popen[Any]) -> None:
-    """Have a process end, and wait for it."""
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_SECONDS)
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
 
 
 def tail(log: Path) -> str:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,12 +16,12 @@ import urllib3
 from tests.broker.distribution import Server, broker_home, distributed
 from tests.broker.identity import Identity, make_identity
 from tests.ports import free_ports
+from tests.processes import die_with_parent, end
 
 HEAP = "1g"
 BRIEF = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 """For a broker that lives for a minute, on a machine that has other work."""
 START_SECONDS = 120
-STOP_SECONDS = 30
 
 _OPENED = (
     *(f"java.base/{name}" for name in ("java.io", "java.util.zip", "sun.net", "java.nio", "jdk.internal.misc")),
@@ -123,7 +120,7 @@ def running_broker(
             stdout=out,
             stderr=subprocess.STDOUT,
             start_new_session=True,  # so that an interrupt of the tests ends it here, and not halfway
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - a single call of the kernel
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - a single call of the kernel
             env={"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", **(environment or {})},
         )
     try:
@@ -135,7 +132,7 @@ def running_broker(
         _wait_until_ready(broker, process)
         yield broker
     finally:
-        _end(process)
+        end(process)
 
 
 def _command(server: Server, conf: Path, known: Path, folder: Path, ports: list[int], jvm: Sequence[str]) -> list[str]:
@@ -205,18 +202,3 @@ def _wait_until_ready(broker: Broker, process: subprocess.Popen[bytes]) -> None:
             time.sleep(0.3)
     tail = "\n".join(broker.log.read_text(errors="replace").splitlines()[-40:])
     raise RuntimeError(f"the broker did not start; the end of its log:\n{tail}")
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end the broker when the tests are killed (Linux; elsewhere it stays)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.send_signal(signal.SIGTERM)
-    try:
-        process.wait(STOP_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_SECONDS)

@@ -16,8 +16,9 @@ from typing import Any
 import urllib3
 
 from tests.broker5.distribution import jars
-from tests.java_programs import Program, end, java, running_program, tail
+from tests.java_programs import Program, java, running_program, tail
 from tests.ports import free_ports
+from tests.processes import end
 
 START_SECONDS = 120
 CLIENTS = Path(__file__).with_name("Clients.java")

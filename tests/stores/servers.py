@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import base64
-import ctypes
 import hmac
 import json
 import os
-import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -24,10 +21,10 @@ import boto3
 from botocore.config import Config
 
 from tests.ports import free_port
+from tests.processes import die_with_parent, end
 from tests.stores.installed import azurite, fake_gcs_server, s3proxy
 
 START_SECONDS = 90
-STOP_SECONDS = 20
 ACCOUNT = "devstoreaccount1"
 ACCOUNT_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 """Azurite's own, the same everywhere, in its documentation: no secret."""
@@ -140,7 +137,7 @@ def running(
     with log.open("wb") as out:
         process = subprocess.Popen(
             command, stdout=out, stderr=subprocess.STDOUT, cwd=log.parent, start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509 - a single call of the kernel
+            preexec_fn=die_with_parent,  # noqa: PLW1509 - a single call of the kernel
             env=basis | dict(environment or {}),
         )  # fmt: skip
     try:
@@ -152,18 +149,7 @@ def running(
             time.sleep(0.1)
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(STOP_SECONDS)
-
-
-def _die_with_parent() -> None:
-    """Have the kernel end the server when the tests are killed (Linux; elsewhere it stays)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        end(process)
 
 
 def _listens(host: str, port: int) -> bool:
