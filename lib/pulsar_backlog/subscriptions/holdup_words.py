@@ -43,7 +43,7 @@ _IN_ORDER = (
         "consumers leaving and coming back, delivers what is whole so far; do not rely on a rolling restart."),
     HoldupKind("small_queue_stall", "C46", "unload",
         "A broker 4.0 counts the wrong consumer's permits: with receiver queues below 10, several healthy consumers "
-        "stall for good. Unload the topic, then set the queues to 10 or more; 4.2 does not stall so."),
+        "stall for good. Unload the topic, then set the queues to 10 or more; no run of 4.2 stalled so."),
     HoldupKind("last_chunk_only", "C46", "unload",
         "A last chunk waits that belongs to nobody: Java 4.0 and Python ask for the last chunk only after a negative "
         "acknowledgement (Python also after an ack timeout). It comes again when its consumer leaves, or after an "

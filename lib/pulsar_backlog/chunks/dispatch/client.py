@@ -187,7 +187,7 @@ class ClientProcess:
     def _take_soon(self) -> None:
         if not self.hold and not self._busy and self._incoming:
             self._busy = True
-            self._clock.soon(self._take)
+            self._clock.soon(self._take, part="application")
 
     def _take(self) -> None:
         self._busy = False

@@ -10,7 +10,9 @@ from pulsar_backlog.chunks.dispatch.settings import Setting
 MIN_SEEDS = 84
 RARE_SEEDS = 700
 """How many where rare timings decide."""
-MAX_SEEDS = 4000
+RACING_SEEDS = 4000
+"""How many of those where a rare timing did decide."""
+MAX_SEEDS = 8000
 QUIET_SEEDS = 600
 """How many seeds without a new outcome end the search, once there is more than one."""
 
@@ -88,12 +90,13 @@ def predict(setting: Setting, play: Callable[[Setting, int], Outcome]) -> Predic
     """Outcomes of many seeds: few where all agree, more where they do not, until nothing new comes."""
     outcomes: dict[Outcome, int] = {}
     newest = 0
-    least = RARE_SEEDS if setting.races_rarely else MIN_SEEDS
+    least, least_racing = (RARE_SEEDS, RACING_SEEDS) if setting.races_rarely else (MIN_SEEDS, QUIET_SEEDS)
     for seed in range(MAX_SEEDS):
         outcome = play(setting, seed)
         if outcome not in outcomes:
             newest = seed
         outcomes[outcome] = outcomes.get(outcome, 0) + 1
-        if seed + 1 >= least and (len(outcomes) == 1 or seed - newest > QUIET_SEEDS):
+        races = len(outcomes) > 1
+        if seed + 1 >= (least_racing if races else least) and not (races and seed - newest <= QUIET_SEEDS):
             break
     return Prediction(outcomes)

@@ -27,6 +27,8 @@ RECONNECT_MS = 110
 """How soon a client is back."""
 TOPIC_LOAD_MS = (140.0, 250.0)
 """How long a broker takes to load a topic again; clients are back earlier and wait, and are all let in at once."""
+PRODUCER_GAPS_MS = (0.3, 6.0)
+"""Most between two entries of producers: of a quick and a slow one."""
 OLD_MS = -86_400_000
 """When entries were published that are stored before a play: longer ago than any client waits for a chunk."""
 MAX_MESSAGE_BYTES = 65_536
@@ -165,11 +167,12 @@ class Play:
             self._store(slice_, OLD_MS)
 
     def _do_produce(self, *producers: Sequence[Slice]) -> None:
-        queues = [list(slices) for slices in producers]
+        queues, random = [list(slices) for slices in producers], self.clock.random
         while any(queues):
-            queue = self.clock.random.choice([queue for queue in queues if queue])
-            for _ in range(min(len(queue), self.clock.random.randint(1, 4))):
-                self.clock.run_for(self.clock.random.uniform(0.3, 6.0))
+            queue = random.choice([queue for queue in queues if queue])
+            most = random.choice((1, min(4, len(queue)), len(queue)))  # in turns, or one producer's whole pipeline
+            for _ in range(random.randint(1, most)):
+                self.clock.run_for(random.uniform(0.02, random.choice(PRODUCER_GAPS_MS)))
                 self._store(queue.pop(0))
 
     def _do_start(self, name: str) -> None:
