@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pulsar_backlog.messages.arrow_rows import Rows
-from pulsar_backlog.messages.batch_members import BatchMembers
+from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS, Rows
+from pulsar_backlog.messages.batch_members import BatchMembers, stored_batches
 from pulsar_backlog.messages.entry_payloads import PayloadOpener
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.tables import TABLES
@@ -21,6 +23,8 @@ from tests.examples import examples
 from tests.wire.encode import number, run
 
 SCHEMA = arrow_schema(TABLES["messages"])
+EMPTY = pa.RecordBatch.from_pylist([], SCHEMA)
+Opened: TypeAlias = tuple[list[dict[str, Any]], int]
 STORE = PayloadStore("", 100, 100)
 ENTRIES = pa.RecordBatch.from_pylist([{"entry_id": at, "ledger_id": 5, "topic": f"t{at}"} for at in range(3)])
 
@@ -34,7 +38,7 @@ def pair(key: bytes, value: bytes) -> bytes:
     return run(1, run(1, key) + run(2, value))
 
 
-def opened(batches: list[tuple[int, bytes]], *, compiled: bool) -> tuple[list[dict[str, Any]], int]:
+def opened(batches: list[tuple[int, bytes]], way: Literal["one by one", "copied", "in place"]) -> Opened:
     """Rows of batches, one an entry; and how many of them the compiled reader left."""
     columns = pa.RecordBatch.from_pylist(
         [
@@ -48,10 +52,12 @@ def opened(batches: list[tuple[int, bytes]], *, compiled: bool) -> tuple[list[di
         ]),
     )  # fmt: skip
     opener = PayloadOpener(columns, ENTRIES[: len(batches)], STORE, KeyRing({}), SCHEMA)
-    if not compiled:
+    if way == "one by one":
         opener.plain.add = lambda *_: False  # type: ignore[method-assign]
-    left = sum(isinstance(opener.open(at, memoryview(data)), Rows) for at, (_, data) in enumerate(batches))
-    made = [*opener.bare.take(), *opener.members.take(), *opener.plain.take()]
+    stored = stored_members(columns, [data for _, data in batches]) if way == "in place" else {}
+    others = [(at, data) for at, (_, data) in enumerate(batches) if at not in stored]
+    left = sum(isinstance(opener.open(at, memoryview(data)), Rows) for at, data in others)
+    made = [*opener.bare.take(), *opener.members.take(), *opener.plain.take(), *stored.values()]
     for batch in made:
         batch.validate(full=True)
         assert batch.schema == SCHEMA
@@ -59,10 +65,28 @@ def opened(batches: list[tuple[int, bytes]], *, compiled: bool) -> tuple[list[di
     return sorted(rows, key=lambda row: (row["entry_id"], row["batch_index"])), left
 
 
+def stored_members(columns: pa.RecordBatch, batches: list[bytes]) -> dict[int, pa.RecordBatch]:
+    """What is read where it lies, by the place of its entry: with other bytes around, all of it at once."""
+    around = b"\0\0\0\2\x18\0"  # as a member of no bytes
+    buffer = np.frombuffer(around + b"".join(data + around for data in batches), dtype=np.uint8)
+    lengths = np.array([len(data) for data in batches])
+    end = np.cumsum(lengths + len(around))
+    members = BatchMembers(columns, ENTRIES[: len(batches)], STORE, SCHEMA, buffer)
+    (run,) = (*stored_batches(columns, lengths), np.array([], dtype=np.int64))[:1]
+    plain = members.add_stored(run, (end - lengths)[run], end[run])
+    rows = [*members.take()]
+    found = set(rows[0].column("entry_id").to_pylist()) if rows else set()
+    assert found <= set(run[plain].tolist())
+    return {
+        at: rows[0].filter(pc.equal(rows[0].column("entry_id"), at)) if rows else EMPTY for at in run[plain].tolist()
+    }
+
+
 def agree(*batches: tuple[int, bytes]) -> int:
     """How many batches the compiled reader left, after its rows were held against those of the other."""
-    rows, left = opened([*batches], compiled=True)
-    assert rows == opened([*batches], compiled=False)[0]
+    rows, left = opened([*batches], "copied")
+    assert rows == opened([*batches], "one by one")[0]
+    assert opened([*batches], "in place") == (rows, left)
     return left
 
 
@@ -148,3 +172,49 @@ def test_rows_that_were_taken_stay_as_they_are_while_others_are_gathered() -> No
     assert members.add(1, 2, member(b"fourteen", b"") + member(b"", b""), "exported", "")
     assert taken.to_pylist() == before
     assert [row["payload_bytes"] for row in before] == [3, 5]
+
+
+IN_PLACE: dict[str, Any] = {
+    "num_messages_in_batch": 2, "checksum_state": "valid", "compression": None, "uncompressed_size": 9,
+    "encryption_keys": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "stored"),
+    [
+        ({}, True),
+        ({"compression": "NONE"}, True),
+        ({"uncompressed_size": None}, True),
+        ({"uncompressed_size": 0}, True),
+        ({"num_messages_in_batch": None}, False),
+        ({"num_messages_in_batch": 0}, False),
+        ({"num_messages_in_batch": -1}, False),
+        ({"checksum_state": "mismatch"}, False),
+        ({"checksum_state": "absent"}, False),
+        ({"checksum_state": None}, False),
+        ({"compression": "LZ4"}, False),
+        ({"uncompressed_size": 8}, False),
+        ({"uncompressed_size": 10}, False),
+        ({"encryption_keys": []}, False),
+        ({"encryption_keys": [{"key": "k", "value": b"v"}]}, False),
+    ],
+    ids=str,
+)
+def test_only_batches_without_any_doubt_are_read_where_they_lie(other: dict[str, Any], stored: bool) -> None:
+    keys = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
+    types = {"num_messages_in_batch": pa.int32(), "uncompressed_size": pa.int32(), "encryption_keys": keys}
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in IN_PLACE])
+    columns = pa.RecordBatch.from_pylist([IN_PLACE, IN_PLACE | other], schema=schema)
+    assert [run.tolist() for run in stored_batches(columns, np.array([9, 9]))] == [[0, 1] if stored else [0]]
+
+
+def test_batches_come_in_runs_that_are_not_too_large() -> None:
+    def runs(sizes: list[int], lengths: list[int]) -> list[list[int]]:
+        columns = pa.RecordBatch.from_pydict({"num_messages_in_batch": pa.array(sizes, pa.int32())})
+        return [run.tolist() for run in stored_batches(columns, np.array(lengths))]
+
+    assert runs([1] * 3, [BATCH_BYTES // 2] * 3) == [[0, 1], [2]]
+    assert runs([BATCH_ROWS // 2] * 3, [60] * 3) == [[0, 1], [2]]
+    assert runs([2**31 - 1] * 2, [60] * 2) == [[0], [1]]
+    assert runs([0], [60]) == []

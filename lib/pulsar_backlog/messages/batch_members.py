@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS
 from pulsar_backlog.messages.payloads import BytesLike, PayloadStore
 from pulsar_backlog.wire import batch_kernel as kernel
-from pulsar_backlog.wire.arrays import Int64s
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.columns import Mask, property_maps, runs_of_bytes, time_column
 from pulsar_backlog.wire.kernel import MAX_PROPERTIES
 
@@ -30,13 +30,15 @@ class BatchMembers:
     """
 
     def __init__(
-        self, columns: pa.RecordBatch, entries: pa.RecordBatch, store: PayloadStore, schema: pa.Schema
-    ) -> None:
+        self, columns: pa.RecordBatch, entries: pa.RecordBatch, store: PayloadStore, schema: pa.Schema,
+        buffer: Bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Gather members of entries that have these columns; with `buffer`, only of batches in it (`add_stored`)."""
         self.entries = entries
         self.schema = schema
         self._columns = columns
-        self._store = store
-        self._arena = np.empty(0, dtype=np.uint8)
+        self._largest = min(store.inline_limit_bytes, store.max_message_bytes)
+        self._arena = np.empty(0, dtype=np.uint8) if buffer is None else buffer
         self._table = np.empty((len(kernel.TABLE_ROWS), 0), dtype=np.int64)
         self._pairs = np.empty((4, 0), dtype=np.int64)
         self._used = self._rows = self._used_pairs = 0
@@ -44,21 +46,35 @@ class BatchMembers:
 
     def add(self, at: int, size: int, payload: BytesLike, outcome: str, reason: str) -> bool:
         """Add the members of the batch of entry `at`; False where it is not plain, and nothing was added."""
-        length = len(payload)
-        if not 1 <= size <= length // kernel.MIN_MEMBER_BYTES:
-            return False
-        self._make_room(size, length)
-        end = self._used + length
+        end = self._used + len(payload)
+        self._arena = _grown(self._arena, end)
         self._arena[self._used : end] = np.frombuffer(payload, dtype=np.uint8)
-        rows, pairs = kernel.read_members(
-            self._arena, self._used, end, size, self._table, self._rows, self._pairs[:2], self._pairs[2:],
-            self._used_pairs,
-        )  # fmt: skip
-        if rows < 0 or not self._are_plain(slice(self._rows, rows)):
+        (members,) = self._read(*(np.array([one], dtype=np.int64) for one in (self._used, end, size)))
+        if members < 0:
             return False
-        self._batches.append((at, size, rows - self._rows, outcome, reason))
-        self._used, self._rows, self._used_pairs = end, rows, pairs
+        self._batches.append((at, size, int(members), outcome, reason))
+        self._used = end
         return True
+
+    def add_stored(self, at: Int64s, start: Int64s, end: Int64s) -> Mask:
+        """Add the members of batches of entries `at` that lie in the buffer; which were plain, and were added."""
+        sizes = _batch_sizes(self._columns)[at]
+        members = self._read(start, end, sizes)
+        plain: Mask = members >= 0
+        added = zip(at[plain].tolist(), sizes[plain].tolist(), members[plain].tolist(), strict=True)
+        self._batches += [(*one, "exported", "") for one in added]
+        self._used += int((end - start).sum())
+        return plain
+
+    def _read(self, start: Int64s, end: Int64s, sizes: Int64s) -> Int64s:
+        """Read batches of the arena; how many members each has, -1 where it is not plain."""
+        members = np.empty(len(start), dtype=np.int64)
+        self._make_room(end - start, sizes)
+        self._rows, self._used_pairs = kernel.read_batches(
+            self._arena, start, end, sizes, self._largest, self._table, self._rows, self._pairs[:2], self._pairs[2:],
+            self._used_pairs, members,
+        )  # fmt: skip
+        return members
 
     @property
     def full(self) -> bool:
@@ -72,19 +88,12 @@ class BatchMembers:
         self._used = self._rows = self._used_pairs = 0
         self._batches = []
 
-    def _are_plain(self, added: slice) -> bool:
-        """Whether all payloads fit into rows, and no null value holds bytes."""
-        size = self._table[kernel.PAYLOAD_SIZE, added]
-        bound = min(self._store.inline_limit_bytes, self._store.max_message_bytes)
-        nulls = self._table[kernel.TRUE, added] >> kernel.NULL_VALUE & 1
-        return not ((size > bound) | (nulls * size > 0)).any()
-
-    def _make_room(self, members: int, length: int) -> None:
+    def _make_room(self, lengths: Int64s, sizes: Int64s) -> None:
         """Grow by what is about to come; the bytes that are there bound how many members and properties it can be."""
-        self._arena = _grown(self._arena, self._used + length)
-        self._table = _grown(self._table, self._rows + members)
-        pairs = min(members * MAX_PROPERTIES, length // kernel.MIN_MEMBER_BYTES) + MAX_PROPERTIES + 1
-        self._pairs = _grown(self._pairs, self._used_pairs + pairs)
+        members = np.clip(sizes, 0, lengths // kernel.MIN_MEMBER_BYTES)
+        pairs = np.minimum(members * MAX_PROPERTIES, lengths // kernel.MIN_MEMBER_BYTES)
+        self._table = _grown(self._table, self._rows + int(members.sum()))
+        self._pairs = _grown(self._pairs, self._used_pairs + int(pairs.sum()) + MAX_PROPERTIES + 1)
 
     def _taken(self) -> pa.RecordBatch:
         at, size, counts = (np.array(one, dtype=np.int64) for one in list(zip(*self._batches, strict=True))[:3])
@@ -202,6 +211,56 @@ _OWN: dict[str, Callable[[_Made], pa.Array]] = {
     "null_value": lambda made: made.bool_field(kernel.NULL_VALUE),
 }
 """Columns of `messages` that are a member's own, see `member_columns`; the others are those of its entry."""
+
+
+def stored_batches(columns: pa.RecordBatch, lengths: Int64s) -> Iterator[Int64s]:
+    """Which entries are batches that are stored as they were sent, and of which there is no doubt; in runs.
+
+    Args:
+        columns: of the entries.
+        lengths: bytes of their payloads.
+
+    Yields:
+        Places among the entries, of about `BATCH_BYTES` or `BATCH_ROWS` together.
+    """
+    sizes = _batch_sizes(columns)
+    sound = sizes > 0
+    for name, as_sent in _AS_SENT.items():
+        if name in columns.schema.names:
+            sound &= as_sent(columns.column(name), lengths)
+    places = np.flatnonzero(sound)
+    weights = np.maximum(lengths / BATCH_BYTES, sizes / BATCH_ROWS)[places]
+    breaks = np.flatnonzero(np.diff(np.floor(np.cumsum(weights) - weights))) + 1
+    return (run for run in np.split(places, breaks) if len(run))
+
+
+def _states(column: pa.Array, lengths: Int64s) -> Mask:
+    """Which sizes are these lengths, or none; as `stated_bytes`."""
+    stated = pc.fill_null(column, 0).to_numpy()
+    same: Mask = (stated == 0) | (stated == lengths)
+    return same
+
+
+_AS_SENT: dict[str, Callable[[pa.Array, Int64s], Mask]] = {
+    "checksum_state": lambda column, _: _mask(pc.equal(column, "valid")),
+    "encryption_keys": lambda column, _: _mask(pc.is_null(column)),
+    "compression": lambda column, _: _mask(pc.equal(pc.fill_null(column, "NONE"), "NONE")),
+    "uncompressed_size": _states,
+}
+"""What must be true of an entry's columns where its payload is what was sent."""
+
+
+def _mask(column: pa.Array) -> Mask:
+    mask: Mask = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _batch_sizes(columns: pa.RecordBatch) -> Int64s:
+    """How many members each entry says it has; 0 where it is no batch."""
+    if "num_messages_in_batch" not in columns.schema.names:
+        return np.zeros(columns.num_rows, dtype=np.int64)
+    sizes: Int64s = pc.fill_null(columns.column("num_messages_in_batch"), 0).to_numpy().astype(np.int64)
+    return sizes
 
 
 def _grown(array: Any, room: int) -> Any:

@@ -13,6 +13,7 @@ from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.places import BlockOpener, Entries, inflated_entries
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.messages.arrow_rows import Rows, as_list, entry_columns, positions_of
+from pulsar_backlog.messages.batch_members import BatchMembers, stored_batches
 from pulsar_backlog.messages.entry_payloads import PayloadOpener
 from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.outcomes import Outcome, unexportable
@@ -189,10 +190,15 @@ def messages_of(
     places = _places(stretch, payload_offset, context, schema)
     batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
     entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
+    members = BatchMembers(columns, entries, context.store, schema, buffer)
+    left = np.ones(len(start), dtype=np.bool_)
+    for run in stored_batches(columns, end - start):
+        left[run] = ~members.add_stored(run, start[run], end[run])
+        yield from members.take()
     opener = PayloadOpener(columns, entries, context.store, context.keys.ring(), schema)
     view = buffer.data.toreadonly()
-    for number, (first, last) in enumerate(zip(start.tolist(), end.tolist(), strict=True)):
-        rows = opener.open(number, view[first:last])
+    for number in np.flatnonzero(left).tolist():
+        rows = opener.open(number, view[start[number] : end[number]])
         if rows.full:
             yield from rows.take()
     yield from opener.bare.take()

@@ -1,4 +1,4 @@
-"""The compiled reader of batches: members of one opened payload into arrays, without a Python object per member.
+"""The compiled reader of batches: members of opened payloads into arrays, without a Python object per member.
 
 It reads plain batches only. Whatever is unusual in any way (an unknown or repeated field, a number outside its type,
 text that is not UTF-8, a broken length, bytes after the last member) leaves the whole batch, and `wire/batch.py`
@@ -23,7 +23,7 @@ TABLE_ROWS = (
     "present", "true", "batch_index", "pairs", "payload", "payload_size", "partition_key", "partition_key_size",
     "ordering_key", "ordering_key_size", "event_time", "sequence_id",
 )  # fmt: skip
-"""Rows of the table that `read_members` fills, a column for each member: bits of the fields that are there and of
+"""Rows of the table that `read_batches` fills, a column for each member: bits of the fields that are there and of
 those that are true, how many properties, and where in the arena runs of bytes begin and how long they are."""
 (
     PRESENT, TRUE, BATCH_INDEX, PAIRS, PAYLOAD, PAYLOAD_SIZE, KEY, KEY_SIZE, ORDERING_KEY, ORDERING_KEY_SIZE,
@@ -89,24 +89,12 @@ def _metadata(
 
 
 @compiled
-def read_members(
+def _members(
     arena: Any, start: int, end: int, count: int, table: Any, row: int, pair_starts: Any, pair_lengths: Any, pairs: int
 ) -> tuple[int, int]:
     """Read the batch at `arena[start:end]` into columns of the table, from `row` on, without members compacted out.
 
-    Args:
-        arena: uint8; the batch lies inside it.
-        start: first byte of the batch.
-        end: byte after its last.
-        count: of its members; at least 1, and no more than find room in the table.
-        table: int64 of `TABLE_ROWS` rows; places are from the start of the arena.
-        row: first free column.
-        pair_starts: int64 of 2 rows (keys, values), one column a property, in order.
-        pair_lengths: int64 of 2 rows.
-        pairs: first free column of them; a batch that may have no room there is left.
-
-    Returns:
-        The free column of the table, -1 where the batch is left; and that of the pairs.
+    The free column of the table afterwards, -1 where the batch is left; and that of the pairs.
     """
     position, first = start, pairs
     for batch_index in range(count):
@@ -127,3 +115,46 @@ def read_members(
         else:
             row += 1
     return row if position == end else -1, pairs
+
+
+@compiled
+def _fit(table: Any, first: int, end: int, largest: int) -> bool:
+    """Whether the payloads of members fit into rows, and no null value holds bytes."""
+    for i in range(first, end):
+        size = table[PAYLOAD_SIZE, i]
+        if size > largest or (size > 0 and table[TRUE, i] & (1 << NULL_VALUE)):
+            return False
+    return True
+
+
+@compiled
+def read_batches(
+    arena: Any, starts: Any, ends: Any, counts: Any, largest: int, table: Any, row: int, pair_starts: Any,
+    pair_lengths: Any, pairs: int, members: Any,
+) -> tuple[int, int]:  # fmt: skip
+    """Read batches into columns of the table, from `row` on, without members compacted out.
+
+    Args:
+        arena: uint8; the batches lie inside it.
+        starts: first byte of each batch.
+        ends: byte after its last.
+        counts: of its members as its entry says; one that its bytes cannot hold leaves the batch.
+        largest: bytes of a payload; a batch with a larger one is left.
+        table: int64 of `TABLE_ROWS` rows; places are from the start of the arena. It has room for all members.
+        row: first free column.
+        pair_starts: int64 of 2 rows (keys, values), one column a property, in order.
+        pair_lengths: int64 of 2 rows.
+        pairs: first free column of them; a batch that may have no room there is left.
+        members: out, how many columns each batch took, -1 where it is left.
+
+    Returns:
+        The free column of the table, and that of the pairs.
+    """
+    for i in range(starts.shape[0]):
+        members[i] = -1
+        if not 1 <= counts[i] <= (ends[i] - starts[i]) // MIN_MEMBER_BYTES:
+            continue
+        end, pairs_end = _members(arena, starts[i], ends[i], counts[i], table, row, pair_starts, pair_lengths, pairs)
+        if end >= 0 and _fit(table, row, end, largest):
+            members[i], row, pairs = end - row, end, pairs_end
+    return row, pairs
