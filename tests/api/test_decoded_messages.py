@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import pulsar_backlog
+from pulsar_backlog.api import decoded, decoding_threads
 from pulsar_backlog.errors import DecodeError, UsageError
 
 DATA = Path(__file__).parents[1] / "data" / "typed"
@@ -38,6 +39,18 @@ def test_decoded_rows_are_those_of_the_client(backlog: pulsar_backlog.Backlog) -
     assert {row["decode_error"] for row in rows} == {None}
     # A batch, messages alone, and some of two chunks or none.
     assert [row["batch_index"] for row in rows] == [0, 1, 2, 3, 4, 5, -1, -1, -1, -1, -1]
+
+
+@pytest.mark.parametrize("topic", ["avro", "kvseparated", "string"])
+def test_many_threads_give_what_one_gives(
+    backlog: pulsar_backlog.Backlog, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoded, "ENTRIES_AT_ONCE", 1)  # a batch of rows for each entry
+    made = []
+    for threads in (1, 4):
+        monkeypatch.setattr(decoding_threads, "cores", lambda: threads)  # noqa: B023 - asked at once
+        made.append(backlog.messages(f"*/{topic}", decode=True).read_all().to_pylist())
+    assert made[0] == made[1] != []
 
 
 def test_by_another_version_and_nested_columns(backlog: pulsar_backlog.Backlog) -> None:

@@ -24,6 +24,7 @@ from pulsar_backlog.api.choices import (
     wanted_of,
 )  # fmt: skip
 from pulsar_backlog.api.compaction import saved_horizon
+from pulsar_backlog.api.decoding_threads import threads_here
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.listing import Listings
 from pulsar_backlog.api.malformed import by_mode
@@ -192,7 +193,10 @@ class Backlog:
         shown = checked_visible(visible, transactions)
         projection = projected(schema, columns)
         names = None if columns is None else tuple(columns)
-        reading = Reading(checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks, columns=names)
+        reading = Reading(
+            checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks, columns=names,
+            threads=threads_here(),
+        )  # fmt: skip
         return record_reader(projection, self._messages(copies, wanted, reading))
 
     def explain(self, position: str, *, show_values: bool = False) -> ExplainModel:

@@ -35,7 +35,10 @@ MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Reading:
-    """How messages are read, see `Backlog.messages`; `schemas` are those to decode by, `columns` None is all."""
+    """How messages are read, see `Backlog.messages`; `schemas` are those to decode by, `columns` None is all.
+
+    `threads` decode: one where tasks share the cores already.
+    """
 
     mode: Mode = "permissive"
     visible: Visible = "committed"
@@ -44,6 +47,7 @@ class Reading:
     schemas: TopicSchemas | None = None
     masks: tuple[Mask, ...] = ()
     columns: tuple[str, ...] | None = None
+    threads: int = 1
 
     @property
     def made(self) -> frozenset[str] | None:

@@ -18,7 +18,7 @@ from pulsar_backlog.schemas.decoder import MessageDecoder
 def by_mode(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
     """Rows of `messages`, decoded and masked where that is asked for; those that are broken as the mode says."""
     if reading.schemas is not None:
-        batches = typed(batches, MessageDecoder(reading.schemas))
+        batches = typed(batches, MessageDecoder(reading.schemas), reading.threads)
     if reading.mode == "dropmalformed":
         batches = _dropped(batches)
     elif reading.mode == "failfast":

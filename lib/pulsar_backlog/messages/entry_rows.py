@@ -191,13 +191,13 @@ def messages_of(
     batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
     entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
     members = BatchMembers(columns, entries, context.store, schema, buffer)
-    left = np.ones(len(start), dtype=np.bool_)
+    others = np.ones(len(start), dtype=np.bool_)
     for run in stored_batches(columns, end - start):
-        left[run] = ~members.add_stored(run, start[run], end[run])
+        others[run] = ~members.add_stored(run, start[run], end[run])
         yield from members.take()
     opener = PayloadOpener(columns, entries, context.store, context.keys.ring(), schema)
     view = buffer.data.toreadonly()
-    for number in np.flatnonzero(left).tolist():
+    for number in np.flatnonzero(others).tolist():
         rows = opener.open(number, view[start[number] : end[number]])
         if rows.full:
             yield from rows.take()

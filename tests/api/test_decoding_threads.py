@@ -1,0 +1,85 @@
+"""A step of a stream in threads: the same as without them, in order, and not much ahead of who takes it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pulsar_backlog.api.decoding_threads import in_threads
+
+THREADS = (1, 2, 4)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_results_are_in_order_however_long_each_takes(threads: int) -> None:
+    def slow(number: int) -> int:
+        time.sleep(0.004 * (number % 3 == 0))
+        return -number
+
+    assert [*in_threads(slow, iter(range(40)), threads)] == [-number for number in range(40)]
+    assert [*in_threads(slow, iter(()), threads)] == []
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_an_error_of_the_stream_comes_after_what_it_gave(threads: int) -> None:
+    def given() -> Iterator[int]:
+        yield from range(7)
+        raise OSError("gone")
+
+    made = []
+    with pytest.raises(OSError, match="gone"):
+        for one in in_threads(str, given(), threads):
+            made.append(one)
+    assert made == [*"0123456"]
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_an_error_of_the_step_comes_at_its_place(threads: int) -> None:
+    made = []
+    with pytest.raises(ZeroDivisionError):
+        for one in in_threads(lambda number: 12 // number, iter([1, 2, 0, 3]), threads):
+            made.append(one)
+    assert made == [12, 6]
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_no_more_is_taken_ahead_than_threads_work_on(threads: int) -> None:
+    taken = 0
+
+    def given() -> Iterator[int]:
+        nonlocal taken
+        for number in range(100):
+            taken += 1
+            yield number
+
+    stream = in_threads(str, given(), threads)
+    ahead = []
+    for number, _ in enumerate(stream):
+        ahead.append(taken - number - 1)
+        if number == 50:
+            break
+    assert ahead[0] == 0  # who wants one row waits for one batch
+    assert max(ahead) == (0 if threads == 1 else threads)
+
+
+def test_two_are_worked_on_at_once() -> None:
+    both = threading.Barrier(2)
+
+    def meet(number: int) -> int:
+        if number in (3, 4):
+            both.wait(timeout=30)
+        return number
+
+    assert [*in_threads(meet, iter(range(6)), 2)] == [*range(6)]
+
+
+def test_threads_end_with_the_stream() -> None:
+    before = threading.active_count()
+    stream = in_threads(str, iter(range(100)), 4)
+    assert [next(stream) for _ in range(9)] == [*"012345678"]
+    assert threading.active_count() > before
+    stream.close()  # type: ignore[attr-defined]  # a generator, as readers of record batches close it
+    assert threading.active_count() == before
