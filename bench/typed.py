@@ -98,13 +98,18 @@ def _downloaded(server: S3Server, folder: Path) -> Path:
     return folder
 
 
-def into_table(typed: Typed, place: str) -> None:
-    """The messages as a Delta table, by the Python API and delta-rs."""
+def decoded(typed: Typed) -> pa.RecordBatchReader:
+    """The messages by the Python API, a column for each field."""
     backlog = pulsar_backlog.open(str(typed.folder), **typed.options)  # type: ignore[arg-type]  # as texts
     rows = backlog.messages(TOPIC, decode=True, columns=("publish_time", "value"))
     schema = pa.schema([rows.schema.field("publish_time"), *rows.schema.field("value").type])
     flat = (pa.RecordBatch.from_arrays([one.column(0), *one.column(1).flatten()], schema=schema) for one in rows)
-    deltalake.write_deltalake(place, pa.RecordBatchReader.from_batches(schema, flat))
+    return pa.RecordBatchReader.from_batches(schema, flat)
+
+
+def into_table(typed: Typed, place: str) -> None:
+    """The messages as a Delta table, by the Python API and delta-rs."""
+    deltalake.write_deltalake(place, decoded(typed))
 
 
 def into_table_by_spark(spark: SparkSession, typed: Typed, place: str) -> None:
@@ -128,10 +133,12 @@ def measure_typed(spark: SparkSession, messages: int, repetitions: int, card: Sc
             "into a table": lambda: into_table(typed, f"{work}/ours-{next(numbers)}"),
             "into a table by Spark": lambda: into_table_by_spark(spark, typed, f"{work}/spark-{next(numbers)}"),
         }
+        rows = decoded(typed).read_all()
+        floor = {"rows in memory into a table": lambda: deltalake.write_deltalake(f"{work}/rows-{next(numbers)}", rows)}
         found = [typed.read()]
         for way in list(ways.values())[1:]:
             way()
-        timings = interleaved(ways, repetitions)
+        timings = interleaved(ways | floor, repetitions)
         tables = [*Path(work).glob("ours-*"), *Path(work).glob("spark-*")]
         found += [spark.read.format("delta").load(str(one)).select("id").distinct().count() for one in tables]
     card.tell_rates(timings, messages / 1e6, "M messages/s")
