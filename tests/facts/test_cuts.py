@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from pulsar_backlog.facts.ledger import ledger_row
 from pulsar_backlog.facts.noted_entries import noted_entries, noted_rows
 from pulsar_backlog.facts.producers import added_up, producer_rows
+from pulsar_backlog.facts.spans import span_row
 from pulsar_backlog.facts.stretch import Stretch
+from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import task_schema
 from tests.facts.build import batch_of, facts_in_parts, ledgers
 
 CUTS = st.lists(st.integers(1, 11), max_size=5)
@@ -38,6 +41,23 @@ def test_facts_of_producers_do_not_depend_on_cuts(rows: list[dict[str, Any]], cu
     parts = [producer_rows(Stretch(batch.slice(a, b - a)), "c") for a, b in itertools.pairwise(edges)]
     assert added_up(pa.concat_batches(parts)).to_pylist() == whole.to_pylist()
     assert added_up(whole).to_pylist() == whole.to_pylist()
+
+
+@given(ledgers(), CUTS)
+def test_facts_do_not_depend_on_dictionaries(rows: list[dict[str, Any]], cuts: list[int]) -> None:
+    batch = batch_of(rows)
+    encoded = pa.RecordBatch.from_pylist(batch.to_pylist(), schema=task_schema(TABLES["entries"]))
+    assert row_of(encoded, cuts) == row_of(batch, cuts)
+    edges = sorted({0, len(rows), *(cut for cut in cuts if cut < len(rows))})
+    for a, b in itertools.pairwise(edges):
+        plain, dictionaries = (Stretch(one.slice(a, b - a)) for one in (batch, encoded))
+        in_order = [producer_rows(one, "c").sort_by("producer_name") for one in (plain, dictionaries)]
+        assert in_order[0].equals(in_order[1])
+        assert span_row(dictionaries, "c").equals(span_row(plain, "c"))
+        noted, others = noted_entries(plain), noted_entries(dictionaries)
+        assert (noted is None) == (others is None)
+        if noted is not None and others is not None:
+            assert noted_rows([others]).equals(noted_rows([noted]))
 
 
 @given(ledgers(), CUTS)

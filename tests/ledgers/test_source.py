@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from pulsar_backlog.errors import SourceError, UsageError
@@ -278,3 +279,17 @@ def test_the_next_part_of_a_stretch_is_asked_for_ahead(tmp_path: Path, monkeypat
     assert asked == [(40, 30), (70, 20)], "nothing behind the stretch"
     source.read("object", 0, 10)
     assert len(asked) == 2, "a part alone has no next one"
+
+
+def test_a_stretch_is_read_into_memory_that_nobody_looks_at(tmp_path: Path) -> None:
+    (tmp_path / "object").write_bytes(bytes(range(90)))
+    views = (lambda part: part, lambda part: part[3:8], lambda part: memoryview(part)[1:], pa.py_buffer)
+    with open_source(str(tmp_path)).ahead("object", 0, 90) as stretch:
+        address = stretch.read(0, 30).ctypes.data
+        assert stretch.read(30, 60).ctypes.data == address, "what was dropped gives its memory"
+        for view in views:
+            first = view(stretch.read(0, 30))
+            before = bytes(first)
+            assert stretch.read(60, 90).tobytes() == bytes(range(60, 90))
+            assert bytes(first) == before, "what somebody looks at stays"
+        assert stretch.read(80, 200).tobytes() == bytes(range(80, 90)), "nothing of what lay there before"

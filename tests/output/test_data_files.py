@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
@@ -18,7 +19,7 @@ from pyspark.sql import SparkSession
 from pulsar_backlog.output import data_files
 from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter, FolderPlace
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.arrow import arrow_schema, task_schema
 from pulsar_backlog.tables.contract import Column, Table, required
 from tests.frames.rows import table_rows
 from tests.processes import fresh_python
@@ -105,6 +106,31 @@ def test_numbers_that_are_all_null_take_the_bounds_of_all(tmp_path: Path) -> Non
     file = writer.close()
     assert file is not None
     assert json.loads(file.stats) == {"numRecords": 1, "nullCount": {"many": 1, "text": 0}}
+
+
+def test_dictionaries_of_tasks_leave_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers get plain texts, and the bounds are those of what occurs, whatever else a dictionary holds."""
+    monkeypatch.setattr(data_files, "ROW_GROUP_ROWS", 4)
+    table = replace(TABLE, repeated=("text",))
+    schema = task_schema(table)
+    writer = DataFileWriter(FolderPlace(tmp_path, "part-"), schema, table)
+    for first, texts in ((0, ["m", "z", None]), (3, ["b", "m"]), (5, ["q", "q", "q"])):
+        dictionary = pa.array(["unused", "a", *dict.fromkeys(filter(None, texts))])
+        indices = pc.index_in(pa.array(texts), dictionary).cast(pa.int32())
+        columns = [
+            pa.array(range(first, first + len(texts)), pa.int64()),
+            pa.DictionaryArray.from_arrays(indices, dictionary),
+            pa.nulls(len(texts), pa.timestamp("us", "UTC")),
+        ]
+        writer.add(pa.RecordBatch.from_arrays(columns, schema=schema))
+    file = writer.close()
+    assert file is not None
+    assert json.loads(file.stats)["minValues"]["text"] == "b"
+    assert json.loads(file.stats)["maxValues"]["text"] == "z"
+    assert json.loads(file.stats)["nullCount"]["text"] == 1
+    found = pq.read_table(the_file(tmp_path))
+    assert found.schema == SCHEMA
+    assert found["text"].to_pylist() == ["m", "z", None, "b", "m", "q", "q", "q"]
 
 
 def test_a_table_without_statistics_has_numbers_of_rows_alone(tmp_path: Path) -> None:

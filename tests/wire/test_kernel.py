@@ -17,11 +17,15 @@ from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import jit
 from pulsar_backlog.wire.columns import EntryDecoder, decode_entries
 from pulsar_backlog.wire.entry import decode_entry
-from pulsar_backlog.wire.primitives import is_utf8
+from pulsar_backlog.wire.primitives import is_utf8, same_bytes
 from pulsar_backlog.wire.rows import wire_row
 from tests.examples import examples
 
 GUARD = b"\xa5" * 64
+
+
+def _cut(text: str) -> bytes:
+    return text.encode()[:-1]
 
 
 def kernel_rows(entries: list[bytes]) -> tuple[list[dict[str, object] | str], int]:
@@ -201,6 +205,48 @@ def test_entries_of_many_buffers_become_the_same_columns(
     assert [comparable(row) for row in found] == [comparable(oracle(data)) for data in entries]  # type: ignore[arg-type]
 
 
+NAMES = st.sampled_from([b"p", b"producer-1", b"producer-2", b"", *(b"name-%d" % n for n in range(20))])
+
+
+@given(
+    st.lists(st.tuples(NAMES, st.none() | st.sampled_from([b"", b"v1", b"v2"]), st.integers(0, 9)), max_size=40),
+    st.integers(1, 40),
+)
+def test_what_repeats_is_the_same_in_dictionaries(messages: list[tuple[bytes, bytes | None, int]], room: int) -> None:
+    entries = [
+        # Of one in ten the kernel leaves the entry: an unknown field.
+        entry(run(1, name) + number(2, 0) + number(3, 5) + (b"" if version is None else run(16, version))
+              + (number(8, 1) if odd < 5 else b"") + (number(39, 1) if odd == 0 else b""))
+        for name, version, odd in messages
+    ]  # fmt: skip
+    buffer = np.frombuffer(b"".join(entries), dtype=np.uint8)
+    lengths = np.array([len(one) for one in entries], dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(lengths)))[: len(entries)].astype(np.int64)
+    repeated = ("producer_name", "schema_version", "compression", "checksum_state")
+    for first in range(0, len(entries), room):
+        found = []
+        for names in ((), repeated):
+            decoder = EntryDecoder(room, 10_000, repeated=names)
+            assert decoder.add(buffer, starts[first:], lengths[first:]) == min(room, len(entries) - first)
+            found.append(decoder.decoded())
+        plain, encoded = (one.columns for one in found)
+        assert plain.keys() == encoded.keys()
+        for name, column in encoded.items():
+            assert pa.types.is_dictionary(column.type) == (name in repeated)
+            assert (column.dictionary_decode() if name in repeated else column).equals(plain[name])
+            if name in ("producer_name", "schema_version"):
+                values = column.dictionary.to_pylist()
+                assert sorted(values) == sorted(set(plain[name].drop_null().to_pylist())), "each once, none unused"
+
+
+def test_each_byte_of_a_text_is_looked_at() -> None:
+    """Eight are looked at together."""
+    for place in range(20):
+        text = bytearray(b"a" * 20)
+        text[place] = 0xFF
+        assert not is_utf8(np.frombuffer(bytes(text), dtype=np.uint8), 0, 20)
+
+
 def test_no_entries_give_empty_columns() -> None:
     none = np.empty(0, dtype=np.int64)
     decoded = decode_entries(np.zeros(4, dtype=np.uint8), none, none)
@@ -216,7 +262,18 @@ def test_both_checksums_agree_with_the_library(data: bytes, start: int) -> None:
     assert jit.crc32c_by_tables(buffer, start, len(data)) == expected
 
 
-@given(st.binary(max_size=12))
+_PLACES = st.integers(0, 30)
+
+
+@given(st.binary(min_size=40, max_size=70), _PLACES, _PLACES, st.integers(0, 40))
+def test_same_bytes_are_the_same(data: bytes, one: int, other: int, length: int) -> None:
+    length = min(length, len(data) - max(one, other))
+    for a, b in ((data, one), (data[:one] + data[other : other + length] + data[one + length :], one)):
+        buffer = np.frombuffer(a, dtype=np.uint8)
+        assert same_bytes(buffer, b, other, length) == (a[b : b + length] == a[other : other + length])
+
+
+@given(st.one_of(st.binary(max_size=12), st.text(max_size=30).map(str.encode), st.text(max_size=30).map(_cut)))
 def test_utf8_is_what_python_takes(data: bytes) -> None:
     try:
         data.decode()

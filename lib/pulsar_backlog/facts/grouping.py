@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsar_backlog.facts.stretch import Bools, Nullable
+from pulsar_backlog.tables.arrow import plain
 from pulsar_backlog.wire.arrays import Int64s
 
 _LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
@@ -87,11 +88,18 @@ class Groups:
         return Nullable(np.where(present, values, 0), present)
 
 
+def _is_encoded(column: pa.Array) -> bool:
+    """Whether the numbers of a dictionary say what a group is: without nulls, and each text of it occurs."""
+    if not pa.types.is_dictionary(column.type) or column.null_count:
+        return False
+    return bool(np.bincount(column.indices.to_numpy(), minlength=len(column.dictionary)).all())
+
+
 def grouped_by(*columns: pa.Array) -> Groups:
     """Rows grouped by what columns of text hold, null being one text of its own."""
     codes, count = np.zeros(len(columns[0]), dtype=np.int64), 1
     for column in columns:
-        encoded = pc.dictionary_encode(column, null_encoding="encode")
+        encoded = column if _is_encoded(column) else pc.dictionary_encode(plain(column), null_encoding="encode")
         codes = codes * len(encoded.dictionary) + encoded.indices.to_numpy(zero_copy_only=False)
         count = len(encoded.dictionary)
         if len(columns) > 1:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from pulsar_backlog.facts.digest import DIGESTED, metadata_digests
 from pulsar_backlog.facts.stretch import Stretch, nullable, present
-from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.arrow import arrow_schema, plain
 from pulsar_backlog.tables.noted_entries import TABLE
 from pulsar_backlog.wire.markers import TXN_ABORT, TXN_COMMIT
 
@@ -27,8 +27,10 @@ def noted_entries(stretch: Stretch) -> pa.RecordBatch | None:
     wanted |= stretch.has_chunk_field & ~markers.present
     if not wanted.any():
         return None
+    places = pa.array(np.flatnonzero(wanted))  # they are few: to look at each row of each column takes longer
     encrypted = pa.array(stretch.present("encryption_keys"))
-    return stretch.rows.select(_READ).append_column("is_encrypted", encrypted).filter(pa.array(wanted))
+    rows = stretch.rows.select(_READ).append_column("is_encrypted", encrypted).take(places)
+    return pa.RecordBatch.from_arrays([plain(column) for column in rows.columns], rows.schema.names)
 
 
 def noted_rows(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

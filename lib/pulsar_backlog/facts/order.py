@@ -99,14 +99,14 @@ def order_of(stretch: Stretch) -> Order:
     index, broker_ms, publish_ms = stretch.index, stretch.broker_ms, stretch.told_publish_ms
     seek_ms = broker_ms.or_else(publish_ms)
     ids, wire_ms = stretch.entry_ids, stretch.wire_publish_ms
-    with_index, with_time = np.flatnonzero(index.present).tolist(), np.flatnonzero(broker_ms.present).tolist()
+    with_index, with_time = index.ends(), broker_ms.ends()
     return Order(
         first=_edge(stretch, 0),
         last=_edge(stretch, len(stretch) - 1),
         first_indexed=_edge(stretch, with_index[0]) if with_index else None,
-        last_index=index.at(with_index[-1]) if with_index else None,
+        last_index=index.at(with_index[1]) if with_index else None,
         first_timed=(int(broker_ms.values[with_time[0]]), int(ids[with_time[0]])) if with_time else None,
-        last_broker_ms=broker_ms.at(with_time[-1]) if with_time else None,
+        last_broker_ms=broker_ms.at(with_time[1]) if with_time else None,
         newest_publish_ms=publish_ms.most(),
         oldest_publish=_earliest(publish_ms, ids),
         earliest=_earliest(seek_ms, ids),

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pulsar_backlog.facts import producer_fold as fold
 from pulsar_backlog.facts.grouping import grouped_by
 from pulsar_backlog.facts.stretch import Nullable, Stretch, nullable, present
-from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.arrow import arrow_schema, plain
 from pulsar_backlog.tables.producer_facts import TABLE
 from pulsar_backlog.wire.arrays import Int64s
 
@@ -55,7 +55,8 @@ def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
         columns[name] = _array(Nullable(times[:, at], np.abs(times[:, at]) != _NEVER))
     columns |= _places(stretch, numbers, places)
     first = places[:, fold.FIRST]
-    columns |= {"producer_name": names.take(pa.array(first)), "first_entry_id": pa.array(stretch.entry_ids[first])}
+    columns["producer_name"] = plain(names.take(pa.array(first)))
+    columns["first_entry_id"] = pa.array(stretch.entry_ids[first])
     return _batch(columns, {"cluster": cluster, "topic": stretch.topic, "ledger_id": stretch.ledger_id}, len(groups))
 
 

@@ -47,11 +47,23 @@ class Nullable:
 
     def least(self) -> int | None:
         """The smallest number, or None."""
-        return int(self.values[self.present].min()) if self.present.any() else None
+        numbers = self._numbers()
+        return int(numbers.min()) if len(numbers) else None
 
     def most(self) -> int | None:
         """The largest number, or None."""
-        return int(self.values[self.present].max()) if self.present.any() else None
+        numbers = self._numbers()
+        return int(numbers.max()) if len(numbers) else None
+
+    def ends(self) -> tuple[int, int] | None:
+        """The first and the last place of a number, or None."""
+        first = int(self.present.argmax()) if len(self.present) else 0
+        if not self.present[first : first + 1].any():
+            return None
+        return first, len(self.present) - 1 - int(self.present[::-1].argmax())
+
+    def _numbers(self) -> Int64s:
+        return self.values if self.present.all() else self.values[self.present]
 
 
 @dataclass(frozen=True)
@@ -227,11 +239,18 @@ def nullable(column: pa.Array) -> Nullable:
 
 def equals(column: pa.Array, text: str) -> Bools:
     """Where a column that is never null holds this text."""
+    if pa.types.is_dictionary(column.type):
+        number = column.dictionary.index(text).as_py()  # -1 where it has no such text, which no row has either
+        return np.asarray(column.indices.to_numpy() == number)
     return np.asarray(pc.equal(column, text).to_numpy(zero_copy_only=False))
 
 
 def last_before(column: Nullable) -> Nullable:
     """For each row the last number that is present in the rows before it."""
+    if column.present.all():
+        before = np.zeros_like(column.values)
+        before[1:] = column.values[:-1]
+        return Nullable(before, np.arange(len(before)) > 0)
     rows = np.arange(len(column.values))
     upto = np.maximum.accumulate(np.where(column.present, rows, -1)) if len(rows) else rows
     before = np.concatenate(([-1], upto[:-1]))

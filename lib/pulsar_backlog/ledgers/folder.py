@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -70,13 +71,16 @@ class Folder:
         """None: what was written to a folder is a file."""
         return iter(())
 
-    def read(self, path: str, start: int, end: int, ahead_to: int = 0) -> Bytes:
-        """Bytes of a file, fewer where it ends before; as many behind them, up to `ahead_to`, are wanted next."""
+    def read(self, path: str, start: int, end: int) -> Bytes:
+        """Bytes of a file, fewer where it ends before."""
+        return self.read_ahead(path, start, end, 0, _new_memory)
+
+    def read_ahead(self, path: str, start: int, end: int, ahead_to: int, memory_of: Callable[[int], Bytes]) -> Bytes:
+        """Bytes of a file, in memory of at least their size; as many behind them, up to `ahead_to`, are wanted next."""
         try:
             with self._file(path).open("rb", buffering=0) as file:
                 size = max(0, min(end, os.fstat(file.fileno()).st_size) - start)
-                buffer = np.empty(size, dtype=np.uint8)
-                filled = 0
+                buffer, filled = memory_of(size)[:size], 0
                 while filled < size:  # one call gives 2 GiB at most, and may be interrupted
                     if not (got := os.preadv(file.fileno(), [buffer.data[filled:]], start + filled)):
                         break
@@ -139,17 +143,34 @@ def _names(folder: Path) -> Iterator[str]:
             yield from some
 
 
-@dataclass(frozen=True)
 class _File:
-    """One file of a folder, and the end of the stretch that is read of it."""
+    """A stretch of one file, read from front to back.
 
-    folder: Folder
-    path: str
-    end: int
+    All of it goes through the same memory: new memory is as slow to get from the system as the bytes are to read. Where
+    somebody still looks at what was read before, that memory is theirs.
+    """
+
+    def __init__(self, folder: Folder, path: str, end: int) -> None:
+        self._folder, self._path, self._end = folder, path, end
+        self._memory = _new_memory(0)
 
     def read(self, start: int, end: int) -> Bytes:
         """Bytes of the file, fewer where it ends before."""
-        return self.folder.read(self.path, start, end, self.end)
+        return self._folder.read_ahead(self._path, start, end, self._end, self._memory_of)
+
+    def _memory_of(self, size: int) -> Bytes:
+        # Every array and buffer that looks into the memory holds a reference to it, however it was made.
+        if len(self._memory) < size or sys.getrefcount(self._memory) > _UNSHARED:
+            self._memory = _new_memory(size)
+        return self._memory
+
+
+_UNSHARED = 2
+"""References to memory that nobody else looks at: its owner's, and the one that counts them."""
+
+
+def _new_memory(size: int) -> Bytes:
+    return np.empty(size, dtype=np.uint8)
 
 
 def _read_soon(descriptor: int, start: int, size: int) -> None:

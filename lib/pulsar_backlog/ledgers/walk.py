@@ -51,6 +51,7 @@ class _Walk:
         self._base = unit.blocks[0].offset
         self._buffer = np.empty(0, dtype=np.uint8)
         self._object_end: int | None = None
+        self._room = np.empty((3, 0), dtype=np.int64)  # for all that a window may hold
         self._found: list[tuple[Int64s, Int64s, Int64s]] = []
         self._faults = FaultLog()
 
@@ -110,13 +111,15 @@ class _Walk:
         """The loop over what the window holds of the block."""
         start = int(state[block_entries.POSITION])
         room = max(0, min(end - self._base, self._buffer.size) - start) // ENTRY_HEADER_BYTES + 1
-        ids, offsets, lengths = (np.empty(room, dtype=np.int64) for _ in range(3))
+        if self._room.shape[1] < room:
+            self._room = np.empty((3, room), dtype=np.int64)
+        ids, offsets, lengths = self._room
         strays = np.empty((MAX_FAULTS + 1, 3), dtype=np.int64)
         walk_entries = block_entries.walker_of(self._buffer.size)
         walk_entries(self._buffer, end - self._base, limit, block.is_last, state, ids, offsets, lengths, strays)
         n = int(state[block_entries.ENTRIES])
         if n:
-            self._found.append((ids[:n], offsets[:n], lengths[:n]))
+            self._found.append((ids[:n].copy(), offsets[:n].copy(), lengths[:n].copy()))
         stray_count = int(state[block_entries.STRAYS])
         for at, expected, stored in strays[: min(stray_count, len(strays))].tolist():
             position = self._base + at

@@ -88,7 +88,7 @@ class DataFileWriter:
 
     def _flush(self) -> None:
         # A null in a column that must not be null stops here.
-        rows = pa.Table.from_batches(self._waiting).cast(self._schema)
+        rows = pa.Table.from_batches(self._waiting).unify_dictionaries().cast(self._schema)
         if self._writer is None:
             self._file = self._place.new_file(self._name)
             self._writer = parquet_writer(self._file.sink, self._schema, self._table)
@@ -115,8 +115,10 @@ class DataFileWriter:
 
 
 def parquet_writer(sink: Path | BinaryIO, schema: pa.Schema, table: Table) -> pq.ParquetWriter:
-    """A writer with the settings of all our files."""
-    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=1, **encodings(schema, table))
+    """A writer with the settings of all our files; where rows come with dictionaries, readers get plain texts."""
+    is_plain = not any(pa.types.is_dictionary(field.type) for field in schema)
+    settings = encodings(schema, table) | {"store_schema": is_plain}
+    return pq.ParquetWriter(sink, schema, compression="zstd", compression_level=1, **settings)
 
 
 def encodings(schema: pa.Schema, table: Table) -> dict[str, Any]:
@@ -258,6 +260,8 @@ class _Bounds:
 
     def widen(self, values: pa.ChunkedArray) -> None:
         self.nulls += values.null_count
+        if pa.types.is_dictionary(values.type):
+            values = values.unique().dictionary_decode()  # by their numbers, and only those that occur
         bounds: Mapping[str, Any] = pc.min_max(values).as_py()
         if bounds["min"] is None:
             return
@@ -271,7 +275,8 @@ class _Bounds:
         none are written, for Spark answers `min` and `max` of numbers by the bounds.
         """
         if self.low is None:
-            neutral = "" if pa.types.is_string(kind) else _EPOCH if pa.types.is_timestamp(kind) else None
+            is_text = pa.types.is_string(kind) or pa.types.is_dictionary(kind)
+            neutral = "" if is_text else _EPOCH if pa.types.is_timestamp(kind) else None
             return None if neutral is None else (neutral, neutral)
         if isinstance(self.low, str):
             high = _above(self.high)

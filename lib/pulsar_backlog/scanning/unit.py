@@ -46,20 +46,27 @@ class Piece:
 
 
 def scan_unit(source: Source, unit: ScanUnit, cluster: str, schema: pa.Schema) -> Iterator[Piece]:
-    """Read a unit piece by piece; `schema` is that of `entries`. An unreadable unit ends with an account saying so."""
-    gathered = _Gathered(unit)
+    """Read a unit piece by piece. An unreadable unit ends with an account saying so.
+
+    Args:
+        source: where it lies.
+        unit: what to read.
+        cluster: name of the cluster.
+        schema: that of `entries`, with dictionaries or without.
+    """
+    gathered = _Gathered(unit, schema)
     try:
         for entries in walk_unit(source, unit):
             if entries.faults:
                 yield _fault_piece(entries.faults, unit, cluster)
             first = 0
             while (first := first + gathered.add(entries, first)) < len(entries.entry_id):
-                yield gathered.piece(cluster, schema)
-                gathered = _Gathered(unit, int(entries.length[first]))
+                yield gathered.piece(cluster)
+                gathered = _Gathered(unit, schema, int(entries.length[first]))
             del entries  # its window goes before the next one is read
     except SourceError as error:
         yield Piece(None, [], UnitAccount(unreadable=str(error)))
-    yield gathered.piece(cluster, schema)
+    yield gathered.piece(cluster)
 
 
 def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Piece:
@@ -81,11 +88,13 @@ def _fault_piece(faults: tuple[Fault, ...], unit: ScanUnit, cluster: str) -> Pie
 class _Gathered:
     """Entries of a unit on their way into one batch: windows of large entries hold few of them."""
 
-    def __init__(self, unit: ScanUnit, metadata_bytes: int = 0) -> None:
+    def __init__(self, unit: ScanUnit, schema: pa.Schema, metadata_bytes: int = 0) -> None:
         """Have room for a batch, and at least for `metadata_bytes` of metadata."""
-        self._unit = unit
+        self._unit, self._schema = unit, schema
+        repeated = {field.name for field in schema if pa.types.is_dictionary(field.type)}
         most = sum(block.length for block in unit.blocks) // ENTRY_HEADER_BYTES + 1
-        self._decoder = EntryDecoder(min(most, BATCH_ENTRIES), max(BATCH_METADATA_BYTES, metadata_bytes))
+        room = max(BATCH_METADATA_BYTES, metadata_bytes)
+        self._decoder = EntryDecoder(min(most, BATCH_ENTRIES), room, repeated=repeated)
         self._places: list[_Places] = []
 
     def add(self, entries: EntryBatch, first: int) -> int:
@@ -96,11 +105,12 @@ class _Gathered:
             self._places.append(_places(entries, slice(first, first + n)))
         return n
 
-    def piece(self, cluster: str, schema: pa.Schema) -> Piece:
+    def piece(self, cluster: str) -> Piece:
         """What was gathered, as a piece."""
         if not self._places:
             return Piece(None, [], UnitAccount())
-        unit, decoded, places = self._unit, self._decoder.decoded(), _joined(self._places)
+        unit, schema = self._unit, self._schema
+        decoded, places = self._decoder.decoded(), _joined(self._places)
         columns = {**decoded.columns, **places.columns(decoded.plain)}
         batch = _batch(columns, len(decoded.plain), unit, cluster, schema)
         if decoded.rows:
@@ -167,12 +177,20 @@ def _batch(columns: dict[str, pa.Array], n: int, unit: ScanUnit, cluster: str, s
     arrays = []
     for field in schema:
         if field.name in columns:
-            arrays.append(columns[field.name])
+            column = columns[field.name]
+            arrays.append(column if column.type == field.type else column.cast(field.type))
         elif constants.get(field.name) is not None:
-            arrays.append(pa.repeat(pa.scalar(constants[field.name], field.type), n))
+            arrays.append(_repeat(constants[field.name], field.type, n))
         else:
             arrays.append(pa.nulls(n, field.type))
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _repeat(value: Any, kind: pa.DataType, n: int) -> pa.Array:
+    if not pa.types.is_dictionary(kind):
+        return pa.repeat(pa.scalar(value, kind), n)
+    numbers = pa.repeat(pa.scalar(0, kind.index_type), n)
+    return pa.DictionaryArray.from_arrays(numbers, pa.array([value], kind.value_type))
 
 
 def _constants(unit: ScanUnit, cluster: str) -> dict[str, Any]:

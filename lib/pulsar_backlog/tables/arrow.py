@@ -26,6 +26,18 @@ def arrow_schema(table: Table) -> pa.Schema:
     return pa.schema([pa.field(c.name, arrow_type(c.type), nullable=c.nullable) for c in table.columns])
 
 
+@cache
+def task_schema(table: Table) -> pa.Schema:
+    """The same as tasks hold their rows: what many rows share lies in dictionaries."""
+    kinds = [pa.dictionary(pa.int32(), f.type) if f.name in table.repeated else f.type for f in arrow_schema(table)]
+    return pa.schema([field.with_type(kind) for field, kind in zip(arrow_schema(table), kinds, strict=True)])
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """The column without a dictionary."""
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
 def ddl_schema(ddl: str) -> pa.Schema:
     """Columns in Spark's DDL, as `name type` or `name type not null`, as an Arrow schema.
 

@@ -40,6 +40,7 @@ class Table:
         ascending: columns of numbers or times, or of lists of such, that lie near those before them: they are
             stored as differences.
         unique: columns of other values that hardly repeat: a dictionary of them is built only to be thrown away.
+        repeated: columns of texts or bytes that many rows share: tasks hold each of them once, in a dictionary.
         row_group_bytes: of rows in memory that make a row group at most, which readers skip or read as a whole.
     """
 
@@ -51,6 +52,7 @@ class Table:
     statistics: tuple[str, ...] = ()
     ascending: tuple[str, ...] = ()
     unique: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
     row_group_bytes: int = 64 * 1024 * 1024
 
     def __hash__(self) -> int:

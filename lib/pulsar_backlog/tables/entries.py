@@ -61,4 +61,5 @@ TABLE = Table(
     ascending=("entry_id", "offset", "index", "broker_timestamp", "publish_time", "publish_time_ms", "event_time",
                "sequence_id", "highest_sequence_id"),
     unique=("checksum", "payload_crc32c", "uuid"),
+    repeated=("cluster", "topic", "uri", "checksum_state", "producer_name", "compression", "schema_version"),
 )

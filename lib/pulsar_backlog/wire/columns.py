@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind
 from pulsar_backlog.wire.rows import wire_row
 
 Mask = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int8]
 
 TIMESTAMP = pa.timestamp("us", tz="UTC")
 PROPERTIES = pa.map_(pa.string(), pa.string())
@@ -25,6 +27,9 @@ _MIN_PROPERTY_BYTES = 6
 """Tag and length of the property, of its key and of its value."""
 _KERNEL_FIELDS = (*kernel.NUMBER_FIELDS, *kernel.BYTES_FIELDS)
 _EVENT_TIME = NUMBER_OF["event_time"]
+_NAME_OF = {field.number: field.name for field in METADATA_FIELDS}
+_FEW = 8
+"""Different texts of a column in a batch that are numbered as they are met; where there are more they are hashed."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Decoded:
 
     Attributes:
         plain: places, among the entries given, of the entries in `columns`.
-        columns: wire columns of the plain entries, by name of the `entries` table.
+        columns: wire columns of the plain entries, by name of the `entries` table; of those asked for, as dictionaries.
         rows: (place, wire columns as a row) of entries the protobuf path decoded.
         errors: (place, error) of entries that cannot be decoded.
     """
@@ -61,15 +66,23 @@ class EntryDecoder:
     A column costs some microseconds however short it is, and there are dozens of them.
     """
 
-    def __init__(self, max_entries: int, metadata_bytes: int, properties: int | None = None) -> None:
+    def __init__(
+        self,
+        max_entries: int,
+        metadata_bytes: int,
+        properties: int | None = None,
+        repeated: Collection[str] = (),
+    ) -> None:
         """Take `max_entries` entries at most, and `metadata_bytes` of metadata (or of entries the kernel leaves).
 
         Args:
             max_entries: room for entries.
             metadata_bytes: room for metadata; an entry that has more only finds room in a larger decoder.
             properties: room for properties; some for every entry when None.
+            repeated: columns of texts or bytes to make dictionaries of.
         """
-        self._arrays = _Arrays(max_entries, metadata_bytes, 4 * max_entries if properties is None else properties)
+        room = 4 * max_entries if properties is None else properties
+        self._arrays = _Arrays(max_entries, metadata_bytes, room, repeated)
         self._left_room = metadata_bytes
         self._rows: list[tuple[int, dict[str, Any]]] = []
         self._errors: list[tuple[int, DecodeError]] = []
@@ -109,7 +122,12 @@ class EntryDecoder:
 class _Arrays:
     """The kernel's arrays, and how they become Arrow arrays."""
 
-    def __init__(self, n: int, metadata_bytes: int, properties: int) -> None:
+    def __init__(self, n: int, metadata_bytes: int, properties: int, repeated: Collection[str]) -> None:
+        self._repeated = repeated
+        self._numbered = [number for number in kernel.BYTES_FIELDS if _NAME_OF[number] in repeated]
+        self._numbered_rows = np.array([kernel.BYTES_FIELDS.index(number) for number in self._numbered], dtype=np.int64)
+        self.codes = np.empty((len(self._numbered), n), dtype=np.int32)
+        self.firsts = np.full((len(self._numbered), _FEW), -1)
         self.count = 0
         self.status = np.empty(n, dtype=np.int8)
         self.present = np.empty(n, dtype=np.int64)
@@ -133,6 +151,7 @@ class _Arrays:
         self.count, self._used, self._pairs = kernel.read_entries(
             buffer, offset, length, first, self._used, self._pairs, self.status, self.present, self.layout, self.states,
             self.numbers, self.starts, self.lengths, self.counts, self.arena, self.pair_starts, self.pair_lengths,
+            self._numbered_rows, self.codes, self.firsts,
         )  # fmt: skip
         taken = self.count - first
         self.length[first : self.count] = length[:taken]
@@ -153,9 +172,15 @@ class _Arrays:
     def _select(self, plain: Int64s | slice) -> None:
         for name in ("present", "states", "counts", "length"):
             setattr(self, name, getattr(self, name)[plain])
-        for name in ("layout", "numbers", "starts", "lengths"):
+        self._values = {number: self._numbered_values(k) for k, number in enumerate(self._numbered)}
+        for name in ("layout", "numbers", "starts", "lengths", "codes"):
             setattr(self, name, getattr(self, name)[:, plain])
         self.pair_starts, self.pair_lengths = self.pair_starts[:, : self._pairs], self.pair_lengths[:, : self._pairs]
+
+    def _numbered_values(self, k: int) -> pa.Array:
+        """The texts that were numbered, in the order of their numbers."""
+        row, firsts = self._numbered_rows[k], self.firsts[k][self.firsts[k] >= 0]
+        return runs_of_bytes(self.arena, self.starts[row, firsts], self.lengths[row, firsts], pa.binary(), None)
 
     def _layout_columns(self) -> dict[str, pa.Array]:
         payload_offset = self.layout[kernel.PAYLOAD_OFFSET]
@@ -164,7 +189,7 @@ class _Arrays:
             "length": pa.array(self.length.astype(np.int32)),
             "payload_offset": pa.array(payload_offset.astype(np.int32)),
             "payload_length": pa.array((self.length - payload_offset).astype(np.int32)),
-            "checksum_state": _names(CHECKSUM_STATES, self.states.astype(np.int64), None),
+            "checksum_state": self._names("checksum_state", CHECKSUM_STATES, self.states, None),
             "checksum": pa.array(self.layout[kernel.CHECKSUM], mask=self.states == 0),
             "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=self.present & kernel.CHUNK_BITS == 0),
             "has_broker_metadata": pa.array(self.present & (1 << kernel.HAS_BROKER_METADATA) != 0),
@@ -186,17 +211,20 @@ class _Arrays:
     def _column(self, one: MetadataField) -> pa.Array:
         absent = self._absent(one.number)
         if one.number in kernel.BYTES_FIELDS:
-            row = kernel.BYTES_FIELDS.index(one.number)
             kind = pa.string() if one.kind is Kind.TEXT else pa.binary()
-            lengths = self.lengths[row] if absent is None else np.where(absent, 0, self.lengths[row])
-            return self._runs(self.starts[row], lengths, kind, absent)
+            if one.number not in self._values:
+                return self._runs(one.number, kind, absent)
+            codes, values = self.codes[self._numbered.index(one.number)], self._values[one.number]
+            if len(codes) and codes.max(where=absent is None or ~absent, initial=0) >= _FEW:
+                return self._runs(one.number, kind, absent).dictionary_encode()
+            return pa.DictionaryArray.from_arrays(pa.array(codes, mask=absent), values.cast(kind))
         values = self._number(one.number)
         match one.kind:
             case Kind.TIME:
                 # An event time of 0 is one that was never set.
                 return time_column(values, _or(absent, values == 0) if one.number == _EVENT_TIME else absent)
             case Kind.CODEC:
-                return _names(COMPRESSIONS, values, absent)
+                return self._names(one.name, COMPRESSIONS, values, absent)
             case Kind.BOOL:
                 return pa.array(values == 1, mask=absent)
             case Kind.INT32:
@@ -207,8 +235,16 @@ class _Arrays:
     def _properties(self) -> pa.Array:
         return property_maps(self.arena, self.pair_starts, self.pair_lengths, self.counts)
 
-    def _runs(self, starts: Int64s, lengths: Int64s, kind: pa.DataType, absent: Mask | None) -> pa.Array:
-        return runs_of_bytes(self.arena, starts, lengths, kind, absent)
+    def _runs(self, number: int, kind: pa.DataType, absent: Mask | None) -> pa.Array:
+        row = kernel.BYTES_FIELDS.index(number)
+        lengths = self.lengths[row] if absent is None else np.where(absent, 0, self.lengths[row])
+        return runs_of_bytes(self.arena, self.starts[row], lengths, kind, absent)
+
+    def _names(self, column: str, names: tuple[str, ...], numbers: Int64s | Codes, absent: Mask | None) -> pa.Array:
+        """Text by number, as a dictionary: no Python object per entry."""
+        numbers = numbers if absent is None else np.where(absent, 0, numbers)
+        encoded = pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32), mask=absent), list(names))
+        return encoded if column in self._repeated else encoded.dictionary_decode()
 
 
 def property_maps(arena: Bytes, pair_starts: Int64s, pair_lengths: Int64s, counts: Int64s) -> pa.Array:
@@ -246,10 +282,3 @@ def time_column(time_ms: Int64s, absent: Mask | None) -> pa.Array:
     """Milliseconds as microsecond timestamps; the kernel has checked their range where they are present."""
     in_range = time_ms if absent is None else np.where(absent, 0, time_ms)
     return pa.array(in_range * 1000, type=pa.int64(), mask=absent).view(TIMESTAMP)
-
-
-def _names(names: tuple[str, ...], numbers: Int64s, absent: Mask | None) -> pa.Array:
-    """Text by number, built as a dictionary and then decoded: no Python object per entry."""
-    numbers = numbers if absent is None else np.where(absent, 0, numbers)
-    indices = pa.array(numbers.astype(np.int8), mask=absent)
-    return pa.DictionaryArray.from_arrays(indices, list(names)).dictionary_decode()

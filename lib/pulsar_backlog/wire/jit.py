@@ -36,7 +36,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 @intrinsic
-def _load_u64(_context: Any, _buffer: Any, _offset: Any) -> Any:
+def load_u64(_context: Any, _buffer: Any, _offset: Any) -> Any:
     """The eight bytes of `buffer` (uint8 array) at `offset`, little-endian, however they are aligned."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -107,7 +107,7 @@ def crc32c_by_tables(buffer: Any, start: int, end: int) -> int:
     crc = np.uint32(0xFFFFFFFF)
     position = start
     while position + 8 <= end:
-        word = _load_u64(buffer, position) ^ np.uint64(crc)
+        word = load_u64(buffer, position) ^ np.uint64(crc)
         crc = np.uint32(0)
         for k in range(8):
             crc ^= _TABLES[7 - k, (word >> np.uint64(8 * k)) & np.uint64(0xFF)]
@@ -133,13 +133,13 @@ def _crc32c_by_instruction(buffer: Any, start: int, end: int) -> int:
     while position + 3 * _STRIPE_BYTES <= end:
         second, third = np.uint64(0), np.uint64(0)
         for at in range(position, position + _STRIPE_BYTES, 8):
-            crc = _crc_instruction(crc, _load_u64(buffer, at))
-            second = _crc_instruction(second, _load_u64(buffer, at + _STRIPE_BYTES))
-            third = _crc_instruction(third, _load_u64(buffer, at + 2 * _STRIPE_BYTES))
+            crc = _crc_instruction(crc, load_u64(buffer, at))
+            second = _crc_instruction(second, load_u64(buffer, at + _STRIPE_BYTES))
+            third = _crc_instruction(third, load_u64(buffer, at + 2 * _STRIPE_BYTES))
         crc = _after_stripe(_after_stripe(crc) ^ second) ^ third
         position += 3 * _STRIPE_BYTES
     while position + 8 <= end:
-        crc = _crc_instruction(crc, _load_u64(buffer, position))
+        crc = _crc_instruction(crc, load_u64(buffer, position))
         position += 8
     tail = np.uint32(crc)
     while position < end:
@@ -160,7 +160,7 @@ def copy_bytes(source: Any, start: int, target: Any, at: int, length: int) -> No
     """
     done = 0
     while done + 8 <= length:
-        _store_u64(target, at + done, _load_u64(source, start + done))
+        _store_u64(target, at + done, load_u64(source, start + done))
         done += 8
     while done < length:
         target[at + done] = source[start + done]

@@ -58,6 +58,7 @@ _SLOT = np.full(64, -1, dtype=np.int64)
 _KIND = np.full(64, _ANY, dtype=np.int64)
 _IS_BYTES = np.zeros(64, dtype=np.bool_)
 _IS_TEXT = np.zeros(64, dtype=np.bool_)
+_FIELD = np.array(BYTES_FIELDS, dtype=np.int64)
 for _row, _field in enumerate(NUMBER_FIELDS):
     _SLOT[_field], _KIND[_field] = _row, _RANGE_OF[_field]
 for _row, _field in enumerate(BYTES_FIELDS):
@@ -191,9 +192,31 @@ def _envelope(buffer: Any, start: int, end: int, layout: Any, states: Any, i: in
 
 
 @compiled
+def _number_texts(
+    arena: Any, starts: Any, lengths: Any, i: int, bits: int, repeated: Any, codes: Any, firsts: Any
+) -> None:
+    """Number the texts of row `i` that many rows share; a new one gets the next number while `firsts` has room."""
+    for k in range(repeated.shape[0]):
+        slot = repeated[k]
+        if not bits >> _FIELD[slot] & 1:
+            continue
+        code = 0
+        while code < firsts.shape[1] and firsts[k, code] >= 0:
+            first = firsts[k, code]
+            same = lengths[slot, first] == lengths[slot, i]
+            if same and same_bytes(arena, starts[slot, first], starts[slot, i], lengths[slot, i]):
+                break
+            code += 1
+        if code < firsts.shape[1] and firsts[k, code] < 0:
+            firsts[k, code] = i
+        codes[k, i] = code
+
+
+@compiled
 def read_entries(
     buffer: Any, offsets: Any, sizes: Any, row: int, used: int, pairs: int, status: Any, present: Any, layout: Any,
     states: Any, numbers: Any, starts: Any, lengths: Any, counts: Any, arena: Any, pair_starts: Any, pair_lengths: Any,
+    repeated: Any, codes: Any, firsts: Any,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Read the entries at `buffer[offsets[k]:offsets[k] + sizes[k]]` into rows of the arrays, from `row` on.
 
@@ -219,6 +242,10 @@ def read_entries(
         arena: uint8.
         pair_starts: int64 of 2 rows (keys, values), one column a property, in order; first byte in `arena`.
         pair_lengths: int64 of 2 rows.
+        repeated: int64, rows of `starts` whose texts many entries share.
+        codes: int32 of as many rows: the number of each text, which means nothing where there is none; the number of
+            columns of `firsts` where there are more different ones.
+        firsts: int64 of as many rows, -1 before: where each number was met first.
 
     Returns:
         The free row, byte and column after what was read.
@@ -243,6 +270,7 @@ def read_entries(
             states[i] = CHECKSUM_MISMATCH
         if bits & CHUNK_BITS:
             layout[PAYLOAD_CRC, i] = crc32c(buffer, payload, end)
+        _number_texts(arena, starts, lengths, i, bits, repeated, codes, firsts)
         status[i], present[i], counts[i] = PLAIN, envelope | bits, next_pair - pairs
         used += length
         pairs = next_pair

@@ -11,7 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from pulsar_backlog.wire.jit import compiled
+from pulsar_backlog.wire.jit import compiled, load_u64
+
+_NOT_ASCII = np.uint64(0x8080808080808080)
+"""The bits that are set in no byte of an ASCII text."""
 
 
 @compiled
@@ -57,6 +60,9 @@ def is_utf8(buffer: Any, start: int, end: int) -> bool:
     """Whether bytes are well-formed UTF-8 (RFC 3629: shortest form, no surrogates)."""
     position = start
     while position < end:
+        if position + 8 <= end and load_u64(buffer, position) & _NOT_ASCII == 0:
+            position += 8
+            continue
         lead = np.int64(buffer[position])
         position += 1
         if lead < 0x80:
@@ -116,7 +122,13 @@ def u32(buffer: Any, position: int) -> int:
 @compiled
 def same_bytes(buffer: Any, a: int, b: int, length: int) -> bool:
     """Whether the `length` bytes at `a` and at `b` are the same."""
-    for k in range(length):
-        if buffer[a + k] != buffer[b + k]:
+    done = 0
+    while done + 8 <= length:
+        if load_u64(buffer, a + done) != load_u64(buffer, b + done):
             return False
+        done += 8
+    while done < length:
+        if buffer[a + done] != buffer[b + done]:
+            return False
+        done += 1
     return True

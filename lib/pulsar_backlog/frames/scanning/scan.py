@@ -17,6 +17,7 @@ from pulsar_backlog.output.data_files import FILES_DDL
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.fact_runs import Runs
 from pulsar_backlog.tables import TABLES
+from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
 
 Key = TypeVar("Key")
@@ -83,7 +84,7 @@ def _rows_of(
     sent = packs.sent
 
     def rows(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        every = scanned(source, cluster, _units_of(numbers, sent.value), accounts.add)
+        every = scanned(source, cluster, _units_of(numbers, sent.value), accounts.add, arrow_schema(TABLES["entries"]))
         return (batch for name, batch in every if name == table)
 
     return packs.frame().mapInArrow(quiet(rows), spark_schema(TABLES[table].ddl())), accounts

@@ -15,7 +15,7 @@ from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, with_facts
 from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.tables.arrow import arrow_schema
+from pulsar_backlog.tables.arrow import arrow_schema, task_schema
 
 MAX_PACK_UNITS = 256
 """Units of one task at most: thousands of tiny ledgers still spread over the executors."""
@@ -95,16 +95,16 @@ class ScanTask:
         self, units: Iterable[ScanUnit], add_account: Callable[[Accounts], None], add_run: Callable[[Runs], None]
     ) -> Iterator[pa.RecordBatch]:
         """Write what units hold, and its facts, into a file for each table: rows of `FILES_DDL`."""
-        tables = {name: (self.places[name], arrow_schema(TABLES[name]), TABLES[name]) for name in SCAN_TABLES}
-        rows = scanned(self.source, self.cluster, units, add_account)
+        tables = {name: (self.places[name], task_schema(TABLES[name]), TABLES[name]) for name in SCAN_TABLES}
+        rows = scanned(self.source, self.cluster, units, add_account, tables["entries"][1])
         yield from write_data_files(with_facts(rows, self.cluster, add_run), tables)
 
 
 def scanned(
-    source: Source, cluster: str, units: Iterable[ScanUnit], add_account: Callable[[Accounts], None]
+    source: Source, cluster: str, units: Iterable[ScanUnit], add_account: Callable[[Accounts], None], schema: pa.Schema
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Rows of `entries` and `rejects` of units, each batch with its table's name; accounts on the side."""
-    schema, rejects_schema = arrow_schema(TABLES["entries"]), arrow_schema(TABLES["rejects"])
+    """Rows of `entries`, by `schema`, and `rejects` of units, with their table's name; accounts on the side."""
+    rejects_schema = arrow_schema(TABLES["rejects"])
     for unit in units:
         account = UnitAccount()
         for piece in scan_unit(source, unit, cluster, schema):
