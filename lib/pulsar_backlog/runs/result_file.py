@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -40,6 +40,7 @@ class Attempt:
         cluster: whose tables are written.
         started: when.
         last: the result that was there before, None where there was none.
+        last_text: the same as JSON on one line, since each job writes it: with an indent it takes fifty times as long.
         was_finished: whether that one was the answer until now.
     """
 
@@ -48,6 +49,7 @@ class Attempt:
     cluster: str
     started: datetime
     last: Result | None
+    last_text: str
     was_finished: bool
 
     def write(self, state: Literal["unfinished", "stopped"], exit_code: int | None, message: str) -> None:
@@ -60,11 +62,11 @@ class Attempt:
             "started_ms": int(self.started.timestamp() * 1000),
             "exit_code": exit_code,
             "message": visible(message, MAX_SENTENCE),
-            "last": self.last,
         }
-        # The last result on one line: each job writes it again, and JSON with an indent takes fifty times as long.
-        members = (f" {to_json(name)}: {to_json(value)}" for name, value in result.items())
-        self.files.write(RESULT_NAME, "{\n" + ",\n".join(members) + "\n}\n")
+        members = [f" {to_json(name)}: {to_json(value)}" for name, value in result.items()]
+        text = "{\n" + ",\n".join([*members, f' "last": {self.last_text}']) + "\n}\n"
+        self.files.write(RESULT_NAME, text)
+        _written[:] = [(text.encode(), self)]
 
     def stop(self, exit_code: int) -> None:
         """Say of an audit that ended so that it did not end well, where its jobs have not said more."""
@@ -77,6 +79,10 @@ class Attempt:
         """Put the result that was there back, where it was the answer and still is."""
         if self.was_finished and self.last is not None:
             put_back(self.files, self.last)
+
+
+_written: list[tuple[bytes, Attempt]] = []
+"""What this process wrote last, and by which attempt: the next job of an audit finds it, and need not parse it."""
 
 
 @contextmanager
@@ -93,11 +99,17 @@ def attempt(
         makes: whether it will make the file: else one that is not there stays away, and None is yielded.
     """
     files = beside(out) if out is not None and is_reached(out) else None
-    earlier = None if files is None else _read(files)
-    if files is None or (earlier is None and not makes):
+    content = None if files is None else _content(files)
+    if files is None or (content is None and not makes):
         yield None
         return
-    made = Attempt(files, job, cluster, started, _finished(earlier), (earlier or {}).get("state", FINISHED) == FINISHED)
+    if _written and content == _written[0][0]:
+        before = _written[0][1]
+        made = replace(before, files=files, job=job, cluster=cluster, started=started, was_finished=False)
+    else:
+        earlier = _parsed(content)
+        last, is_finished = _finished(earlier), (earlier or {}).get("state", FINISHED) == FINISHED
+        made = Attempt(files, job, cluster, started, last, to_json(last), is_finished)
     made.write("unfinished", None, _UNFINISHED)
     try:
         yield made
@@ -133,15 +145,24 @@ def _finished(result: Result | None) -> Result | None:
 
 def _read(files: Beside) -> Result | None:
     """What the file says, nothing where it is damaged; None where there is none."""
+    return _parsed(_content(files))
+
+
+def _content(files: Beside) -> bytes | None:
     try:
-        text = files.read(RESULT_NAME)
+        return files.read(RESULT_NAME)
     except FileNotFoundError:
         return None
     except SourceError as error:
         if error.reason == "not_found":
             return None
         raise
+
+
+def _parsed(content: bytes | None) -> Result | None:
+    if content is None:
+        return None
     with suppress(ValueError):
-        document = json.loads(text)
+        document = json.loads(content)
         return document if isinstance(document, dict) else {}
     return {}
