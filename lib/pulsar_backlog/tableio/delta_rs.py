@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pulsar_backlog.errors import UsageError
+from pulsar_backlog.tableio.open_tables import opened_table
 from pulsar_backlog.tableio.places import CONTRACT_VERSION, LOG_FOLDER, local_out, lost_file, table_path
 from pulsar_backlog.tables import Column, Table
 from pulsar_backlog.tables.delta_schema import added_columns, column_types
@@ -64,10 +65,11 @@ def open_folder(folder: Path, place: str | None = None) -> DeltaTable | None:
     Raises:
         UsageError: the table is there and its log is damaged.
     """
-    if not (folder / LOG_FOLDER).is_dir():
+    log_folder = folder / LOG_FOLDER
+    if not log_folder.is_dir():
         return None
     try:
-        return DeltaTable(folder)
+        return opened_table(folder, log_folder)
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
