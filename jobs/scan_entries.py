@@ -60,7 +60,7 @@ def scan(context: JobContext) -> JobResult:
     if not unread.copies and not was_left and not context.has("gone_ledgers"):
         return JobResult(digest, changed=False)
     unread.tell()
-    from pulsar_backlog.steps.scan_group import scan_group, scan_groups  # noqa: PLC0415 - numba, of no use without news
+    from pulsar_backlog.steps.scan_group import join_facts, scan_group, scan_groups  # noqa: PLC0415 - numba, of no use without news
 
     rows = {"entries": 0, "rejects": 0}
     total = sum(copy.data_bytes or 0 for copy in pending)
@@ -69,6 +69,7 @@ def scan(context: JobContext) -> JobResult:
         for group in scan_groups(pending):
             written = scan_group(context, source, group, show)
             rows = {name: rows[name] + written[name] for name in rows}
+    join_facts(context)
     findings = [
         *findings_of_changed(unread.changed),
         *findings_of_left(unread_copies, topics, str(budget)),

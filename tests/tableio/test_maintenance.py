@@ -18,7 +18,7 @@ from pulsar_backlog.errors import CommitConflictError
 from pulsar_backlog.sql.duck import opened, rows_of
 from pulsar_backlog.tableio import maintenance, table_cache
 from pulsar_backlog.tableio.delta_log import DeltaLog
-from pulsar_backlog.tableio.maintenance import Upkeep, keep_up, upkeep_of
+from pulsar_backlog.tableio.maintenance import Upkeep, join_while_small, keep_up, upkeep_of
 from pulsar_backlog.tableio.places import LOG_FOLDER
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_maintenance import upkeep_by_spark
@@ -115,6 +115,30 @@ def test_small_files_become_one_with_the_same_rows(spark: SparkSession, out: Pat
     assert spark.read.format("delta").load(str(out / "tables" / "entries")).count() == len(before)
     with opened(str(out), "SELECT count(*) AS n FROM entries WHERE ledger_id = 3") as connection:
         assert rows_of(connection, "SELECT count(*) AS n FROM entries WHERE ledger_id = 3") == [{"n": 3}]
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_files_of_tasks_are_joined_at_once_where_they_are_many(more: int, spark: SparkSession, out: Path) -> None:
+    for ledger_id in range(100, 100 + maintenance.MANY_FILES - len(LEDGERS) - 1 + more):
+        add(out, ledger_id)
+    before, version = rows(out), log_of(out).version
+    joined = join_while_small(store_of(spark, str(out)), ENTRIES)
+    assert joined == (maintenance.MANY_FILES if more else 0)
+    assert log_of(out).version == version + more
+    assert len(log_of(out).files()) == (1 if more else maintenance.MANY_FILES - 1)
+    assert rows(out) == before
+    assert spark.read.format("delta").load(str(out / "tables" / "entries")).count() == len(before)
+    commit = (out / "tables" / "entries" / LOG_FOLDER / f"{log_of(out).version:020}.json").read_text()
+    assert ('"dataChange": false' in commit) == bool(more), "who follows the table sees no new rows"
+
+
+def test_a_table_that_no_driver_holds_is_left_to_maintenance(
+    spark: SparkSession, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintenance, "MANY_FILES", 2)
+    monkeypatch.setattr(table_cache, "MANY_BYTES", log_of(out).size_bytes - 1)
+    assert join_while_small(store_of(spark, str(out)), ENTRIES) == 0
+    assert len(log_of(out).files()) == len(LEDGERS)
 
 
 def test_a_table_that_got_few_files_since_is_left_alone(spark: SparkSession, out: Path) -> None:

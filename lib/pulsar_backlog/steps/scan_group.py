@@ -29,6 +29,7 @@ from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, less_what_was_lost, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
 from pulsar_backlog.spark.java import check_java
+from pulsar_backlog.tableio.maintenance import join_while_small
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks.pool import TaskPool
@@ -63,6 +64,12 @@ def scan_group(context: JobContext, source: Source, group: list[PlannedCopy], sh
         "entries": sum(account.decoded for account in totals),
         "rejects": sum(account.rejected + account.faults for account in totals),
     }
+
+
+def join_facts(context: JobContext) -> None:
+    """Join the small files in which tasks left facts: each job of each night reads them all."""
+    for name in ROW_TABLES:
+        join_while_small(context.store, TABLES[name])
 
 
 def store_entries(

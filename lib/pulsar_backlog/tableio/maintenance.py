@@ -23,12 +23,15 @@ from pulsar_backlog.tableio.places import LOG_FOLDER
 from pulsar_backlog.tableio.spark_rows import with_columns_of
 from pulsar_backlog.tableio.staged_files import snapshot, stage
 from pulsar_backlog.tableio.store import TableStore
+from pulsar_backlog.tableio.table_logs import log_without_spark, runs_session
 from pulsar_backlog.tables import Table
 
 FILE_BYTES = 128 * 1024 * 1024
 """How large joined files become, about; a file of half of that is not joined."""
 CHECKPOINT_COMMITS = 5
 """Commits since the last checkpoint that are worth a new one."""
+MANY_FILES = 16
+"""Files of a table that a driver can hold which are worth to be joined at once."""
 NOT_JOINED = ("messages",)
 """An export writes the whole table, and its rows hold payloads."""
 
@@ -114,6 +117,32 @@ def keep_up(store: TableStore, log: DeltaLog, table: Table, due: Upkeep) -> Upke
     log.delete(due.unused)
     log.delete(due.old_log, LOG_FOLDER)
     return done
+
+
+def join_while_small(store: TableStore, table: Table) -> int:
+    """Join the files of a table that a driver can hold, where they are many; how many files went.
+
+    Tasks of a first audit write one each, and who reads the table opens them all, job after job and night after night.
+
+    Args:
+        store: of the table.
+        table: its contract.
+
+    Raises:
+        CommitConflictError: another writer changed the table meanwhile.
+    """
+    log = log_without_spark(store.out, table)
+    files = [] if log is None else log.files()
+    if log is None or len(files) < MANY_FILES or (rows := table_cache.many_rows(log, table)) is None:
+        return 0
+    due = Upkeep(table.name, len(files), log.size_bytes, [file.path for file in files], 1)
+    with stage(log, table, due.joined) as staged:
+        made = staged.write(rows.sort_by([(name, "ascending") for name in table.key]))
+        _check_rows(log, due, sum(rows_in_file(file) for file in made))
+        staged.commit(made, same_rows=True)
+    if runs_session():
+        store.begin().catalog.refreshByPath(log.path)
+    return len(files)
 
 
 def _join(store: TableStore, log: DeltaLog, table: Table, due: Upkeep) -> int:

@@ -84,7 +84,8 @@ class TableStore:
         They are not cached: who asks for so many asks once.
         """
         rows = self.small_rows(table)
-        return table_cache.many_rows(self.out, table) if rows is None else rows
+        log = log_without_spark(self.out, table) if rows is None else None
+        return rows if log is None else table_cache.many_rows(log, table)
 
     def frame(self, table: Table) -> DataFrame:
         """A whole table; an empty frame of its schema when it was never written."""

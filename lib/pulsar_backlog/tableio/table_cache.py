@@ -78,10 +78,9 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     return rows
 
 
-def many_rows(out: str, table: Table) -> pa.Table | None:
+def many_rows(log: DeltaLog, table: Table) -> pa.Table | None:
     """All rows of a table that is larger, up to `MANY_BYTES` of files; None where it has more, or is left to Spark."""
-    log = log_without_spark(out, table)
-    if log is None or not log.is_plain or not log.fits(table) or log.size_bytes > MANY_BYTES:
+    if not log.is_plain or not log.fits(table) or log.size_bytes > MANY_BYTES:
         return None
     schema = arrow_schema(table)
     read = [fitted(_rows_in_file(log, file.path), schema) for file in log.files()]
