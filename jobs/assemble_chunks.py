@@ -34,7 +34,7 @@ from pulsar_backlog.steps.chunk_findings import TopicFacts, findings_of_chunks
 from pulsar_backlog.steps.chunk_rows import name_chunk_entries
 from pulsar_backlog.steps.finding_rows import noticed_findings
 from pulsar_backlog.steps.folding import fold
-from pulsar_backlog.steps.known_state import state_inputs, state_of
+from pulsar_backlog.steps.known_state import state_by_ledgers, state_inputs
 from pulsar_backlog.steps.log_edges import edge_rows, log_edges
 from pulsar_backlog.steps.order_findings import findings_of_order
 from pulsar_backlog.steps.segments import findings_of_ledgers, segment_rows, stored_segments, transaction_rows
@@ -64,7 +64,7 @@ def assemble(context: JobContext) -> JobResult:
     if is_unchanged(context, digest) and is_finished(context):
         return JobResult(digest, changed=False)
     with query_engine(context, FOLD_TABLES) as engine:
-        state = _state(context, engine)
+        state = state_by_ledgers(context, engine)
         changes = changes_of_fold(context, engine, state)
     changes.begin()
     rows = {} if changes.is_empty else _assemble(context, changes.context, changes.of_topics(state))
@@ -96,12 +96,6 @@ def _assemble(context: JobContext, part: JobContext, state: ClusterState | None)
 def _name_relations(engine: QueryEngine) -> None:
     engine.materialize("producers", engine.sql("log", "producers", {}))
     name_chunk_entries(engine)
-
-
-def _state(context: JobContext, engine: QueryEngine) -> ClusterState | None:
-    """What saved admin JSON says; which topic a ledger belongs to is known from the source too."""
-    rows = engine.rows({"ledgers": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})["ledgers"]
-    return state_of(context, {row["ledger_id"]: row["topic"] for row in rows})
 
 
 def _chains(context: JobContext, engine: QueryEngine) -> Iterator[Finding]:

@@ -23,11 +23,12 @@ from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
+from pulsar_backlog.sql.engines import query_engine
 from pulsar_backlog.steps.cut_off import cut_off_rows
 from pulsar_backlog.steps.internal_answers import LOG_TABLES, answers_of
 from pulsar_backlog.steps.internal_ledgers import planned_rows, read_internals
 from pulsar_backlog.steps.internal_tables import INTERNAL_TABLES, as_table, tables_of
-from pulsar_backlog.steps.known_state import state_inputs, state_of
+from pulsar_backlog.steps.known_state import state_by_ledgers, state_inputs
 
 JOB = "decode_internals"
 
@@ -48,7 +49,8 @@ def decode(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, {**plan, **state_inputs(context)})
     if all(context.has(name) for name in INTERNAL_TABLES) and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    knowledge = knowledge_of(state_of(context, {}))
+    with query_engine(context, ("ledgers",)) as engine:
+        knowledge = knowledge_of(state_by_ledgers(context, engine))
     source = source_of(context.options, context.live())
     internals = read_internals(context, source, knowledge)
     tables = tables_of(context.cluster, knowledge, internals.decoded, internals.rows)

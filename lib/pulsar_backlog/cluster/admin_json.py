@@ -47,9 +47,12 @@ def read_cluster_state(
     Raises:
         UsageError: there is no such folder.
     """
-    # Files are marked whose topic nothing names, which depends on the ledgers.
-    files = [replace(file) for file in _parsed_files(folder, max_file_bytes, earlier)]
-    topics = _with_times(folder, merged(_named(files, topics_of_ledgers)))
+    files = list(_parsed_files(folder, max_file_bytes, earlier))
+    named, nameless = _named(files, topics_of_ledgers)
+    # On copies: which files are marked depends on the ledgers.
+    for at, words in nameless.items():
+        files[at] = replace(files[at], unusable=words)
+    topics = _with_times(folder, merged(named))
     disputed, findings = disputes(topics, topics_of_ledgers)
     findings += [finding for file in files for finding in file.findings()]
     findings += [_finding_of_gap(subject, words) for subject, words in snapshot_gaps(folder)]
@@ -57,7 +60,7 @@ def read_cluster_state(
     ledgers = tuple(ledger for file in files for ledger in file.cursor_ledgers)
     layouts = newest_layouts(layout for file in files for layout in file.layouts)
     registered = frozenset(one for file in files for one in file.registered)
-    transactions = added(file.transactions for file in files)
+    transactions = added(file.transactions for file in files if file.transactions is not None)
     retention, settings = SavedRetention(), SavedSettings()
     for file in files:
         retention.add(file.policies)
@@ -65,7 +68,7 @@ def read_cluster_state(
     if not topics and not findings and not values and not ledgers and not layouts:
         findings.append(Finding("S19", subject=".", message="No file here says anything about a topic."))
     findings += _documentation(file.path for file in files if file.is_documentation)
-    nodes = nodes_together(file.nodes for file in files)
+    nodes = nodes_together(file.nodes for file in files if file.nodes is not None)
     return ClusterState(
         topics, disputed, tuple(findings), values, ledgers, layouts, registered, transactions, retention, settings,
         nodes,
@@ -115,20 +118,24 @@ def _finding_of_gap(subject: str, words: str) -> Finding:
     return Finding("S19", subject, words, reason="the snapshot's own list of what it saved", incomplete=True)
 
 
-def _named(files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]) -> list[tuple[str, Document]]:
-    """Documents with their topics, in the files' order; marks the files whose topic nothing names."""
-    topics = ChainMap[int, str]({}, cast(dict[int, str], topics_of_ledgers))  # which is only read, and may be large
-    pairs = [(file, document) for file in files for document in file.documents]
+def _named(
+    files: Iterable[SavedFile], topics_of_ledgers: Mapping[int, str]
+) -> tuple[list[tuple[str, Document]], dict[int, str]]:
+    """Documents with their topics, in the files' order; by place in it the fault of files whose topic nothing names."""
+    listed: dict[int, str] = {}
+    pairs = [(at, file, document) for at, file in enumerate(files) for document in file.documents]
     # Ledgers that one document lists under a topic name it for documents that list the same ones.
-    for _, document in pairs:
+    for _, _, document in pairs:
         if document.topic:
             for ledger in document.ledgers:
-                topics.setdefault(ledger.ledger_id, document.topic)
-    named = []
-    for file, document in pairs:
+                listed.setdefault(ledger.ledger_id, document.topic)
+    # What is stored goes before what is listed; it is only read, and may be large.
+    topics = ChainMap(cast(dict[int, str], topics_of_ledgers), listed) if listed else topics_of_ledgers
+    named, nameless = [], {}
+    for at, file, document in pairs:
         topic = document.topic or topic_by_ledgers(document, topics) or topic_by_file_name(file.path)
         if topic:
             named.append((topic, document))
         else:
-            file.unusable = f"this {document.kind} does not say which topic it is about"
-    return named
+            nameless[at] = f"this {document.kind} does not say which topic it is about"
+    return named, nameless

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import cast, get_args
 
 from pulsar_backlog.cluster.documents import Document, Kind, SavedLedger
 from pulsar_backlog.cluster.values import LedgerRecord, TopicState
 from pulsar_backlog.findings import Finding
+
+_EMPTY = {kind: Document(kind, None) for kind in get_args(Kind)}
 
 
 def merged(named: Iterable[tuple[str, Document]]) -> dict[str, TopicState]:
@@ -55,7 +57,7 @@ def _open_ledger_id(live: Document) -> int | None:
 
 def _newest(documents: list[Document], kind: Kind) -> Document:
     """The newest of a kind; an empty one when there is none."""
-    ranked = [Document(kind, None), *(d for d in documents if d.kind == kind)]
+    ranked = [_EMPTY[kind], *(d for d in documents if d.kind == kind)]
     return max(reversed(ranked), key=lambda d: (d.known_until_ms or -1, d.last_confirmed or (-1, -1)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,8 +67,8 @@ class SavedFile:
     cursor_ledgers: list[SavedCursorLedger] = field(default_factory=list)
     layouts: list[Layout] = field(default_factory=list)
     registered: list[tuple[str, str]] = field(default_factory=list)
-    transactions: Transactions = field(default_factory=Transactions)
-    nodes: StoreNodes = field(default_factory=StoreNodes)
+    transactions: Transactions | None = None
+    nodes: StoreNodes | None = None
     policies: dict[str, object] = field(default_factory=dict)
     unusable: str | None = None
     is_documentation: bool = False
@@ -122,11 +123,12 @@ def saved_files(
 
 def _read(file: SavedFile, path: str, max_file_bytes: int, earlier: KnownDocuments | None) -> None:
     # Thirty thousand times in a large cluster, where a Path would cost more than the file.
-    if not os.path.isfile(path):  # noqa: PTH113 - see above; a pipe would block for ever
-        file.unusable = "not a regular file"
-        return
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123 - see above
-        size = os.fstat(stream.fileno()).st_size
+    with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            file.unusable = "not a regular file"
+            return
+        size = status.st_size
         head = stream.read(size + 1 if size <= _SMALL_BYTES else _HEAD_BYTES)
         if _NOT_ABOUT_TOPICS.match(head[:_HEAD_BYTES]):
             return
@@ -147,6 +149,11 @@ def _read(file: SavedFile, path: str, max_file_bytes: int, earlier: KnownDocumen
         _parse(file, content)
         if earlier is not None and file.documents and file == SavedFile(file.path, file.documents):
             earlier.add(file.path, content, file.documents)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opens a pipe too, which would wait for who writes into it."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _parse(file: SavedFile, content: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -24,6 +24,11 @@ def one_run() -> Iterator[None]:
         finally:
             _running.clear()
             _folders.clear()
+
+
+def current_run() -> Hashable:
+    """What tells the run that is running from all others; None where none is."""
+    return _running[0] if _running else None
 
 
 def run_folder(*, make: bool = True) -> Path | None:

@@ -6,10 +6,7 @@ surer of the log than who knew more.
 
 from __future__ import annotations
 
-import os
-import stat
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -21,8 +18,7 @@ import pyarrow.compute as pc
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
-from pulsar_backlog.cluster.digest import folder_digest
-from pulsar_backlog.cluster.folder_files import visible_files
+from pulsar_backlog.cluster.digest import FolderState, folder_state
 from pulsar_backlog.cluster.known_documents import KnownDocuments
 from pulsar_backlog.cluster.layouts import migrated_topics
 from pulsar_backlog.cluster.required_state import required_state
@@ -33,6 +29,8 @@ from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
+from pulsar_backlog.runs.run_folder import current_run
+from pulsar_backlog.sql.engines import QueryEngine
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.wire.names import SCALABLE_SCHEME
@@ -46,13 +44,17 @@ Row = dict[str, Any]
 def state_inputs(context: JobContext) -> dict[str, object]:
     """What of saved state decides a job's result, for its fingerprint."""
     admin = context.options.admin
-    return {"admin": _digest(admin, context.run_id), "earlier": context.version(TABLE) if admin is None else None}
+    return {"admin": _folder(context).digest, "earlier": context.version(TABLE) if admin is None else None}
+
+
+def _folder(context: JobContext) -> FolderState:
+    """The folder of saved state as the run found it, all jobs of an audit alike: to look at its files takes a while."""
+    return _folder_of(context.options.admin, current_run() or context.run_id)
 
 
 @lru_cache(maxsize=1)
-def _digest(folder: str | None, _run_id: str) -> str | None:
-    """The folder's digest as a run finds it: to look at all of its files takes a while."""
-    return folder_digest(folder)
+def _folder_of(folder: str | None, _run: Hashable) -> FolderState:
+    return folder_state(folder)
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,15 @@ def state_of(
     return state
 
 
+def state_by_ledgers(context: JobContext, engine: QueryEngine) -> ClusterState | None:
+    """The same, with the topics that `ledgers` names, a table that `engine` knows."""
+    rows = engine.rows({"": "SELECT ledger_id, topic FROM ledgers WHERE topic IS NOT NULL"})[""]
+    return state_of(context, {row["ledger_id"]: row["topic"] for row in rows})
+
+
 def _inputs(context: JobContext) -> tuple[object, ...]:
     folder = context.options.admin
-    return context.out, context.cluster, folder, _digest(folder, context.run_id), context.version(TABLE)
+    return context.out, context.cluster, folder, _folder(context).digest, context.version(TABLE)
 
 
 def _state_of(
@@ -125,21 +133,21 @@ def settings_in(context: JobContext) -> SavedSettings:
 
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
     """Replace what is known of the topics that are given; rows of the others, and of what names no topic."""
-    digest, topics = _digest(folder, context.run_id), {one.topic for one in by_topic(given) if one.topic}
+    state_of_folder, topics = _folder(context), {one.topic for one in by_topic(given) if one.topic}
     earlier = _rows(context, "topic", "read_time", "folder_digest")
     newest = max(earlier, key=lambda row: row["read_time"], default=None)
-    is_stored = newest is not None and newest["folder_digest"] == digest
+    is_stored = newest is not None and newest["folder_digest"] == state_of_folder.digest
     if is_stored and topics.issuperset(row["topic"] for row in earlier):
         return []
     others = _rows(context, but=topics)
     if is_stored:
         return others
-    times = _saved_times(Path(folder))
+    times = _saved_times(Path(folder), state_of_folder)
     of_cluster = _readable(row for row in others if not row["topic"])
     new = [
         {
             "cluster": context.cluster, "topic": one.topic, "saved_time": times.get(one.topic, times[""]),
-            "read_time": context.started, "folder_digest": digest, "state": one.to_json(),
+            "read_time": context.started, "folder_digest": state_of_folder.digest, "state": one.to_json(),
         }
         for one in by_topic(together(given, of_cluster, {}))
     ]  # fmt: skip
@@ -160,15 +168,10 @@ def _deleted(rows: Iterable[Row], folder: Path) -> set[str]:
     return {one for one in older - saved if one.startswith("persistent://") and scope.names(one)}
 
 
-def _saved_times(folder: Path) -> dict[str, datetime | None]:
+def _saved_times(folder: Path, state_of_folder: FolderState) -> dict[str, datetime | None]:
     """When each topic was saved, by the snapshot's index; under the empty name when the newest file was written."""
-    root, files = str(folder), []
-    for name in visible_files(folder):
-        with suppress(OSError):  # a link to nothing
-            status = os.stat(f"{root}/{name}")  # noqa: PTH116 - thirty thousand in a large cluster
-            files += [status.st_mtime] if stat.S_ISREG(status.st_mode) else []
-    times = {one.topic: datetime.fromtimestamp(one.at_ms / 1000, UTC) for one in saved_entries(folder)}
-    return {**times, "": datetime.fromtimestamp(max(files), UTC) if files else None}
+    newest = None if state_of_folder.newest_time is None else datetime.fromtimestamp(state_of_folder.newest_time, UTC)
+    return {**{one.topic: datetime.fromtimestamp(one.at_ms / 1000, UTC) for one in saved_entries(folder)}, "": newest}
 
 
 def _readable(rows: Iterable[Row]) -> Iterator[SavedTopic]:
