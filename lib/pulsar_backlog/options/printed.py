@@ -10,6 +10,7 @@ import re
 from ast import literal_eval
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pulsar_backlog.foreign_text import shell_word
@@ -173,6 +174,7 @@ def options_of(record: Mapping[str, str]) -> dict[str, object]:
     return {name: _value(OPTIONS[name].kind, text) for name, text in record.items() if name in OPTIONS}
 
 
+@lru_cache(maxsize=256)  # a report asks for each subscription and finding that it draws
 def _value(kind: type, text: str) -> object:
     if kind is bool:
         return text == "True"

@@ -41,7 +41,9 @@ Row = dict[str, Any]
 MAX_SECTIONS = 5_000
 """Topics that have a section, at most; those after them are listed with what is known of each."""
 QUIET_SECTIONS = 1_000
-"""The same where no more have an error, a warning or a stalled subscription: those come first, then the largest."""
+"""While there are no more topics, each has one; of more those with an error, a warning or a stalled subscription."""
+LARGEST_QUIET = 100
+"""Of the others so many have one too, the largest."""
 MAX_LEDGER_ENTRIES = 1 << 40
 """More entries than this in one ledger is damaged metadata; then what was walked counts."""
 
@@ -121,8 +123,10 @@ class Gathering:
     @property
     def _section_total(self) -> int:
         """How many topics have a section: the first ones, as far as something is wrong with them, and some more."""
+        if len(self.topic_rows) <= QUIET_SECTIONS:
+            return len(self.topic_rows)
         wrong = sum(1 for row in self.topic_rows if row["is_wrong"])
-        return min(len(self.topic_rows), max(QUIET_SECTIONS, min(MAX_SECTIONS, wrong)))
+        return min(len(self.topic_rows), min(MAX_SECTIONS, wrong) + LARGEST_QUIET)
 
     @cached_property
     def outlooks(self) -> dict[Key, Outlook]:
@@ -179,7 +183,8 @@ class Gathering:
 
     def _sections(self, after: int) -> tuple[TopicSection, ...]:
         """The sections of a batch of topics."""
-        self._keep("chosen", after=after, topics=MAX_TOPICS)
+        topics = self.topic_rows[after : min(after + MAX_TOPICS, self._section_total)]
+        self._keep("chosen", after=after, topics=len(topics))
         for name in ("drawn", "spans"):
             self._keep(name)
         queries = {query: self._query(query) for query in (*_BY_TOPIC.values(), *_BY_CONSUMER.values())}
@@ -189,7 +194,7 @@ class Gathering:
             **{name: rows[query] for name, query in _BY_CONSUMER.items()}, **{name: rows[name] for name in _ADVICE},
             outlooks=self.outlooks,
         )  # fmt: skip
-        return build.sections(self.topic_rows[after : after + MAX_TOPICS], of_topics, of_consumers)
+        return build.sections(topics, of_topics, of_consumers)
 
     def _sizes(self) -> dict[str, int]:
         """The number of rows of each table that exists: as its log tells it, or counted."""
