@@ -27,7 +27,7 @@ _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 _LOST_FILE = re.compile(r"\[(FAILED_READ_FILE\.\w+)\].*? file (?:file:)?(\S+/tables/\w+/\S+?\.parquet)")
 """What Spark says of a file of a table that it cannot read."""
 _NO_MEMORY = "OutOfMemoryError"
-_GARBAGE = (50_000, 20, 20)
+_GARBAGE = (100_000, 50, 20)
 """When Python looks for circles of unused objects. What jobs hold of ten thousand topics are millions of objects
 without any: to look at them as often as Python does otherwise takes a quarter of an inventory's time."""
 _CONFLICTS = "delta.exceptions"
