@@ -492,6 +492,7 @@ def test_topics_with_something_wrong_come_first_and_are_told_from_the_others(ask
         (5, 9, 4),  # three are wrong: those, and the largest of the others
         (5, 2, 3),  # more are wrong than any report holds
         (6, 9, 6),  # few topics: all
+        (5, 1, 2),  # a batch would hold more
     ],
 )
 def test_quiet_topics_beyond_a_bound_have_a_line(
@@ -507,9 +508,16 @@ def test_quiet_topics_beyond_a_bound_have_a_line(
         findings=[{"cluster": "c", "topic": name, "severity": "warning"} for name in names[3:]], runs=[],
     )  # fmt: skip
     context = job_context(out=tmp_path)
+    monkeypatch.setattr(report_model, "MAX_TOPICS", 4)  # of a batch: the last one need not be whole
     with engines.query_engine(context) as asked:
-        lines = [one.topic for one in report_model.Gathering(context, asked).rest()]
-    assert lines == [*names[3:], *names[:3]][drawn:]
+        gathering = report_model.Gathering(context, asked)
+        for name in ("families", "needs", "dangers"):
+            gathering._keep(name)
+        batches = [gathering._sections(0), *gathering.further()]
+        sections = [one.topic for batch in batches for one in batch]
+        lines = [one.topic for one in gathering.rest()]
+    assert sections + lines == [*names[3:], *names[:3]]
+    assert len(sections) == drawn
 
 
 def test_times_are_cut_into_the_narrowest_powers_of_two(ask: Ask) -> None:
