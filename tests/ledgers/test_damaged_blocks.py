@@ -40,14 +40,14 @@ def without(stored: Offloaded, missing: range) -> list[tuple[int, bytes]]:
 
 
 def walked(
-    folder: Path, data: bytes, *blocks: Block, window: int = 1 << 20
+    folder: Path, data: bytes, *blocks: Block, window: int = 1 << 20, first: int | None = None
 ) -> tuple[list[tuple[int, bytes]], list[Fault]]:
     """Walk blocks of an object as they are given, without an inventory."""
     folder.mkdir(exist_ok=True)
     (folder / "object").write_bytes(data)
     unit = ScanUnit(7, "copy", None, "object", 0, blocks)
     entries, faults = [], []
-    for batch in walk.walk_unit(open_source(str(folder)), unit, window):
+    for batch in walk.walk_unit(open_source(str(folder)), unit, window, first):
         for i, at, size in zip(batch.entry_id.tolist(), batch.offset.tolist(), batch.length.tolist(), strict=True):
             entries.append((i, batch.buffer[at : at + size].tobytes()))
         faults += batch.faults
@@ -66,6 +66,14 @@ def test_sound_blocks(tmp_path: Path, window: int) -> None:
     assert seen.entries[7] == whole(STORED)
     assert seen.faults[7] == []
     assert seen.codes() == {}
+
+
+@pytest.mark.parametrize("first", [1, 64, 200, 701])
+def test_a_small_first_window_changes_nothing(tmp_path: Path, first: int) -> None:
+    ends = (*STORED.offsets[1:], len(STORED.data))
+    places = zip(STORED.offsets, ends, STORED.first_ids, strict=True)
+    blocks = [Block(at, end - at, first_id, None, is_last=end == len(STORED.data)) for at, end, first_id in places]
+    assert walked(tmp_path, STORED.data, *blocks, first=first) == (whole(STORED), [])
 
 
 @pytest.mark.parametrize(

@@ -28,14 +28,13 @@ from pulsar_backlog.api.decoding_threads import threads_here
 from pulsar_backlog.api.entry_reader import entry_batches, unit_entries
 from pulsar_backlog.api.listing import Listings
 from pulsar_backlog.api.malformed import by_mode
-from pulsar_backlog.api.message_reader import MessageReader, columns_for
+from pulsar_backlog.api.message_reader import FIRST_BYTES, MessageReader, columns_for
 from pulsar_backlog.api.record_readers import projected, record_reader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
 from pulsar_backlog.api.typed import message_schema
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.errors import UsageError
-from pulsar_backlog.explain import explain_entry
 from pulsar_backlog.ledgers.kinds import walk_unit
 from pulsar_backlog.ledgers.units import units_of
 from pulsar_backlog.messages.entry_rows import ExportContext
@@ -43,8 +42,6 @@ from pulsar_backlog.messages.keys import KeySource
 from pulsar_backlog.messages.masking import check_masks, masks_of
 from pulsar_backlog.messages.payloads import PayloadStore
 from pulsar_backlog.options import Options
-from pulsar_backlog.steps.stored_schemas import planned_copies, stored_versions
-from pulsar_backlog.steps.topic_schemas import schemas_for
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.terms import Position
@@ -210,6 +207,8 @@ class Backlog:
             UsageError: no such ledger or entry is stored.
             SourceError: it cannot be read.
         """
+        from pulsar_backlog.explain import explain_entry  # noqa: PLC0415 - for this alone
+
         options = self._options
         return explain_entry(options.source or "", options.endpoint, position, show_values, live_of(options))
 
@@ -233,6 +232,11 @@ class Backlog:
         Raises:
             UsageError: there is no such way, or no schema is known.
         """
+        if not decode:
+            return None
+        from pulsar_backlog.steps.stored_schemas import planned_copies, stored_versions  # noqa: PLC0415 - for these
+        from pulsar_backlog.steps.topic_schemas import schemas_for  # noqa: PLC0415 - alone
+
         internal = planned_copies(self._listings.internal)
         stored = partial(stored_versions, self._source, internal, self._options.admin)
         return schemas_for(decode, {copy.topic for copy in copies}, self._options, stored)
@@ -254,14 +258,15 @@ class Backlog:
 
     def topic_messages(
         self, topic: str | None, copies: Sequence[LedgerCopy], wanted: Wanted, reading: Reading, *, plain: bool = True,
-        log: Sequence[LedgerCopy] | None = None, refuse_open: bool = False,
+        log: Sequence[LedgerCopy] | None = None, refuse_open: bool = False, first_bytes: int | None = None,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
         context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
         horizon = self._horizon(topic) if reading.visible == "compacted" else None
         reader = MessageReader(
-            context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open, columns_for(reading.made)
-        )
+            context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open, columns_for(reading.made),
+            first_bytes,
+        )  # fmt: skip
         units = (unit for copy in copies for unit in wanted.units(copy))
         return self._read(by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading))
 
@@ -272,8 +277,10 @@ class Backlog:
             self._source.rest()
 
     def _messages(self, copies: list[LedgerCopy], wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
+        first_bytes: int | None = FIRST_BYTES
         for topic, own in groupby(copies, key=lambda copy: copy.topic):
-            yield from self.topic_messages(topic, list(own), wanted, reading)
+            yield from self.topic_messages(topic, list(own), wanted, reading, first_bytes=first_bytes)
+            first_bytes = None
 
     def _log(self, topic: str | None) -> list[LedgerCopy]:
         return [copy for copy in self._listings.of_topic(topic).copies if copy.topic == topic]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from pulsar_backlog.api.decoded import Run
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.saved_cursors import COMPACTION
 from pulsar_backlog.cluster.values import TopicState
 from pulsar_backlog.ledgers.values import LedgerCopy
@@ -30,6 +29,8 @@ def saved_horizon(admin: str | None, copies: Iterable[LedgerCopy], topic: str | 
     """The same of a topic in a folder of saved state."""
     if admin is None:
         return None
+    from pulsar_backlog.cluster.required_state import required_state  # noqa: PLC0415 - HTTP, for saved state alone
+
     topics = {copy.ledger_id: copy.topic for copy in copies if copy.topic is not None}
     return compaction_horizon(required_state(Path(admin), topics).topics.get(topic or ""))
 

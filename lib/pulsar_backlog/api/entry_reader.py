@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import DecodeError, SourceError
@@ -47,8 +48,9 @@ def unit_entries(
 
 def _rows(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
     if piece.batch is not None:
-        batch = piece.batch.filter(wanted.entries(piece.batch))
-        yield batch.filter(wanted.with_key(batch))
+        mask = pc.and_(wanted.entries(piece.batch), wanted.with_key(piece.batch))
+        # To choose all is to copy all, a third of what reading takes.
+        yield piece.batch if mask.true_count == len(mask) else piece.batch.filter(mask)
 
 
 def _error(reject: dict[str, Any]) -> DecodeError:

@@ -14,7 +14,6 @@ from pulsar_backlog.api.ledger_times import with_ends
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.cluster.layouts import migrated_topics
-from pulsar_backlog.cluster.required_state import required_state
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.copies import Examined
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
@@ -22,7 +21,6 @@ from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.ledgers.survey import Survey, survey
 from pulsar_backlog.ledgers.values import LedgerCopy
 from pulsar_backlog.options import Options
-from pulsar_backlog.steps.live_snapshots import take_snapshot
 
 
 class Listing:
@@ -59,7 +57,11 @@ class Listing:
 
     @cached_property
     def _state(self) -> ClusterState | None:
-        return None if self.admin is None else required_state(Path(self.admin), self._survey.topics())
+        if self.admin is None:
+            return None
+        from pulsar_backlog.cluster.required_state import required_state  # noqa: PLC0415 - HTTP, for saved state alone
+
+        return required_state(Path(self.admin), self._survey.topics())
 
 
 class Listings:
@@ -97,6 +99,8 @@ class Listings:
     def _admin(self, globs: tuple[str, ...]) -> str | None:
         if self._live is None:
             return self._options.admin
+        from pulsar_backlog.steps.live_snapshots import take_snapshot  # noqa: PLC0415 - HTTP, for live topics alone
+
         folder = mkdtemp(prefix="pulsar-backlog-live-")
         finalize(self, rmtree, folder, ignore_errors=True)
         take_snapshot(self._live, globs or ("*",), Path(folder) / "snapshot")

@@ -30,6 +30,8 @@ from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.terms import Position
 
 SCHEMA = arrow_schema(TABLES["messages"])
+FIRST_BYTES = 256 * 1024
+"""What is fetched first for rows of messages: whoever reads some rows and stops waits for no more than that."""
 _NEEDED = (
     "ledger_id", "entry_id", "batch_index", "outcome", "reason", "partition_key", "partition_key_b64_encoded",
 )  # fmt: skip
@@ -50,6 +52,7 @@ class MessageReader:
         horizon: last position that compaction came to; None is the end of the log.
         refuse_open: whether a wanted message of a transaction that has not ended is an error.
         schema: columns of `messages` that are made.
+        first_bytes: how much is fetched first, where the first rows may be all that is wanted.
     """
 
     context: ExportContext
@@ -60,6 +63,7 @@ class MessageReader:
     horizon: Position | None = None
     refuse_open: bool = False
     schema: pa.Schema = SCHEMA
+    first_bytes: int | None = None
 
     def of_topic(
         self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
@@ -88,8 +92,8 @@ class MessageReader:
         transactions: Transactions,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         sets = ChunkSets()
-        for unit in units:
-            for batch in walk_unit(self.context.source, unit):
+        for number, unit in enumerate(units):
+            for batch in walk_unit(self.context.source, unit, first_bytes=None if number else self.first_bytes):
                 for part in decoded(unit, batch):
                     yield from self._part(part, transactions, sets)
         if sets.is_open and self.wanted.anywhere != self.wanted:

@@ -90,9 +90,9 @@ class Folder:
         except OSError as error:
             raise self._failure(path, error) from error
 
-    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[_File]:
-        """A stretch of a file; the system reads the next part while one is decoded."""
-        del start
+    def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> AbstractContextManager[_File]:
+        """A stretch of a file; the system reads the next part, as large as the last one, while that is decoded."""
+        del start, sparing_bytes
         return nullcontext(_File(self, path, end))
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:

@@ -30,10 +30,19 @@ def examine(source: Source, pair: copies.Pair) -> copies.Examined:
     return _EXAMINE[pair.kind](source, pair)
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches.
+
+    Args:
+        source: where the unit lies.
+        unit: what is read.
+        window_bytes: about how much is in memory at once.
+        first_bytes: about how much is fetched first, where the first few entries may be all that is wanted, and the
+            kind of storage lets them be read alone.
 
     Raises:
         SourceError: the data cannot be read.
     """
-    return _WALK[unit.kind](source, unit, window_bytes)
+    return _WALK[unit.kind](source, unit, window_bytes, first_bytes)

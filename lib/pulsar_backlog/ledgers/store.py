@@ -47,7 +47,7 @@ class _Place(Protocol):
 
     def read(self, path: str, start: int, end: int) -> Bytes: ...
 
-    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]: ...
+    def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> AbstractContextManager[Stretch]: ...
 
     def fetch(self, path: str, max_bytes: int) -> Fetched: ...
 
@@ -141,12 +141,13 @@ class Source:
             return np.empty(0, dtype=np.uint8)
         return self._place(path).read(path, start, end)
 
-    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[Stretch]:
+    def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> AbstractContextManager[Stretch]:
         """A stretch of an object for one reader who goes from front to back: its bytes are fetched before it asks.
 
-        Reads may overlap, leave something out, and go beyond the stretch.
+        Reads may overlap, leave something out, and go beyond the stretch. The first `sparing_bytes` are fetched only
+        when they are asked for.
         """
-        return self._place(path).ahead(path, start, end)
+        return self._place(path).ahead(path, start, end, sparing_bytes)
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole small object and its user metadata, in one request.

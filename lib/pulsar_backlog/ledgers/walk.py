@@ -22,12 +22,18 @@ from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.wire.arrays import Int64s
 
+_GROWTH = 4
+"""How much larger each window is than the one before, where the first one is small."""
 MAX_ENTRY_BYTES = 256 * 1024 * 1024
 """Largest entry that is read; brokers take 5 MiB unless told otherwise. A larger one is a fault and stepped over."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches whose buffer is about `window_bytes`, or one entry if that is larger.
+
+    With `first_bytes` the first window is so large and the following grow: nothing is fetched ahead of them.
 
     Raises:
         SourceError: the data object cannot be read.
@@ -35,18 +41,19 @@ def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) 
     if not unit.blocks:
         return
     first, last = unit.blocks[0], unit.blocks[-1]
-    with source.ahead(unit.path, first.offset, last.offset + last.length) as stretch:
-        yield from _Walk(stretch, unit, window_bytes).batches()
+    sparing_bytes = 0 if first_bytes is None else window_bytes // 2
+    with source.ahead(unit.path, first.offset, last.offset + last.length, sparing_bytes) as stretch:
+        yield from _Walk(stretch, unit, window_bytes, first_bytes or window_bytes).batches()
 
 
 class _Walk:
     """One pass over a unit: the window that is in memory, and what was found in it so far."""
 
-    def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int) -> None:
+    def __init__(self, stretch: Stretch, unit: ScanUnit, window_bytes: int, first_bytes: int) -> None:
         self._ledger = unit.ledger_id if STORAGE_KINDS[unit.kind].is_segment else None
         self._stretch = stretch
         self._unit = unit
-        self._window_bytes = window_bytes
+        self._window_bytes, self._most_bytes = min(first_bytes, window_bytes), window_bytes
         self._unit_end = unit.blocks[-1].offset + unit.blocks[-1].length
         self._base = unit.blocks[0].offset
         self._buffer = np.empty(0, dtype=np.uint8)
@@ -177,6 +184,7 @@ class _Walk:
             return
         yield from self._flush()
         end = min(self._unit_end, position + max(self._window_bytes, needed))
+        self._window_bytes = min(_GROWTH * self._window_bytes, self._most_bytes)
         self._base, self._buffer = position, np.empty(0, dtype=np.uint8)  # never two windows in memory
         self._buffer = self._stretch.read(position, end)
         if position + self._buffer.size < end:

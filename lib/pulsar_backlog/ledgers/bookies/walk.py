@@ -26,13 +26,15 @@ from pulsar_backlog.ledgers.values import Block, ScanUnit
 from pulsar_backlog.wire.arrays import Bytes, Int64s
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries by id, each once, in batches of an extent, or of all that overlap.
 
     Raises:
         SourceError: a file cannot be read, or too many extents overlap.
     """
-    del window_bytes  # extents are cut to it
+    del window_bytes, first_bytes  # extents are cut to a window
     yield from _Walk(source, unit).batches()
 
 

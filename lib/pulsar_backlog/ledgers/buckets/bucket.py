@@ -103,9 +103,11 @@ class Bucket:
         with self.ahead(path, start, end) as stretch:
             return stretch.read(start, end)
 
-    def ahead(self, path: str, start: int, end: int) -> ReadAhead:
-        """A stretch of an object, read before it is asked for."""
-        return ReadAhead(lambda first, after: self._range(path, first, after), start, end, self.access, self._threads)
+    def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> ReadAhead:
+        """A stretch of an object, read before it is asked for, but for the first `sparing_bytes`."""
+        return ReadAhead(
+            lambda first, after: self._range(path, first, after), start, end, self.access, self._threads, sparing_bytes
+        )
 
     def fetch(self, path: str, max_bytes: int) -> Fetched:
         """A whole object and its user metadata."""

@@ -26,11 +26,15 @@ class ReadAhead:
         start, end: of the stretch.
         access: bounds of what is asked for at once.
         threads: where ranges are fetched.
+        sparing_bytes: first bytes of the stretch, behind which nothing is fetched ahead: few of them may be enough.
     """
 
-    def __init__(self, read: Range, start: int, end: int, access: Access, threads: Executor) -> None:
+    def __init__(
+        self, read: Range, start: int, end: int, access: Access, threads: Executor, sparing_bytes: int = 0
+    ) -> None:
         self._read = read
         self._end = end
+        self._ahead_from = start + sparing_bytes
         self._part_bytes = access.range_bytes
         self._most = min(PARTS_AHEAD, access.concurrency)
         self._threads = threads
@@ -59,7 +63,7 @@ class ReadAhead:
         pieces: list[Bytes] = []
         at = start
         while at < end:
-            self._ask_ahead(max(end, self._end))
+            self._ask_ahead(max(end, self._end) if start >= self._ahead_from else end)
             first, after, part = self._parts[0]
             data = part.result()
             pieces.append(data[at - first : end - first])

@@ -142,9 +142,9 @@ class LivePlace:
                 self._near.close()
             self._near = None
 
-    def ahead(self, path: str, start: int, end: int) -> AbstractContextManager[_Stretch]:
+    def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> AbstractContextManager[_Stretch]:
         """The same; entries are read ahead by `entries`."""
-        del start, end
+        del start, end, sparing_bytes
         return nullcontext(_Stretch(self, path))
 
     def unfinished(self) -> None:

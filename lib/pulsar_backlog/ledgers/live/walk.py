@@ -16,12 +16,15 @@ from pulsar_backlog.ledgers.values import ScanUnit
 _MAX_ENTRIES = 16_384
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches of about `window_bytes`.
 
     Raises:
         SourceError: they cannot be read to the last one.
     """
+    del first_bytes  # brokers send as much as is asked for
     if not unit.blocks:
         return
     counts = [block.entry_count or 0 for block in unit.blocks]

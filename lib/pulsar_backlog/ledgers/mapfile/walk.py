@@ -33,12 +33,15 @@ METADATA_ID = -1
 """Key of the record that holds the ledger metadata: the first one, before entry 0."""
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int = WINDOW_BYTES, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries in order, in batches of a block each, or of records of about `window_bytes`.
 
     Raises:
         SourceError: the file cannot be read.
     """
+    del first_bytes  # a block is read whole
     if unit.blocks:
         yield from _Walk(source, unit, window_bytes).batches()
 

@@ -26,12 +26,15 @@ from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.entry import decode_entry
 
 
-def walk_unit(source: Source, unit: ScanUnit, window_bytes: int) -> Iterator[EntryBatch]:
+def walk_unit(
+    source: Source, unit: ScanUnit, window_bytes: int, first_bytes: int | None = None
+) -> Iterator[EntryBatch]:
     """The unit's entries by id, each once, in batches of a window, or of all blocks that overlap.
 
     Raises:
         SourceError: an object cannot be read, or too many blocks overlap.
     """
+    del first_bytes  # blocks may overlap
     yield from _Walk(source, unit, window_bytes).batches()
 
 
