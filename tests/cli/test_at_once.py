@@ -135,6 +135,26 @@ def test_explain_starts_no_jvm(tmp_path: Path) -> None:
     assert not loaded & {*SLOW, "pyarrow"}
 
 
+@pytest.mark.parametrize("options", [("--limit", "5"), ("--topic", "persistent://lab/s3/*", "--show-values")])
+def test_messages_load_nothing_that_they_do_not_need(tmp_path: Path, options: tuple[str, ...]) -> None:
+    code, said, loaded = run(tmp_path, "messages", OBJECTS, *options)
+    assert code == 0
+    assert said.startswith('{"type": "message", ')
+    compiled_loops = {"numba", "scipy"}
+    assert not loaded & ({*SLOW, "duckdb", "deltalake"} - compiled_loops)
+
+
+def test_pyarrow_without_pandas_finds_it_where_it_is_wanted() -> None:
+    program = (
+        "import sys; from pulsar_backlog.arrow_alone import forgo_pandas; forgo_pandas();"
+        "import pyarrow as pa; table = pa.table({'n': [1, None]}); assert 'pandas' not in sys.modules;"
+        "assert table.to_pandas().n.isna().sum() == 1; import pandas;"
+        "assert pa.array(pandas.Series([1.0, float('nan')])).null_count == 1"
+    )
+    done = fresh_python("-c", program)
+    assert done.returncode == 0, done.stderr
+
+
 def test_explain_with_saved_state_starts_no_jvm(tmp_path: Path) -> None:
     code, said, loaded = run(tmp_path, "explain", OBJECTS, "24:0", "--admin", ADMIN)
     assert code == 0
