@@ -23,15 +23,18 @@ class KeySharedDispatcher(MultipleConsumers):
     def __init__(self, topic: Topic, clock: Clock, auditor: Auditor) -> None:
         super().__init__(topic, clock, auditor)
         self._draining: dict[int, set[int]] = {}  # hashes by old owner
+        self._owners: dict[int, BrokerConsumer | None] = {}  # by hash, as long as nobody comes or goes
 
     def add(self, consumer: BrokerConsumer) -> None:
         """A consumer subscribes: the hashes it takes over drain."""
+        self._owners.clear()
         super().add(consumer)
         self._note_draining()
 
     def remove(self, consumer: BrokerConsumer) -> None:
         """A consumer leaves; hashes that come back to their old owner drain no more."""
         self._draining.pop(id(consumer), None)
+        self._owners.clear()  # who is left reads on at once
         super().remove(consumer)
         self._note_draining()
 
@@ -41,6 +44,11 @@ class KeySharedDispatcher(MultipleConsumers):
             self._draining[id(consumer)] = {hash_ for hash_ in hashes if self._owner(hash_) is not consumer}
 
     def _owner(self, hash_: int) -> BrokerConsumer | None:
+        if hash_ not in self._owners:
+            self._owners[hash_] = self._owner_now(hash_)
+        return self._owners[hash_]
+
+    def _owner_now(self, hash_: int) -> BrokerConsumer | None:
         if not self.consumers:
             return None
         if any(consumer.ranges for consumer in self.consumers):
@@ -78,8 +86,10 @@ class KeySharedDispatcher(MultipleConsumers):
             hash_ = self.topic.hashes[at]
             if hash_ in blocked or self._target(at) is None:
                 blocked.add(hash_)
-            elif len(batch) < most:
+            else:
                 batch.append(at)
+                if len(batch) == most:
+                    break
         return batch
 
     def send(self, batch: list[int], *, replayed: bool) -> int:
