@@ -204,13 +204,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     from pulsar_backlog.ledgers.folder import Folder
 
     paths: list[str] = []
-    read = Folder.read
+    read_ahead = Folder.read_ahead  # which `read` calls too
 
-    def noted(self: Folder, path: str, start: int, end: int, ahead_to: int = 0) -> Any:
+    def noted(self: Folder, path: str, *rest: Any) -> Any:
         paths.append(path)
-        return read(self, path, start, end, ahead_to)
+        return read_ahead(self, path, *rest)
 
-    monkeypatch.setattr(Folder, "read", noted)
+    monkeypatch.setattr(Folder, "read_ahead", noted)
     yield paths
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.wire import kernel
-from pulsar_backlog.wire.arrays import Bytes, Int64s, pooled_bytes
+from pulsar_backlog.wire.arrays import Bytes, Int64s
 from pulsar_backlog.wire.entry import CHECKSUM_STATES, Entry, decode_entry, read_layout
 from pulsar_backlog.wire.metadata import COMPRESSIONS
 from pulsar_backlog.wire.metadata_fields import METADATA_FIELDS, NUMBER_OF, Kind, MetadataField
@@ -264,10 +264,18 @@ def runs_of_bytes(arena: Bytes, starts: Int64s, lengths: Int64s, kind: pa.DataTy
         return pa.nulls(n, kind)
     ends = np.zeros(n + 1, dtype=np.int32)
     np.cumsum(lengths, out=ends[1:])
-    data = pooled_bytes(int(ends[-1]))
+    data = _pooled_bytes(int(ends[-1]))
     kernel.copy_runs(arena, starts, ends[1:], data)
     validity = None if absent is None or not absent.any() else _bitmap(absent)
     return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
+
+
+def _pooled_bytes(size: int) -> Bytes:
+    """Room for bytes in Arrow's memory pool, which keeps what was given back for a while.
+
+    A page that is new to the process costs more than to copy into it: the system clears it when it is first touched.
+    """
+    return np.frombuffer(pa.allocate_buffer(size), dtype=np.uint8)
 
 
 def _or(absent: Mask | None, also_absent: Mask) -> Mask:
