@@ -194,8 +194,9 @@ def test_results_elsewhere_have_the_documents_too(source: Path, admin: Path, tmp
     read_cluster_state(admin, {})
     (admin / "more.json").write_text("{}")
     read_cluster_state(admin, {})  # by who keeps nothing
-    taken(source, tmp_path / "one", admin=admin)
-    assert rows_of(tmp_path / "one", "saved_documents") == one
+    for name in ("one", "three"):
+        taken(source, tmp_path / name, admin=admin)
+        assert rows_of(tmp_path / name, "saved_documents") == one
 
 
 @pytest.fixture

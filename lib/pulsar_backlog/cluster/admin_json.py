@@ -80,18 +80,18 @@ def _parsed_files(
 ) -> tuple[SavedFile, ...]:
     """Every file, parsed once for all jobs of an audit while no file of the folder changes."""
     key, known_files = (folder, folder_digest(str(folder)), max_file_bytes), earlier()
-    if key not in _parsed:
+    if key not in _parsed or (known_files is not None and _parsed[key][1] is None):
         _parsed.clear()
         files = tuple(saved_files(folder, max_file_bytes, known_files))
         _parsed[key] = files, None if known_files is None else known_files.after
     files, documents = _parsed[key]
-    if known_files is not None:
-        known_files.after = dict(known_files.before) if documents is None else documents
+    if known_files is not None and documents is not None:
+        known_files.after = documents
     return files
 
 
 _parsed: dict[tuple[Path, str | None, int], tuple[tuple[SavedFile, ...], dict[str, KnownFile] | None]] = {}
-"""The files of the last folder, and what of them the next audit need not parse."""
+"""The files of the last folder, and what of them the next audit need not parse; None where nobody would keep it."""
 
 
 def _with_times(folder: Path, topics: Mapping[str, TopicState]) -> dict[str, TopicState]:
