@@ -66,7 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(tryfirst=True)  # before -k leaves any out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if any("::" in argument for argument in config.args):
+    if config.getoption("lf", False) or any("::" in argument for argument in config.args):
         return  # others of the file may need the session
     uses = session_uses(items)
     if faults := list(contradictions(uses, {file: (ROOT / file).read_text() for file in uses})):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -49,3 +50,15 @@ def test_a_file_that_does_not_say_so_is_not_collected(text: str, code: int) -> N
         file.unlink()
     assert done.returncode == code, done.stdout + done.stderr
     assert ("give it a line NEEDS_SPARK = True" in done.stderr) == (code == 4)
+
+
+def test_what_failed_is_tried_again_without_the_rest_of_its_file(tmp_path: Path) -> None:
+    """As CI does; what failed of this file needs no session, and others in it do."""
+    (tmp_path / "v" / "cache").mkdir(parents=True)
+    failed = "tests/cli/test_at_once.py::test_explain_starts_no_jvm"
+    (tmp_path / "v" / "cache" / "lastfailed").write_text(json.dumps({failed: True}))
+    argv = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--last-failed", "-o", f"cache_dir={tmp_path}"]
+    env = {**os.environ, "PYTEST_ADDOPTS": ""}
+    done = subprocess.run([*argv, "tests/cli"], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0] == failed
