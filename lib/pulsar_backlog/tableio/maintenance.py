@@ -31,7 +31,7 @@ FILE_BYTES = 128 * 1024 * 1024
 CHECKPOINT_COMMITS = 5
 """Commits since the last checkpoint that are worth a new one."""
 MANY_FILES = 16
-"""Files of a table that a driver can hold which are worth to be joined at once."""
+"""So many files of a table that a driver can hold are joined at once."""
 NOT_JOINED = ("messages",)
 """An export writes the whole table, and its rows hold payloads."""
 
