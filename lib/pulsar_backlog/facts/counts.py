@@ -72,11 +72,10 @@ def counts_of(stretch: Stretch) -> Counts:
     chunks = stretch.nullable("num_chunks_from_msg")
     # One chunk of one is a message of its own.
     outside = ~stretch.is_marker & ~(chunks.present & (chunks.values > 1))
-    counts = np.where(batch.present, batch.values, 1)
     return Counts(
         entries=len(stretch),
         bytes=int(stretch.lengths.sum()),
-        messages=int(counts[outside].sum()),
+        messages=int((batch.or_one() * outside).sum()),
         batches=_count(batch.present & ~stretch.is_marker),
         chunk_entries=_count(stretch.is_chunk),
         entries_with_uuid=_count(stretch.has_uuid),

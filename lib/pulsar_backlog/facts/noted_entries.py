@@ -23,8 +23,9 @@ _READ = list(dict.fromkeys(
 def noted_entries(stretch: Stretch) -> pa.RecordBatch | None:
     """The entries to note of a stretch, with the columns `noted_rows` reads; None when there is none."""
     markers = stretch.nullable("marker_type")
-    wanted = stretch.is_damaged | (markers.present & np.isin(markers.values, (TXN_COMMIT, TXN_ABORT)))
-    wanted |= stretch.has_chunk_field & ~markers.present
+    wanted = stretch.is_damaged | (stretch.has_chunk_field & ~markers.present)
+    if markers.present.any():
+        wanted |= markers.present & np.isin(markers.values, (TXN_COMMIT, TXN_ABORT))
     if not wanted.any():
         return None
     places = pa.array(np.flatnonzero(wanted))  # they are few: to look at each row of each column takes longer

@@ -186,7 +186,7 @@ def _edge(stretch: Stretch, place: int) -> Edge:
         entry_id=int(stretch.entry_ids[place]),
         index=stretch.index.at(place),
         messages=None if damaged else max(1 if count is None else count, 1),
-        first_message_index=None if damaged else stretch.first_message_index.at(place),
+        first_message_index=None if damaged else stretch.first_message_index(np.array([place])).at(0),
         has_metadata=bool(stretch.has_metadata[place]),
         broker_ms=stretch.broker_ms.at(place),
         publish_time_ms=int(stretch.wire_publish_ms[place]),

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pulsar_backlog.facts import producer_fold as fold
 from pulsar_backlog.facts.grouping import grouped_by
-from pulsar_backlog.facts.stretch import Nullable, Stretch, nullable, present
+from pulsar_backlog.facts.stretch import Bools, Nullable, Stretch, nullable, present
 from pulsar_backlog.tables.arrow import arrow_schema, plain
 from pulsar_backlog.tables.producer_facts import TABLE
 from pulsar_backlog.wire.arrays import Int64s
@@ -39,6 +39,11 @@ _LAST_OF_MOST = {
     "clock_ahead": ("ms",),
 }  # fmt: skip
 """Columns of places: the last one of those where these fields are largest."""
+_PLACES = {
+    "first": fold.FIRST, "last_entry": fold.LAST_ENTRY, "last": fold.LAST, "last_message": fold.LAST_MESSAGE,
+    "largest_header": fold.HEADER, "largest_slice": fold.SLICE, "clock_ahead": fold.AHEAD,
+}  # fmt: skip
+"""Columns of places, and where the loop has them."""
 
 
 def producer_rows(stretch: Stretch, cluster: str) -> pa.RecordBatch:
@@ -95,7 +100,7 @@ def _flags(stretch: Stretch) -> npt.NDArray[np.uint8]:
         (fold.TIMED, stretch.stored_ms.present),
         (fold.OWN, own),
     ):
-        flags |= np.where(when, np.uint8(flag), np.uint8(0))
+        flags |= when * np.uint8(flag)
     return flags
 
 
@@ -116,36 +121,34 @@ def _numbers(stretch: Stretch) -> Int64s:
 
 def _places(stretch: Stretch, numbers: Int64s, places: Int64s) -> dict[str, pa.Array]:
     """Columns that name entries."""
-    every = np.ones(len(stretch), dtype=np.bool_)
-    headers, slices, lengths, ahead_ms = (
-        Nullable(numbers[row], every) for row in (fold.PAYLOAD_OFFSET, fold.PAYLOAD_LENGTH, fold.LENGTH, fold.AHEAD_MS)
-    )
-    columns: dict[str, tuple[int, dict[str, Nullable]]] = {
-        "first": (fold.FIRST, {"index": stretch.first_message_index & ~stretch.is_damaged}),
-        "last_entry": (fold.LAST_ENTRY, {}),
-        "last": (fold.LAST, {"sequence_id": Nullable(stretch.longs("sequence_id"), every)}),
-        "last_message": (fold.LAST_MESSAGE, {}),
-        "largest_header": (fold.HEADER, {"bytes": headers}),
-        "largest_slice": (fold.SLICE, {"bytes": slices, "length": lengths}),
-        "clock_ahead": (fold.AHEAD, {"ms": ahead_ms}),
+    rows = {name: np.maximum(places[:, at], 0) for name, at in _PLACES.items()}
+    first = rows["first"]
+    columns: dict[str, dict[str, pa.Array]] = {
+        "first": {"index": _array(stretch.first_message_index(first) & ~stretch.is_damaged[first])},
+        "last": {"sequence_id": pa.array(stretch.longs("sequence_id")[rows["last"]])},
+        "largest_header": {"bytes": pa.array(numbers[fold.PAYLOAD_OFFSET, rows["largest_header"]])},
+        "largest_slice": {
+            "bytes": pa.array(numbers[fold.PAYLOAD_LENGTH, rows["largest_slice"]]),
+            "length": pa.array(numbers[fold.LENGTH, rows["largest_slice"]]),
+        },
+        "clock_ahead": {"ms": pa.array(numbers[fold.AHEAD_MS, rows["clock_ahead"]])},
     }
     return {
-        name: _place(name, stretch, Nullable(np.maximum(places[:, at], 0), places[:, at] >= 0), more)
-        for name, (at, more) in columns.items()
+        name: _place(name, stretch, rows[name], places[:, at] < 0, columns.get(name, {}))
+        for name, at in _PLACES.items()
     }
 
 
-def _place(name: str, stretch: Stretch, row: Nullable, more: Mapping[str, Nullable]) -> pa.Array:
-    """A column of structs: the entries at `row`, with what more is told of each; null where there is none."""
+def _place(name: str, stretch: Stretch, rows: Int64s, absent: Bools, more: Mapping[str, pa.Array]) -> pa.Array:
+    """A column of structs: the entries at `rows`, with what more is told of each; null where there is none."""
     values: dict[str, pa.Array] = {
-        "ledger_id": pa.array(np.full(len(row.values), stretch.ledger_id)),
-        "entry_id": pa.array(stretch.entry_ids[row.values]),
+        "ledger_id": pa.array(np.full(len(rows), stretch.ledger_id)),
+        "entry_id": pa.array(stretch.entry_ids[rows]),
     }
-    values |= {field: _array(Nullable(one.values[row.values], one.present[row.values])) for field, one in more.items()}
+    values |= more
     kind = arrow_schema(TABLE).field(name).type
-    return pa.StructArray.from_arrays(
-        [values[field.name] for field in kind], fields=list(kind), mask=pa.array(~row.present)
-    )
+    fields = [values[field.name] for field in kind]
+    return pa.StructArray.from_arrays(fields, fields=list(kind), mask=pa.array(absent))
 
 
 def _array(values: Int64s | Nullable) -> pa.Array:

@@ -57,11 +57,12 @@ def steps_of(stretch: Stretch) -> dict[str, Step]:
     """
     ids, sound = stretch.entry_ids, ~stretch.is_damaged
     index = Nullable(np.clip(stretch.index.values, -FARTHEST, FARTHEST), stretch.index.present)
-    messages = np.maximum(np.where(stretch.counted_batch.present, stretch.counted_batch.values, 1), 1)
-    skipped = np.diff(index.values, prepend=index.values[:1]) - messages
+    messages = np.maximum(stretch.counted_batch.or_one(), 1)
+    skipped = -messages
+    skipped[1:] += np.diff(index.values)
     adjoins = np.concatenate(([False], (np.diff(ids) == 1) & neighbours(index.present)))
     index_before = last_before(index)
-    again = np.where(sound, messages, 1) - (index.values - index_before.values)
+    again = (messages if sound.all() else np.where(sound, messages, 1)) - (index.values - index_before.values)
     metadata = stretch.has_metadata
     broker_before = last_before(stretch.broker_ms)
     back_ms = broker_before.values - stretch.broker_ms.values
@@ -122,6 +123,8 @@ def _step(code: str, when: Bools, extent: Int64s, entry_ids: Int64s) -> Step | N
 
 def _late_ms(publish_ms: Nullable, newest_ms: int | None) -> Int64s:
     """How long before the newest one stored before it each entry was published; at most 0 where nothing says so."""
+    if newest_ms is None and publish_ms.present.all() and not (publish_ms.values[1:] < publish_ms.values[:-1]).any():
+        return np.zeros_like(publish_ms.values)
     times = np.where(publish_ms.present, publish_ms.values, _NEVER)
     newest = np.maximum.accumulate(np.concatenate(([_NEVER if newest_ms is None else newest_ms], times)))[:-1]
     return np.where(publish_ms.present & (newest > _NEVER), newest - publish_ms.values, 0)

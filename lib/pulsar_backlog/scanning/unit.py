@@ -22,7 +22,7 @@ from pulsar_backlog.wire.arrays import Int64s
 from pulsar_backlog.wire.columns import EntryDecoder
 from pulsar_backlog.wire.rejects import ENTRY_CODES, HIDDEN_CODES
 
-BATCH_ENTRIES = 32_768
+BATCH_ENTRIES = 65_536
 """Entries of a batch at most: enough to hide what a column costs, few enough to keep a worker small."""
 BATCH_METADATA_BYTES = 8 * 1024 * 1024
 """Metadata of a batch at most, unless one entry has more."""

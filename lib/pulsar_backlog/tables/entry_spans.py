@@ -8,7 +8,7 @@ from pulsar_backlog.tables.contract import CLUSTER, LEDGER_ID, TOPIC, Column, Ta
 
 TABLE = Table(
     name="entry_spans",
-    comment="One row per stretch of up to 32,768 decoded entries of a ledger: their sums, and their sizes as lists.",
+    comment="One row per stretch of up to 65,536 decoded entries of a ledger: their sums, and their sizes as lists.",
     columns=(
         CLUSTER,
         TOPIC,
