@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from threading import Condition
+from typing import Generic, TypeVar
 
 from pulsar_backlog.tasks.cores import cores
 
 MOST_THREADS = 4
-"""Reading and checking entries, which one thread does, takes a third to a half of what is done in all."""
+"""Reading and checking entries, which one thread does at a time, takes a third to a half of what is done in all."""
 
 _Given = TypeVar("_Given")
 _Made = TypeVar("_Made")
@@ -24,32 +25,66 @@ def threads_here() -> int:
 def in_threads(make: Callable[[_Given], _Made], given: Iterator[_Given], threads: int) -> Iterator[_Made]:
     """`make` of each, in their order, by `threads` at once; with one thread when it is asked for.
 
-    Nothing is taken ahead for the first one, so that who wants a few rows waits for no more. What `given` raises comes
-    after everything that it gave before.
+    The threads also take what is given, one of them at a time, so that who uses the results waits for neither. Nothing
+    is taken ahead for the first one, so that who wants a few rows waits for no more. What `given` raises comes after
+    everything that it gave before.
     """
     if threads < 2:
         yield from map(make, given)
         return
-    waiting: deque[Future[_Made]] = deque()
-    error: BaseException | None = None
+    turns = _Turns(given)
+    waiting: deque[Future[list[_Made]]] = deque()
+
+    def work(number: int) -> list[_Made]:
+        return [make(one) for one in turns.take(number)]
+
     with ThreadPoolExecutor(threads, "decoding") as pool:
         try:
-            ahead = 0
+            ahead = number = 0
             while True:
-                try:
-                    waiting.append(pool.submit(make, next(given)))
-                except StopIteration:
+                while len(waiting) <= ahead:
+                    waiting.append(pool.submit(work, number))
+                    number += 1
+                made = waiting.popleft().result()
+                if not made:
                     break
-                except Exception as one:
-                    error = one
-                    break
-                if len(waiting) > ahead:
-                    yield waiting.popleft().result()
-                    ahead = min(ahead + 1, threads)
-            while waiting:
-                yield waiting.popleft().result()
+                yield from made
+                ahead = min(ahead + 1, threads)
         finally:
+            turns.end()
             for future in waiting:
                 future.cancel()
-    if error is not None:
-        raise error
+
+
+class _Turns(Generic[_Given]):
+    """A stream that several threads take from, each at its turn."""
+
+    def __init__(self, given: Iterator[_Given]) -> None:
+        self._given = given
+        self._next = 0
+        self._ended = False
+        self._turn = Condition()
+
+    def take(self, number: int) -> list[_Given]:
+        """What is given at this turn, empty after the last one; all turns before must be taken or being taken."""
+        with self._turn:
+            self._turn.wait_for(lambda: self._ended or self._next == number)
+            if self._ended:
+                return []
+            self._ended = True  # unless something is given
+            try:
+                one = next(self._given)
+            except StopIteration:
+                return []
+            else:
+                self._ended = False
+                return [one]
+            finally:
+                self._next += 1
+                self._turn.notify_all()
+
+    def end(self) -> None:
+        """Nothing is taken any more; waits for who takes now."""
+        with self._turn:
+            self._ended = True
+            self._turn.notify_all()

@@ -9,9 +9,18 @@
 | enum | long | its symbol; refused where there is none |
 | record, array, union of null and one of these | the same | |
 
-Any other type, or a record within itself: there is no bulk reader. Behind each payload a number is put that nobody can
-foresee, as one more field: it is read there only where the payload ends where its schema does. Whatever is refused, or
-is an error of pyruhvro, is left to fastavro, which says why.
+Any other type, or a record within itself: there is no bulk reader. Whatever is refused, or is an error of pyruhvro, is
+left to fastavro, which says why.
+
+Payloads are given as one Avro array, so that none of them becomes a Python object:
+
+    how many there are | payload | payload | ... | 0, no more items | a number that nobody can foresee
+
+Where the number is read, and as many items before it as there are payloads, all items together took no more bytes than
+the payloads have. An item takes at least what `_Part.sizes` says of its value. So where these are the lengths of the
+payloads, one by one, each item was read from its own payload, from its first byte to its last. Clients write an array
+in more than one way, of different lengths: where a schema has one, each item is a record of the value and of the
+number, which is put behind each payload. It stands there only where a payload ends, once for each.
 """
 
 from __future__ import annotations
@@ -28,6 +37,7 @@ import pyarrow.compute as pc
 
 from pulsar_backlog.schemas.results import RowCodec, Values
 from pulsar_backlog.schemas.shapes import AvroSchema
+from pulsar_backlog.wire.arrays import Int64s
 
 LEAST_ROWS = 512
 """Payloads among which one is unusual are halved until there are so few, which are then read one by one."""
@@ -37,9 +47,10 @@ _DATES = (-719_162, 2_932_896)
 """First and last day of Python's dates, in days since 1970."""
 _TIMES_US = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 _US = {"timestamp-millis": 1000, "timestamp-micros": 1, "local-timestamp-millis": 1000, "local-timestamp-micros": 1}
-_AS_THEY_ARE = ("boolean", "long", "float", "double")
+_FIXED_BYTES = {"boolean": 1, "float": 4, "double": 8}
 
 Column = Callable[[pa.Array], pa.Array]
+Sizes = Callable[[pa.Array], Int64s]
 
 
 class _Refused(Exception):  # noqa: N818 - it is no error: fastavro reads it
@@ -48,10 +59,17 @@ class _Refused(Exception):  # noqa: N818 - it is no error: fastavro reads it
 
 @dataclass(frozen=True)
 class _Part:
-    """A type: as pyruhvro is to read it, and what makes the column of what it gives."""
+    """A type.
+
+    Attributes:
+        schema: as pyruhvro is to read it.
+        column: makes the column of what pyruhvro gives.
+        sizes: fewest bytes that each of the values takes in Avro; None where clients write more than that.
+    """
 
     schema: AvroSchema
     column: Column
+    sizes: Sizes | None
 
 
 class BulkCodec:
@@ -59,11 +77,15 @@ class BulkCodec:
 
     def __init__(self, part: _Part, rows: RowCodec) -> None:
         self._rows = rows
-        self._column = part.column
-        number = secrets.randbits(62) | 1 << 62
-        self._end, self._end_bytes = number, _zigzag(number)
-        fields = [{"name": "value", "type": part.schema}, {"name": "end", "type": "long"}]
-        self._schema = json.dumps({"type": "record", "name": "Payload", "fields": fields})
+        self._column, self._sizes = part.column, part.sizes
+        self._end = secrets.randbits(62) | 1 << 62
+        self._end_bytes = _zigzag(self._end)
+        end = {"name": "end", "type": "long"}
+        item = part.schema
+        if part.sizes is None:
+            item = {"type": "record", "name": "Payload", "fields": [{"name": "value", "type": item}, end]}
+        fields = [{"name": "items", "type": {"type": "array", "items": item}}, end]
+        self._schema = json.dumps({"type": "record", "name": "Payloads", "fields": fields})
 
     @property
     def type(self) -> pa.DataType:
@@ -93,18 +115,33 @@ class BulkCodec:
     def _read(self, payloads: pa.Array) -> pa.Array:
         if not len(payloads):
             return pa.nulls(0, self.type)
+        if self._sizes is None:
+            items = self._items(pc.binary_join_element_wise(payloads, self._end_bytes, b""))
+            if pc.min_max(items.field("end")).as_py() != {"min": self._end, "max": self._end}:
+                raise _Refused
+            return self._column(items.field("value"))
+        items = self._items(payloads)
+        if (self._sizes(items) != np.diff(_places(payloads))).any():
+            raise _Refused
+        return self._column(items)
+
+    def _items(self, payloads: pa.Array) -> pa.Array:
+        """As many values as there are payloads, of all their bytes and no more."""
         import pyruhvro  # noqa: PLC0415 - only where typed messages are read
 
-        ended = pc.binary_join_element_wise(payloads, self._end_bytes, b"")
+        places = _places(payloads)
+        stored = memoryview(payloads.buffers()[2] or b"")[places[0] : places[-1]]
+        given = b"".join((_zigzag(len(payloads)), stored, b"\0", self._end_bytes))
         try:
-            read = pyruhvro.deserialize_array(ended.to_pylist(), self._schema)
+            read = pyruhvro.deserialize_array([given], self._schema)
         except BaseException as error:
             if type(error).__name__ == "PanicException":  # of Rust: no `Exception`, and of no module
                 raise _Refused from None
             raise
-        if pc.min_max(read.column("end")).as_py() != {"min": self._end, "max": self._end}:
+        items = read.column("items").flatten()
+        if len(items) != len(payloads) or read.column("end")[0].as_py() != self._end:
             raise _Refused
-        return self._column(read.column("value"))
+        return items
 
 
 def bulk_codec(schema: AvroSchema, rows: RowCodec) -> BulkCodec | None:
@@ -149,7 +186,7 @@ class _Parts:
         if name == "array" and pa.types.is_list(kind):
             return self._array(given, kind)
         if name == "enum":
-            return _Part("long", _symbols(given["symbols"]))
+            return _Part("long", _symbols(given["symbols"]), _long_sizes)
         if not isinstance(name, str):
             return self.of(name, kind)
         return _leaf(name, given.get("logicalType"), kind)
@@ -159,7 +196,17 @@ class _Parts:
         if len(branches) != 2 or len(others) != 1:
             raise _Refused
         part = self.of(others[0], kind)
-        return _Part(["null" if one == "null" else part.schema for one in branches], part.column)
+        inner = part.sizes
+
+        def sizes(read: pa.Array) -> Int64s:
+            assert inner is not None
+            there = inner(read)
+            if read.null_count:
+                there = np.where(read.is_valid().to_numpy(zero_copy_only=False), there, 0)
+            return there + 1
+
+        schema = ["null" if one == "null" else part.schema for one in branches]
+        return _Part(schema, part.column, None if inner is None else sizes)
 
     def _record(self, schema: Mapping[str, Any], kind: pa.DataType) -> _Part:
         if not pa.types.is_struct(kind):
@@ -172,7 +219,13 @@ class _Parts:
             return pa.StructArray.from_arrays(made, fields=fields, mask=read.is_null() if read.null_count else None)
 
         named = [{"name": f"f{at}", "type": part.schema} for at, part in enumerate(parts)]
-        return _Part({"type": "record", "name": name, "fields": named}, column)
+        inner = [part.sizes for part in parts if part.sizes is not None]
+
+        def sizes(read: pa.Array) -> Int64s:
+            return sum((one(read.field(at)) for at, one in enumerate(inner)), np.zeros(len(read), dtype=np.int64))
+
+        schema_of_it = {"type": "record", "name": name, "fields": named}
+        return _Part(schema_of_it, column, sizes if len(inner) == len(parts) else None)
 
     def _array(self, schema: Mapping[str, Any], kind: pa.DataType) -> _Part:
         part = self.of(schema["items"], kind.value_type)
@@ -181,23 +234,25 @@ class _Parts:
             nulls = read.is_null() if read.null_count else None
             return pa.ListArray.from_arrays(read.offsets, part.column(read.values), type=kind, mask=nulls)
 
-        return _Part({"type": "array", "items": part.schema}, column)
+        return _Part({"type": "array", "items": part.schema}, column, None)
 
 
 def _leaf(name: str, logical: str | None, kind: pa.DataType) -> _Part:
     if logical in _US and name == "long":
-        return _Part("long", _times(kind, _US[logical]))
+        return _Part("long", _times(kind, _US[logical]), _long_sizes)
     if logical == "date" and name == "int":
-        return _Part("long", lambda read: _within(read, _DATES).cast(pa.int32()).view(kind))
+        return _Part("long", lambda read: _within(read, _DATES).cast(pa.int32()).view(kind), _long_sizes)
     if logical is not None:
         raise _Refused
     if name == "int":
-        return _Part("long", lambda read: read.cast(kind))  # fails where it is out of range
+        return _Part("long", lambda read: read.cast(kind), _long_sizes)  # fails where it is out of range
     if name == "string":
-        return _Part("string", _texts)
-    if name not in _AS_THEY_ARE:
+        return _Part("string", _texts, _text_sizes)
+    if name == "long":
+        return _Part(name, lambda read: read, _long_sizes)
+    if name not in _FIXED_BYTES:
         raise _Refused
-    return _Part(name, lambda read: read)
+    return _Part(name, lambda read: read, lambda read: np.full(len(read), _FIXED_BYTES[name]))
 
 
 def _texts(read: pa.Array) -> pa.Array:
@@ -220,6 +275,32 @@ def _within(read: pa.Array, bounds: tuple[int, int]) -> pa.Array:
     if extremes["min"] is not None and not bounds[0] <= extremes["min"] <= extremes["max"] <= bounds[1]:
         raise _Refused
     return read
+
+
+def _places(read: pa.Array) -> Int64s:
+    """Where texts or binaries begin in their buffer, and where the last one ends."""
+    places: Int64s = np.frombuffer(read.buffers()[1], np.int32, len(read) + 1, 4 * read.offset).astype(np.int64)
+    return places
+
+
+def _text_sizes(read: pa.Array) -> Int64s:
+    lengths = np.diff(_places(read))
+    return lengths + _coded_sizes(lengths)
+
+
+def _long_sizes(read: pa.Array) -> Int64s:
+    return _coded_sizes(np.frombuffer(read.buffers()[1], np.int64, len(read), 8 * read.offset))
+
+
+def _coded_sizes(numbers: Int64s) -> Int64s:
+    """Fewest bytes of each number as Avro writes a long."""
+    coded = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
+    sizes = np.ones(len(coded), dtype=np.int64)
+    rest = coded >> 7
+    while rest.any():
+        sizes += rest > 0
+        rest = rest >> 7
+    return sizes
 
 
 def _zigzag(number: int) -> bytes:
