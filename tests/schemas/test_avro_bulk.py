@@ -117,6 +117,43 @@ def test_whatever_bytes_there_are(data: st.DataObject, given: tuple[Any, st.Sear
     both(schema, [bytes(broken)])
 
 
+@given(st.data(), schemas())
+@examples(300)
+def test_bytes_of_one_payload_in_its_neighbour(data: st.DataObject, given: tuple[Any, st.SearchStrategy[Any]]) -> None:
+    schema, values = given
+    there = values.filter(lambda one: one is not None or isinstance(schema, list))
+    sound = [encoded(schema, one) for one in data.draw(st.lists(there, min_size=2, max_size=4))]
+    together = b"".join(sound)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(together)), min_size=len(sound) - 1, max_size=len(sound) - 1)))
+    both(schema, [together[first:last] for first, last in zip([0, *cuts], [*cuts, len(together)], strict=True)])
+
+
+NEIGHBOURS = [
+    ("long", [b"\x02\x04", b""]),  # two values in the first, none in the second
+    ("long", [b"\x82", b"\x00"]),  # one value in both
+    ("long", [b"\x82\x00", b"\x04"]),  # longer than it needs to be: fastavro takes it
+    ("long", [b"\x82", b"\x00\x04", b""]),
+    ("string", [b"\x04a", b"b\x00"]),
+    ("string", [b"\x04a", b"b", b"\x00"]),
+    ("string", [b"\x00", b"\x00\x00"]),  # as many items as are told, and then an end of its own
+    ({"type": "array", "items": "long"}, [b"\x02\x02", b"\x00"]),
+    ({"type": "array", "items": "long"}, [b"\x01\x02\x02\x00", b"\x02\x02\x00"]),  # with the size of a block
+]
+
+
+@pytest.mark.parametrize(("schema", "payloads"), NEIGHBOURS, ids=str)
+def test_each_payload_is_read_alone(schema: Any, payloads: list[bytes | None]) -> None:
+    both(schema, payloads)
+
+
+def test_rows_of_a_part_of_a_column_are_read_in_bulk(monkeypatch: pytest.MonkeyPatch) -> None:
+    codec = avro_codec("long", "long")
+    assert isinstance(codec, BulkCodec)
+    monkeypatch.setattr(type(codec._rows), "values", lambda _, some: pytest.fail(f"{len(some)} were read one by one"))
+    payloads = pa.array([b"\xff", *(encoded("long", number) for number in range(600)), b"\xff"], pa.binary())
+    assert codec.values(payloads[1:-1]).values.to_pylist() == [*range(600)]
+
+
 ORDER = {
     "type": "record", "name": "Order", "namespace": "TypedReader$Inner",
     "fields": [

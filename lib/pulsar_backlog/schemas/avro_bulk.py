@@ -35,9 +35,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.schemas.avro_sizes import (
+    Sizes,
+    long_bytes,
+    nullable_sizes,
+    number_sizes,
+    record_sizes,
+    runs_of,
+    text_sizes,
+)
 from pulsar_backlog.schemas.results import RowCodec, Values
 from pulsar_backlog.schemas.shapes import AvroSchema
-from pulsar_backlog.wire.arrays import Int64s
 
 LEAST_ROWS = 512
 """Payloads among which one is unusual are halved until there are so few, which are then read one by one."""
@@ -50,7 +58,6 @@ _US = {"timestamp-millis": 1000, "timestamp-micros": 1, "local-timestamp-millis"
 _FIXED_BYTES = {"boolean": 1, "float": 4, "double": 8}
 
 Column = Callable[[pa.Array], pa.Array]
-Sizes = Callable[[pa.Array], Int64s]
 
 
 class _Refused(Exception):  # noqa: N818 - it is no error: fastavro reads it
@@ -79,7 +86,7 @@ class BulkCodec:
         self._rows = rows
         self._column, self._sizes = part.column, part.sizes
         self._end = secrets.randbits(62) | 1 << 62
-        self._end_bytes = _zigzag(self._end)
+        self._end_bytes = long_bytes(self._end)
         end = {"name": "end", "type": "long"}
         item = part.schema
         if part.sizes is None:
@@ -121,7 +128,7 @@ class BulkCodec:
                 raise _Refused
             return self._column(items.field("value"))
         items = self._items(payloads)
-        if (self._sizes(items) != np.diff(_places(payloads))).any():
+        if (self._sizes(items) != np.diff(runs_of(payloads))).any():
             raise _Refused
         return self._column(items)
 
@@ -129,9 +136,9 @@ class BulkCodec:
         """As many values as there are payloads, of all their bytes and no more."""
         import pyruhvro  # noqa: PLC0415 - only where typed messages are read
 
-        places = _places(payloads)
+        places = runs_of(payloads)
         stored = memoryview(payloads.buffers()[2] or b"")[places[0] : places[-1]]
-        given = b"".join((_zigzag(len(payloads)), stored, b"\0", self._end_bytes))
+        given = b"".join((long_bytes(len(payloads)), stored, b"\0", self._end_bytes))
         try:
             read = pyruhvro.deserialize_array([given], self._schema)
         except BaseException as error:
@@ -186,7 +193,7 @@ class _Parts:
         if name == "array" and pa.types.is_list(kind):
             return self._array(given, kind)
         if name == "enum":
-            return _Part("long", _symbols(given["symbols"]), _long_sizes)
+            return _Part("long", _symbols(given["symbols"]), number_sizes)
         if not isinstance(name, str):
             return self.of(name, kind)
         return _leaf(name, given.get("logicalType"), kind)
@@ -196,17 +203,8 @@ class _Parts:
         if len(branches) != 2 or len(others) != 1:
             raise _Refused
         part = self.of(others[0], kind)
-        inner = part.sizes
-
-        def sizes(read: pa.Array) -> Int64s:
-            assert inner is not None
-            there = inner(read)
-            if read.null_count:
-                there = np.where(read.is_valid().to_numpy(zero_copy_only=False), there, 0)
-            return there + 1
-
         schema = ["null" if one == "null" else part.schema for one in branches]
-        return _Part(schema, part.column, None if inner is None else sizes)
+        return _Part(schema, part.column, nullable_sizes(part.sizes))
 
     def _record(self, schema: Mapping[str, Any], kind: pa.DataType) -> _Part:
         if not pa.types.is_struct(kind):
@@ -219,13 +217,8 @@ class _Parts:
             return pa.StructArray.from_arrays(made, fields=fields, mask=read.is_null() if read.null_count else None)
 
         named = [{"name": f"f{at}", "type": part.schema} for at, part in enumerate(parts)]
-        inner = [part.sizes for part in parts if part.sizes is not None]
-
-        def sizes(read: pa.Array) -> Int64s:
-            return sum((one(read.field(at)) for at, one in enumerate(inner)), np.zeros(len(read), dtype=np.int64))
-
-        schema_of_it = {"type": "record", "name": name, "fields": named}
-        return _Part(schema_of_it, column, sizes if len(inner) == len(parts) else None)
+        sizes = record_sizes([part.sizes for part in parts])
+        return _Part({"type": "record", "name": name, "fields": named}, column, sizes)
 
     def _array(self, schema: Mapping[str, Any], kind: pa.DataType) -> _Part:
         part = self.of(schema["items"], kind.value_type)
@@ -239,17 +232,17 @@ class _Parts:
 
 def _leaf(name: str, logical: str | None, kind: pa.DataType) -> _Part:
     if logical in _US and name == "long":
-        return _Part("long", _times(kind, _US[logical]), _long_sizes)
+        return _Part("long", _times(kind, _US[logical]), number_sizes)
     if logical == "date" and name == "int":
-        return _Part("long", lambda read: _within(read, _DATES).cast(pa.int32()).view(kind), _long_sizes)
+        return _Part("long", lambda read: _within(read, _DATES).cast(pa.int32()).view(kind), number_sizes)
     if logical is not None:
         raise _Refused
     if name == "int":
-        return _Part("long", lambda read: read.cast(kind), _long_sizes)  # fails where it is out of range
+        return _Part("long", lambda read: read.cast(kind), number_sizes)  # fails where it is out of range
     if name == "string":
-        return _Part("string", _texts, _text_sizes)
+        return _Part("string", _texts, text_sizes)
     if name == "long":
-        return _Part(name, lambda read: read, _long_sizes)
+        return _Part(name, lambda read: read, number_sizes)
     if name not in _FIXED_BYTES:
         raise _Refused
     return _Part(name, lambda read: read, lambda read: np.full(len(read), _FIXED_BYTES[name]))
@@ -275,38 +268,3 @@ def _within(read: pa.Array, bounds: tuple[int, int]) -> pa.Array:
     if extremes["min"] is not None and not bounds[0] <= extremes["min"] <= extremes["max"] <= bounds[1]:
         raise _Refused
     return read
-
-
-def _places(read: pa.Array) -> Int64s:
-    """Where texts or binaries begin in their buffer, and where the last one ends."""
-    places: Int64s = np.frombuffer(read.buffers()[1], np.int32, len(read) + 1, 4 * read.offset).astype(np.int64)
-    return places
-
-
-def _text_sizes(read: pa.Array) -> Int64s:
-    lengths = np.diff(_places(read))
-    return lengths + _coded_sizes(lengths)
-
-
-def _long_sizes(read: pa.Array) -> Int64s:
-    return _coded_sizes(np.frombuffer(read.buffers()[1], np.int64, len(read), 8 * read.offset))
-
-
-def _coded_sizes(numbers: Int64s) -> Int64s:
-    """Fewest bytes of each number as Avro writes a long."""
-    coded = ((numbers << 1) ^ (numbers >> 63)).view(np.uint64)
-    sizes = np.ones(len(coded), dtype=np.int64)
-    rest = coded >> 7
-    while rest.any():
-        sizes += rest > 0
-        rest = rest >> 7
-    return sizes
-
-
-def _zigzag(number: int) -> bytes:
-    """A number of at least 0 as Avro writes a long."""
-    rest, coded = number << 1, bytearray()
-    while rest > 0x7F:
-        coded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    return bytes([*coded, rest])
