@@ -43,13 +43,13 @@ def nullable_sizes(inner: Sizes | None) -> Sizes | None:
 
 def record_sizes(fields: Sequence[Sizes | None]) -> Sizes | None:
     """Of records with fields of such sizes, one after the other."""
-    known = [one for one in fields if one is not None]
-    if len(known) < len(fields):
+    sizes_of = [one for one in fields if one is not None]
+    if len(sizes_of) < len(fields):
         return None
 
     def sizes(records: pa.Array) -> Int64s:
         together = np.zeros(len(records), dtype=np.int64)
-        for at, one in enumerate(known):
+        for at, one in enumerate(sizes_of):
             together += one(records.field(at))
         return together
 
