@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pulsar_backlog.ledgers.read_on import read_on
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
 from pulsar_backlog.output.data_files import Place, write_data_files
@@ -105,6 +106,8 @@ def scanned(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Rows of `entries`, by `schema`, and `rejects` of units, with their table's name; accounts on the side."""
     rejects_schema = arrow_schema(TABLES["rejects"])
+    units = tuple(units)  # of one task, `MAX_PACK_UNITS` at most
+    source = read_on(source, units)
     for unit in units:
         account = UnitAccount()
         for piece in scan_unit(source, unit, cluster, schema):
