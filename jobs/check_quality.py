@@ -22,7 +22,6 @@ from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.ledgers.storage_kinds import STORAGE_KINDS
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.duck_values import literal
 from pulsar_backlog.tableio.beside import beside
 
 if TYPE_CHECKING:
@@ -70,6 +69,7 @@ def summaries(context: JobContext) -> dict[str, pd.DataFrame]:
     import pandas as pd  # noqa: PLC0415 - as above
 
     from pulsar_backlog.quality.summaries import COLUMNS  # noqa: PLC0415
+    from pulsar_backlog.sql.duck_values import literal  # noqa: PLC0415
     from pulsar_backlog.sql.engines import query_engine  # noqa: PLC0415
 
     given: dict[Summary, dict[str, int | str]] = {

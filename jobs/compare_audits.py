@@ -21,7 +21,7 @@ from pulsar_backlog.findings.acknowledgements import acknowledgements
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.steps.comparison import SOURCES, compare
+from pulsar_backlog.steps.compared_tables import SOURCES
 
 JOB = "compare_audits"
 
@@ -43,6 +43,8 @@ def run_comparison(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, {**inputs, "known": [one.model_dump(mode="json") for one in covers]})
     if is_unchanged(context, digest):
         return JobResult(digest, changed=False)
+    from pulsar_backlog.steps.comparison import compare  # noqa: PLC0415 - of no use without news
+
     return JobResult(digest, rows=compare(context, covers))
 
 

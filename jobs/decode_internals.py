@@ -16,19 +16,12 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 
-from pulsar_backlog.arguments import JobArguments, job_parser, source_of
-from pulsar_backlog.internals.findings import findings_of_internals
-from pulsar_backlog.internals.references import knowledge_of
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.engines import query_engine
-from pulsar_backlog.steps.cut_off import cut_off_rows
-from pulsar_backlog.steps.internal_answers import LOG_TABLES, answers_of
-from pulsar_backlog.steps.internal_ledgers import planned_rows, read_internals
-from pulsar_backlog.steps.internal_tables import INTERNAL_TABLES, as_table, tables_of
-from pulsar_backlog.steps.known_state import state_by_ledgers, state_inputs
+from pulsar_backlog.steps.internal_names import INTERNAL_TABLES, LOG_TABLES
+from pulsar_backlog.steps.state_folder import state_inputs
 
 JOB = "decode_internals"
 
@@ -49,18 +42,9 @@ def decode(context: JobContext) -> JobResult:
     digest = fingerprint(context.options, {**plan, **state_inputs(context)})
     if all(context.has(name) for name in INTERNAL_TABLES) and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    with query_engine(context, ("ledgers",)) as engine:
-        knowledge = knowledge_of(state_by_ledgers(context, engine))
-    source = source_of(context.options, context.live())
-    internals = read_internals(context, source, knowledge)
-    tables = tables_of(context.cluster, knowledge, internals.decoded, internals.rows)
-    cut_off = cut_off_rows(context, source, knowledge, planned_rows(context))
-    tables["cut_off_entries"] = as_table("cut_off_entries", context.cluster, cut_off)
-    counts = {name: context.replace(name, rows) for name, rows in tables.items()}
-    findings = list(findings_of_internals(internals.rows))
-    with answers_of(context, counts) as answers:
-        replace_findings(context, findings if answers is None else with_findings(context, answers, findings))
-    return JobResult(digest, rows=counts, bytes_read=internals.bytes_read)
+    from pulsar_backlog.steps.internal_decoding import decode_all  # noqa: PLC0415 - of no use without news
+
+    return decode_all(context, digest)
 
 
 if __name__ == "__main__":

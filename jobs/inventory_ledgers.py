@@ -27,11 +27,9 @@ from pulsar_backlog.ledgers.listing import take_listing
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.spark.session import prefer_c1_compiler
-from pulsar_backlog.steps.few_ledgers import take_few
-from pulsar_backlog.steps.known_state import state_inputs
-from pulsar_backlog.steps.many_ledgers import Listed, take_many
-from pulsar_backlog.steps.source_inventory import unfinished_uploads
+from pulsar_backlog.spark.choice import prefer_c1_compiler
+from pulsar_backlog.steps.state_folder import state_inputs
+from pulsar_backlog.steps.unfinished_uploads import unfinished_uploads
 from pulsar_backlog.tables import TABLES
 
 JOB = "inventory_ledgers"
@@ -73,6 +71,9 @@ def take(context: JobContext) -> JobResult:
         stored_bytes = context.store.size_bytes(TABLES["entries"])
         if stored_bytes is not None and stored_bytes + listing.stored_bytes <= BRIEF_WORK_BYTES:
             prefer_c1_compiler()
+        from pulsar_backlog.steps.few_ledgers import take_few  # noqa: PLC0415 - of no use without news
+        from pulsar_backlog.steps.many_ledgers import Listed, take_many  # noqa: PLC0415
+
         listed = Listed(source, listing, Path(spill), uploads, unlisted)
         rows = take_many(context, listed) if listing.spilled else take_few(context, listed)
     return JobResult(digest, rows=rows)

@@ -21,12 +21,10 @@ from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.interrupts import run_process
 from pulsar_backlog.output.notifications import VARIABLE, addresses, send
-from pulsar_backlog.report.message import MAX_LINES, is_worth_telling, message_of
 from pulsar_backlog.report.places import FRONT
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.exit_codes import last_run
 from pulsar_backlog.runs.runs import JobResult, run_job
-from pulsar_backlog.sql.engines import query_engine
 
 JOB = "notify_changes"
 
@@ -47,6 +45,10 @@ def tell(context: JobContext) -> JobResult:
     compared, notified = last_run(context, "compare_audits"), last_run(context, JOB)
     if not places or compared is None or (notified is not None and notified > compared):
         return JobResult("", changed=False)
+    # Of no use where nobody is told.
+    from pulsar_backlog.report.message import MAX_LINES, is_worth_telling, message_of  # noqa: PLC0415
+    from pulsar_backlog.sql.engines import query_engine  # noqa: PLC0415
+
     with query_engine(context, ("problems",)) as engine:
         queries = {name: engine.sql("report", name, {"changes": MAX_LINES}) for name in ("change_counts", "changes")}
         rows = engine.rows(queries)

@@ -17,17 +17,10 @@ if __name__ == "__main__":  # Ctrl-C is one sentence from here on, before the re
 
 import argparse
 
-from pulsar_backlog.arguments import JobArguments, budget_of, job_parser
+from pulsar_backlog.arguments import JobArguments, job_parser
 from pulsar_backlog.interrupts import run_process
-from pulsar_backlog.ledgers.budget import within
-from pulsar_backlog.progress import progress
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.runs.findings import replace_findings, with_findings
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
-from pulsar_backlog.sql.engines import query_engine
-from pulsar_backlog.steps import unscanned
-from pulsar_backlog.steps.live_snapshots import findings_of_end
-from pulsar_backlog.steps.scan_findings import TABLES_ASKED, findings_of_changed, findings_of_left, findings_of_scans
 
 JOB = "scan_entries"
 
@@ -48,36 +41,9 @@ def scan(context: JobContext) -> JobResult:
     made = all(context.has(name) for name in ("scans", "ledger_facts"))
     if made and is_unchanged(context, digest):
         return JobResult(digest, changed=False)
-    source = context.source()
-    budget = budget_of(context.options)
-    with query_engine(context, unscanned.TABLES_ASKED) as engine:
-        unread = unscanned.pending_copies(context, engine)
-        topics = {} if budget.is_everything else unscanned.bytes_of_topics(engine)
-        was_left = unscanned.told_of_left(context, engine)
-    pending = within(budget, unread.copies, topics)
-    taken = {copy.ledger_id for copy in pending}
-    unread_copies = [copy for copy in unread.copies if copy.ledger_id not in taken]
-    if not unread.copies and not was_left and not context.has("gone_ledgers"):
-        return JobResult(digest, changed=False)
-    unread.tell()
-    from pulsar_backlog.steps.scan_group import join_facts, scan_group, scan_groups  # noqa: PLC0415 - numba, of no use without news
+    from pulsar_backlog.steps.pending_scan import scan_pending  # noqa: PLC0415 - of no use without news
 
-    rows = {"entries": 0, "rejects": 0}
-    total = sum(copy.data_bytes or 0 for copy in pending)
-    shown = progress("scan", sum(copy.scan_bytes for copy in pending))
-    with shown as show:
-        for group in scan_groups(pending):
-            written = scan_group(context, source, group, show)
-            rows = {name: rows[name] + written[name] for name in rows}
-    join_facts(context)
-    findings = [
-        *findings_of_changed(unread.changed),
-        *findings_of_left(unread_copies, topics, str(budget)),
-        *findings_of_end(context.options, context.live()),
-    ]
-    with query_engine(context, TABLES_ASKED) as engine:
-        replace_findings(context, with_findings(context, findings_of_scans(context, engine), findings))
-    return JobResult(digest, rows=rows | {"scans": len(pending)}, bytes_read=total)
+    return scan_pending(context, digest)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ from pulsar_backlog.runs.result_file import last_result, put_back
 from pulsar_backlog.runs.runs import JobResult, fingerprint, is_unchanged, run_job
 from pulsar_backlog.tableio.beside import beside
 from pulsar_backlog.tables import TABLES
-from pulsar_backlog.terminal import terminal
+from pulsar_backlog.terminal import surely_no_terminal, terminal
 
 if TYPE_CHECKING:
     from pulsar_backlog.report.model import ReportModel
@@ -63,8 +63,7 @@ def show(report: ReportModel, as_json: bool = False) -> None:
 
 def show_again(saved: Saved, as_json: bool = False) -> None:
     """The verdict of the last report, when there was nothing new to do."""
-    console = terminal()
-    if console.is_terminal and not as_json:
+    if not as_json and not surely_no_terminal() and (console := terminal()).is_terminal:
         print_again(saved, console)
         return
     sys.stdout.write(to_json(saved) + "\n")

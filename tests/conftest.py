@@ -39,7 +39,8 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all jobs of this run find; a run that asks for none starts no JVM."""
-    from pulsar_backlog.spark.session import choose, start_session
+    from pulsar_backlog.spark.choice import choose
+    from pulsar_backlog.spark.session import start_session
 
     choose(SESSION)
     root = Path(__file__).parents[1]

@@ -18,6 +18,9 @@ MAX_TEXT = 300
 MAX_SENTENCE = 2000
 """Characters of a sentence that quotes some, such as an error's, that are shown."""
 
+MAX_HEADLINE = 1000
+"""Characters of a headline that are shown: a sentence with long names."""
+
 _LOOKED_AT = 8
 """How many times what is shown is looked at for secrets, at each end of a longer text: what they leave is shorter."""
 

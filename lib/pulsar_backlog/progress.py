@@ -10,16 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
-from rich.progress import Progress as RichProgress
-
 from pulsar_backlog.foreign_text import visible
 from pulsar_backlog.terminal import terminal
 
@@ -78,10 +68,13 @@ def progress(label: str, total_bytes: int) -> Iterator[Progress]:
     if not console.is_terminal:
         yield Progress(label, total_bytes, _line_printer(label, total_bytes))
         return
+    from rich import progress as bars  # noqa: PLC0415 - where a bar is drawn
+
     columns = (
-        TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()
+        bars.TextColumn("{task.description}"), bars.BarColumn(), bars.DownloadColumn(), bars.TransferSpeedColumn(),
+        bars.TimeRemainingColumn(),
     )  # fmt: skip
-    with RichProgress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=total_bytes)
         yield Progress(label, total_bytes, lambda done: bar.update(task, completed=done))
 
@@ -130,8 +123,13 @@ def counting(label: str, total: int) -> Iterator[Callable[[], None]]:
     console = terminal(stderr=True)
     done = 0
     if console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with RichProgress(*columns, console=console, transient=True) as bar:
+        from rich import progress as bars  # noqa: PLC0415 - where a bar is drawn
+
+        columns = (
+            bars.TextColumn("{task.description}"), bars.BarColumn(), bars.MofNCompleteColumn(),
+            bars.TimeRemainingColumn(),
+        )  # fmt: skip
+        with bars.Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(label, total=total)
             yield lambda: bar.advance(task)
         return

@@ -7,6 +7,7 @@ the program begins; consoles, which write escape sequences of their own, clean w
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from functools import cache
@@ -60,6 +61,12 @@ def guard_streams() -> None:
         stream = getattr(sys, name)
         if stream is not None and not isinstance(stream, _Guarded):
             setattr(sys, name, _Guarded(stream))
+
+
+def surely_no_terminal(*, stderr: bool = False) -> bool:
+    """Whether `terminal` there is surely none, told without Rich: no device, and nobody says that it is to be one."""
+    stream = sys.stderr if stderr else sys.stdout
+    return not stream.isatty() and not {"FORCE_COLOR", "TTY_COMPATIBLE"} & os.environ.keys()
 
 
 def terminal(*, stderr: bool = False) -> Console:

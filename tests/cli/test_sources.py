@@ -33,7 +33,7 @@ def bucket(s3_server: S3Server) -> S3Server:
 
 SCAN = """
 import sys
-from pulsar_backlog.spark.session import choose
+from pulsar_backlog.spark.choice import choose
 from tests.auditing import *
 choose(SESSION)
 print(run_scan(sys.argv[1], Path(sys.argv[2]), **eval(sys.argv[3])).exit_code)

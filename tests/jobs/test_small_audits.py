@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.spark import session
+from pulsar_backlog.spark import choice
 from pulsar_backlog.terms import EXIT_UNCHANGED
 from tests.auditing import OBJECTS, run_one, run_scan
 
@@ -20,7 +20,8 @@ NEEDS_SPARK = True
 
 OPTIONS = "spark.driver.defaultJavaOptions"
 ASKED = """
-from pulsar_backlog.spark.session import prefer_c1_compiler, start_session
+from pulsar_backlog.spark.choice import prefer_c1_compiler
+from pulsar_backlog.spark.session import start_session
 prefer_c1_compiler()
 java = start_session("brief").sparkContext._jvm.java
 bean = java.lang.management.ManagementFactory.getRuntimeMXBean()
@@ -32,12 +33,12 @@ print(bean.getInputArguments().contains("-XX:TieredStopAtLevel=1"))
 def test_a_small_source_expects_brief_work(
     more_bytes: int, is_brief: bool, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "_chosen", {})
+    monkeypatch.setattr(choice, "_chosen", {})
     source = shutil.copytree(OBJECTS, tmp_path / "source")
     with (source / "what-else-lies-there").open("wb") as file:
         file.truncate(more_bytes)
     run_one("inventory_ledgers", source, tmp_path / "out")
-    assert (OPTIONS in session._chosen) == is_brief
+    assert (OPTIONS in choice._chosen) == is_brief
 
 
 def test_the_jvm_of_brief_work_has_one_compiler_unless_somebody_chose(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,9 +47,9 @@ def test_the_jvm_of_brief_work_has_one_compiler_unless_somebody_chose(monkeypatc
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == "True\n", done.stderr
-    monkeypatch.setattr(session, "_chosen", {OPTIONS: "-Dmine=1"})
-    session.prefer_c1_compiler()
-    assert session._chosen == {OPTIONS: "-Dmine=1"}
+    monkeypatch.setattr(choice, "_chosen", {OPTIONS: "-Dmine=1"})
+    choice.prefer_c1_compiler()
+    assert choice._chosen == {OPTIONS: "-Dmine=1"}
 
 
 def test_a_scan_without_news_asks_nothing_of_spark(

@@ -159,7 +159,8 @@ def test_who_ends_looks_for_no_garbage() -> None:
 WITHOUT_MEMORY = """
 from pyspark.sql import functions as f
 from pulsar_backlog.runs.endings import ending, environment_faults_as_usage_errors
-from pulsar_backlog.spark.session import choose, start_session
+from pulsar_backlog.spark.choice import choose
+from pulsar_backlog.spark.session import start_session
 
 def run():
     choose({"spark.driver.memory": "512m"})

@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.findings.acknowledgements import Acknowledgement
-from pulsar_backlog.steps.comparison import SOURCES, put_together
+from pulsar_backlog.steps.compared_tables import SOURCES
+from pulsar_backlog.steps.comparison import put_together
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from tests.blank_rows import complete_row

@@ -18,7 +18,8 @@ from pulsar_backlog.options import Options
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.steps.history import old_rows, remove
-from pulsar_backlog.steps.known_state import earlier_state, state_inputs, state_of
+from pulsar_backlog.steps.known_state import earlier_state, state_of
+from pulsar_backlog.steps.state_folder import state_inputs
 from tests.blank_rows import NOON
 from tests.cluster.test_admin_json import LIVE
 from tests.small_tables import write_tables

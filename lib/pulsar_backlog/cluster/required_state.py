@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pulsar_backlog.cluster.admin_json import read_cluster_state
-from pulsar_backlog.cluster.known_documents import KnownDocuments
 from pulsar_backlog.cluster.saved_files import saved_files
-from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.findings.kinds import SNAPSHOT
+
+if TYPE_CHECKING:
+    from pulsar_backlog.cluster.known_documents import KnownDocuments
+    from pulsar_backlog.cluster.values import ClusterState
 
 _REMEDY = (
     "expected stats-internal, info-internal or stats JSON of topics, or raw cursor state: save it with "
@@ -50,6 +52,8 @@ def required_state(
     Raises:
         UsageError: they say nothing of any topic.
     """
+    from pulsar_backlog.cluster.admin_json import read_cluster_state  # noqa: PLC0415 - a first look does without
+
     state = read_cluster_state(folder, topics_of_ledgers, earlier=earlier)
     if state.is_empty:
         raise _nothing_usable(str(folder), state.findings[0].message.removesuffix("."))

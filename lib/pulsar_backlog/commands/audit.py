@@ -122,7 +122,7 @@ def run_pipeline(
         with results_at(options.out, options.endpoint, options.source):
             _look_first(jobs)
             with claimed(options.out, who), one_run():
-                from pulsar_backlog.spark.session import choose  # a mistake is told before Spark is imported
+                from pulsar_backlog.spark.choice import choose
 
                 choose(pipeline.spark)
                 return _run_as_one(jobs, given, as_json)

@@ -14,7 +14,6 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.errors import SourceError, UsageError, raise_error
@@ -94,6 +93,8 @@ def _knock(endpoint: str) -> None:
     Raises:
         UsageError: there is no such host, or nobody listens.
     """
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - HTTP, for who names a service
+
     parts = urlsplit(endpoint)
     if getproxies().get(parts.scheme) and not proxy_bypass(parts.netloc):
         return

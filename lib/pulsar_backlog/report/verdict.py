@@ -21,8 +21,6 @@ from pulsar_backlog.terms import EXIT_CLEAN
 
 MAX_STEPS = 6
 MAX_REMEDIES = 6
-MAX_HEADLINE = 1000
-"""Characters of a headline that are shown: a sentence with long names."""
 
 _LEADS = {
     "sql": "This lists what these findings are about:",

@@ -14,23 +14,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.run_folder import run_folder
-from pulsar_backlog.spark.session import needs_session
+from pulsar_backlog.spark.choice import needs_session
 from pulsar_backlog.tableio.living import BY_LEDGER, BY_TOPIC, GONE, living_rows
 from pulsar_backlog.tableio.slices import Slice
-from pulsar_backlog.tableio.spark_rows import collect_small, frame_of
 from pulsar_backlog.tableio.store import Rows, TableStore
 from pulsar_backlog.tableio.table_logs import tasks_share_disk
-from pulsar_backlog.tableio.work_size import PARTITIONS, fit_work
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks.pool import TaskPool, own_pool
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
     from pulsar_backlog.ledgers.live.service import Live
     from pulsar_backlog.ledgers.store import Source
 
@@ -102,6 +100,8 @@ class JobContext:
     @property
     def partitions(self) -> int:
         """Into how many parts rows are shuffled."""
+        from pulsar_backlog.tableio.work_size import PARTITIONS  # noqa: PLC0415 - Spark, as `spark` begins
+
         return int(self.spark.conf.get(PARTITIONS, "8") or 8)
 
     def table(self, name: str) -> DataFrame:
@@ -110,6 +110,8 @@ class JobContext:
         Who asks for `entries` works on as many as there are.
         """
         if name == "entries":
+            from pulsar_backlog.tableio.work_size import fit_work  # noqa: PLC0415 - Spark, as `spark` begins
+
             fit_work(self.spark, self.out, reads_entries=True)
         return living_rows(self.store, TABLES[name]).filter(self.slice_of(name).column())
 
@@ -182,6 +184,10 @@ class JobContext:
 
         One that stays cached would answer for a later job in the same session too, from tables as they were.
         """
+        from pyspark import StorageLevel  # noqa: PLC0415 - Spark, as `spark` begins
+
+        from pulsar_backlog.tableio.spark_rows import collect_small, frame_of  # noqa: PLC0415
+
         few = collect_small(frame)
         if few is not None:
             return frame_of(self.spark, few, frame.schema)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column
-from pyspark.sql import functions as f
 
 from pulsar_backlog.findings import SEVERITIES
 from pulsar_backlog.findings.acknowledgements import ESCAPE, Acknowledgement, acknowledgements
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_FINDINGS, EXIT_INCOMPLETE
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column
+
     from pulsar_backlog.runs.context import JobContext
 
 NEWS = "new-"
@@ -57,6 +57,8 @@ def _counted(
         bad_rows = mine.filter(pc.is_in(mine["severity"], pa.array(list(bad), mine["severity"].type)))
         covered = sum(_is_covered(row, covers) for row in bad_rows.to_pylist()) if covers else 0
         return pc.sum(mine["incomplete"], min_count=0).as_py(), bad_rows.num_rows - covered
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
     findings = context.table("findings")
     if job is not None:
         findings = findings.filter(f.col("job") == job)
@@ -74,6 +76,8 @@ def _count_news(context: JobContext, bad: Collection[str]) -> int:
         return 0
     run_id, table = compared[1], context.small_rows("problems")
     if table is None:
+        from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
         problems = context.table("problems")  # first: a column needs the session that it begins
         is_news = f.col("change").isin(*_NEWS) & f.col("severity").isin(*bad) & f.col("acknowledged_by").isNull()
         return problems.filter(is_news & (f.col("run_id") == run_id)).count()
@@ -92,6 +96,8 @@ def last_run(context: JobContext, job: str) -> tuple[datetime, str] | None:
         runs = table.select(["job", "run_id"]).append_column("us", started_us).to_pylist()
         last_us, run_id = max(((run["us"], run["run_id"]) for run in runs if run["job"] == job), default=(None, ""))
         return None if last_us is None else (_EPOCH + timedelta(microseconds=last_us), run_id)
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
     last = f.max(f.struct("started", "run_id")).alias("last")
     (row,) = context.table("runs").filter(f.col("job") == job).agg(last).collect()
     return None if row["last"] is None else (row["last"][0].astimezone(UTC), row["last"][1])
@@ -103,6 +109,7 @@ def _is_covered(row: Mapping[str, Any], covers: Sequence[Acknowledgement]) -> bo
 
 def _covered(covers: Sequence[Acknowledgement]) -> Column:
     """Whether a row of `findings` is covered."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
 
     def covered(one: Acknowledgement) -> Column:
         pattern = f.lit(one.pattern)

@@ -17,12 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyspark
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as f
 
 from pulsar_backlog import __version__
 from pulsar_backlog.arguments import JobArguments, parse_options
@@ -40,13 +37,16 @@ from pulsar_backlog.runs.exit_codes import exit_code
 from pulsar_backlog.runs.lineage import Lineage, lineage_of
 from pulsar_backlog.runs.result_file import Attempt, attempt
 from pulsar_backlog.runs.run_folder import one_run, run_folder
-from pulsar_backlog.spark.session import needs_session, start_session
+from pulsar_backlog.spark.choice import needs_session
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tableio.table_versions import check_versions, record_versions
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terminal import guard_streams
 from pulsar_backlog.terms import EXIT_CLEAN, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 _BESIDE_AUDITS = ("export_messages", "plan_repair", "notify_changes", "maintain_tables")
 """Jobs that change nothing that `result.json` tells."""
@@ -131,6 +131,8 @@ def run_job(
 
 
 def _begin(command: str, options: Options) -> SparkSession:
+    from pulsar_backlog.spark.session import start_session  # noqa: PLC0415 - Spark: a job without news does without
+
     others = (options.to, options.exported, options.earlier)
     return start_session(command, options.out, others, reads_entries=False)
 
@@ -203,6 +205,8 @@ def _last_runs(store: TableStore, cluster: str, version: int) -> dict[str, dict[
         cluster: whose runs.
         version: of the table `runs`.
     """
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
     last = f.max_by(f.struct("fingerprint", "exit_code"), "started").alias("last")
     runs = store.frame(TABLES["runs"]).filter(f.col("cluster") == cluster).groupBy("job").agg(last)
     return {row["job"]: row["last"].asDict() for row in runs.collect()}
@@ -223,6 +227,8 @@ def audit_of(context: JobContext) -> Run:
 
 def scanned_source(store: TableStore, cluster: str) -> str | None:
     """Where the last recorded scan of a cluster read its ledgers; None where there is none."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
     runs = store.frame(TABLES["runs"])
     scans = runs.filter((f.col("cluster") == cluster) & (f.col("job") == "scan_entries"))
     last = scans.orderBy(f.col("started").desc()).select("source").first()
@@ -234,6 +240,8 @@ def versions(context: JobContext) -> dict[str, str]:
 
     What spark-submit started has a session even if no task did: YARN fails an application that made none.
     """
+    import pyspark  # noqa: PLC0415 - a job without news does without
+
     return {
         "pulsar-backlog": __version__,
         "spark": context.spark.version if needs_session() else pyspark.__version__,

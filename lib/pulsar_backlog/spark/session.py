@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -23,13 +23,13 @@ from pulsar_backlog.errors import UsageError
 from pulsar_backlog.interrupts import interrupt
 from pulsar_backlog.logs import keep_trace, log_messages, log_stream
 from pulsar_backlog.spark import s3a
+from pulsar_backlog.spark.choice import chosen_settings, is_submitted
 from pulsar_backlog.spark.class_archive import java_options
 from pulsar_backlog.spark.deaths import headline, is_killed, note_java_memory, quiet_accumulators
 from pulsar_backlog.spark.jars import check_releases, delta_jars, s3a_jars
 from pulsar_backlog.spark.java import check_java, check_start
 from pulsar_backlog.spark.mismatches import refusals_as_usage_errors
 from pulsar_backlog.spark.scratch import driver_folders, with_private_folders
-from pulsar_backlog.tableio.table_logs import runs_session
 from pulsar_backlog.tableio.work_size import fit_work
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tasks.beside import begin_all
@@ -77,25 +77,6 @@ LOCAL_SETTINGS: dict[str, str] = {
 
 _S3A_CLASS = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _ASKED_OFTEN = ("functions", "org.apache.spark.sql.functions", "PythonUtils", "PythonSQLUtils")
-_JAVA_OPTIONS = "spark.driver.defaultJavaOptions"
-
-_chosen: dict[str, str] = {}
-
-
-def choose(settings: Mapping[str, str]) -> None:
-    """Let the next new session have these Spark settings; what this program requires wins. spark-submit has its own."""
-    _chosen.clear()
-    _chosen.update(settings)
-
-
-def needs_session() -> bool:
-    """Whether tasks are Spark's: a session runs, spark-submit started this program, or somebody chose settings."""
-    return _is_submitted() or runs_session() or not {_JAVA_OPTIONS}.issuperset(_chosen)
-
-
-def prefer_c1_compiler() -> None:
-    """Let the JVM of the next new session have one compiler (docs/decisions/0045); who chose options keeps them."""
-    _chosen.setdefault(_JAVA_OPTIONS, "-XX:TieredStopAtLevel=1")
 
 
 def start_session(
@@ -119,30 +100,25 @@ def start_session(
     with refusals_as_usage_errors():
         session = SparkSession.getActiveSession() or _new_session(app, needs_s3a)
     if needs_s3a:
-        s3a.connect(session, places, own_machine=not _is_submitted())
+        s3a.connect(session, places, own_machine=not is_submitted())
     fit_work(session, out, reads_entries)
     return session
-
-
-def _is_submitted() -> bool:
-    """Whether spark-submit started this program."""
-    return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     # Workers must run this interpreter, not the first `python3` on the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = REQUIRED_SETTINGS
-    starts_java = not _is_submitted() and SparkContext._gateway is None
+    starts_java = not is_submitted() and SparkContext._gateway is None
     if starts_java:
         check_java()
     begin_all()
     own_pool().close()  # its memory is for Spark's workers
-    if _is_submitted():
+    if is_submitted():
         SparkContext._ensure_initialized()  # so that the settings of spark-submit can be read
         settings = {**driver_folders(dict(SparkConf().getAll())), **settings}
     else:
-        settings = {**_local_settings(needs_s3a), **_chosen, **settings}
+        settings = {**_local_settings(needs_s3a), **chosen_settings(), **settings}
         if starts_java:
             settings = with_private_folders(settings)
             note_java_memory(settings.get("spark.driver.memory"))
@@ -150,7 +126,7 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     conf = SparkConf().setAppName(app).setAll(list(settings.items()))
     context = SparkContext.getOrCreate(conf)
     _end_java_on_interrupt(SparkContext._gateway)  # instead of Spark's own handler, before the session is made
-    if _is_submitted():
+    if is_submitted():
         _check_submitted(context, needs_s3a)
     builder = SparkSession.builder.appName(app)
     for key, value in settings.items():
@@ -158,7 +134,7 @@ def _new_session(app: str, needs_s3a: bool) -> SparkSession:
     session = builder.getOrCreate()
     # Under spark-submit the terminal is all that Java writes to. What goes wrong reaches Python as an exception; the
     # JVM's own stack traces would bury the message.
-    context.setLogLevel("FATAL" if _is_submitted() else "WARN")
+    context.setLogLevel("FATAL" if is_submitted() else "WARN")
     _know_classes(session)
     return session
 
@@ -213,7 +189,7 @@ def check_java_start() -> None:
     Raises:
         UsageError: it does not start.
     """
-    flags = {key: value for key, value in LOCAL_SETTINGS.items() if key.startswith("spark.driver.")} | _chosen
+    flags = {key: value for key, value in LOCAL_SETTINGS.items() if key.startswith("spark.driver.")} | chosen_settings()
     check_start(cast(Any, _find_spark_home)(), flags)
 
 

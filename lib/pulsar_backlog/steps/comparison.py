@@ -13,14 +13,11 @@ from pulsar_backlog.findings.acknowledgements import Acknowledgement
 from pulsar_backlog.runs.context import JobContext, Rows
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import QueryEngine, query_engine
+from pulsar_backlog.steps.compared_tables import SOURCES
 from pulsar_backlog.steps.finding_rows import case_of, listed
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.terms import COMPLETE, INCOMPLETE
 
-COMPARED = ("findings", "stalls", "chunked_messages", "quality_results")
-"""Tables of what is wrong."""
-SOURCES = (*COMPARED, "gone_ledgers", "ledgers", "subscriptions")
-"""These, and what tells whether the data that a problem was about are still there."""
 CHANGES = ("new", "back", "worse", "healed", "gone")
 """What is news about a problem."""
 

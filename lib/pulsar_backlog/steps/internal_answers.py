@@ -16,8 +16,6 @@ REPLICATORS = "replicators"
 """Trigger of answers that hang on no internal ledger: cursors of replicators that were saved."""
 DELAYED = "delayed"
 """Likewise: subscriptions of which brokers said that they delay messages."""
-LOG_TABLES = ("scans", "subscriptions")
-"""What the answers hang on beside internal ledgers; `entries` change with `scans`."""
 
 
 @dataclass(frozen=True)

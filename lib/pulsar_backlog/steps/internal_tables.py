@@ -17,23 +17,9 @@ from pulsar_backlog.internals.summaries import (
     mark_outcomes,
     schema_rows,
 )
+from pulsar_backlog.steps.internal_names import TABLES_OF_KINDS
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
-
-TABLES_OF_KINDS = {
-    "topic_policies": ("topic_policies",),
-    "transaction_log": ("transaction_log",),
-    "transaction_snapshots": ("transaction_snapshot",),
-    "pending_acks": ("pending_ack",),
-    "cursor_states": ("cursor", "deduplication"),
-    "delayed_indexes": ("delayed_bucket",),
-    "system_messages": ("functions", "load_report", "system_topic"),
-}
-"""Tables whose rows are entries, each with the kinds of ledgers that they are from."""
-INTERNAL_TABLES = (
-    "internal_ledgers", "schema_versions", "compacted_ledgers", "deduplication_snapshots", "delayed_buckets",
-    "cut_off_entries", *TABLES_OF_KINDS,
-)  # fmt: skip
 
 Row = dict[str, Any]
 

@@ -6,55 +6,33 @@ surer of the log than who knew more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import functions as f
 
 from pulsar_backlog.arguments import scope_of
-from pulsar_backlog.cluster.digest import FolderState, folder_state
+from pulsar_backlog.cluster.digest import FolderState
 from pulsar_backlog.cluster.known_documents import KnownDocuments
 from pulsar_backlog.cluster.layouts import migrated_topics
 from pulsar_backlog.cluster.required_state import required_state
-from pulsar_backlog.cluster.saved_settings import SavedSettings
 from pulsar_backlog.cluster.snapshot_index import saved_entries, snapshot_begin_ms, snapshot_globs
-from pulsar_backlog.cluster.topic_states import SavedTopic, by_topic, together
+from pulsar_backlog.cluster.topic_states import by_topic, together
 from pulsar_backlog.cluster.values import ClusterState
 from pulsar_backlog.ledgers.scope import Scope
 from pulsar_backlog.report.earlier import EarlierState
 from pulsar_backlog.runs.context import JobContext
-from pulsar_backlog.runs.run_folder import current_run
 from pulsar_backlog.sql.engines import QueryEngine
+from pulsar_backlog.steps.saved_rows import Row, readable, saved_rows
+from pulsar_backlog.steps.state_folder import TABLE, state_folder
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.wire.names import SCALABLE_SCHEME
 
-TABLE = "saved_states"
 _ANALYSIS = "analyze_subscriptions"
-
-Row = dict[str, Any]
-
-
-def state_inputs(context: JobContext) -> dict[str, object]:
-    """What of saved state decides a job's result, for its fingerprint."""
-    admin = context.options.admin
-    return {"admin": _folder(context).digest, "earlier": context.version(TABLE) if admin is None else None}
-
-
-def _folder(context: JobContext) -> FolderState:
-    """The folder of saved state as the run found it, all jobs of an audit alike: to look at its files takes a while."""
-    return _folder_of(context.options.admin, current_run() or context.run_id)
-
-
-@lru_cache(maxsize=1)
-def _folder_of(folder: str | None, _run: Hashable) -> FolderState:
-    return folder_state(folder)
 
 
 @dataclass(frozen=True)
@@ -100,7 +78,7 @@ def state_by_ledgers(context: JobContext, engine: QueryEngine) -> ClusterState |
 
 def _inputs(context: JobContext) -> tuple[object, ...]:
     folder = context.options.admin
-    return context.out, context.cluster, folder, _folder(context).digest, context.version(TABLE)
+    return context.out, context.cluster, folder, state_folder(context).digest, context.version(TABLE)
 
 
 def _state_of(
@@ -108,11 +86,11 @@ def _state_of(
 ) -> ClusterState | None:
     folder = context.options.admin
     if folder is None:
-        earlier = list(_readable(_rows(context)))
+        earlier = list(readable(saved_rows(context)))
         return together(None, earlier, topics_of_ledgers) if earlier else None
     given = required_state(Path(folder), topics_of_ledgers, documents)
     others = _store(context, given, folder)
-    return together(given, list(_readable(others)), topics_of_ledgers) if others else given
+    return together(given, list(readable(others)), topics_of_ledgers) if others else given
 
 
 def scope_in(context: JobContext) -> Scope:
@@ -120,30 +98,24 @@ def scope_in(context: JobContext) -> Scope:
     scope = scope_of(context.options)
     if not scope.topics:
         return scope
-    rows = (row for row in _rows(context, "topic", "state") if row["topic"].startswith(SCALABLE_SCHEME))
-    layouts = [saved.layout for saved in _readable(rows) if saved.layout is not None]
+    rows = (row for row in saved_rows(context, "topic", "state") if row["topic"].startswith(SCALABLE_SCHEME))
+    layouts = [saved.layout for saved in readable(rows) if saved.layout is not None]
     return replace(scope, migrated=migrated_topics(layouts))
-
-
-def settings_in(context: JobContext) -> SavedSettings:
-    """Version and settings of brokers, as the newest snapshot says that an audit was given; nothing without one."""
-    rows = [row for row in _rows(context, "topic", "state") if not row["topic"]]
-    return next((one.settings for one in _readable(rows) if one.settings is not None), SavedSettings())
 
 
 def _store(context: JobContext, given: ClusterState, folder: str) -> list[Row]:
     """Replace what is known of the topics that are given; rows of the others, and of what names no topic."""
-    state_of_folder, topics = _folder(context), {one.topic for one in by_topic(given) if one.topic}
-    earlier = _rows(context, "topic", "read_time", "folder_digest")
+    state_of_folder, topics = state_folder(context), {one.topic for one in by_topic(given) if one.topic}
+    earlier = saved_rows(context, "topic", "read_time", "folder_digest")
     newest = max(earlier, key=lambda row: row["read_time"], default=None)
     is_stored = newest is not None and newest["folder_digest"] == state_of_folder.digest
     if is_stored and topics.issuperset(row["topic"] for row in earlier):
         return []
-    others = _rows(context, but=topics)
+    others = saved_rows(context, but=topics)
     if is_stored:
         return others
     times = _saved_times(Path(folder), state_of_folder)
-    of_cluster = _readable(row for row in others if not row["topic"])
+    of_cluster = readable(row for row in others if not row["topic"])
     new = [
         {
             "cluster": context.cluster, "topic": one.topic, "saved_time": times.get(one.topic, times[""]),
@@ -174,17 +146,9 @@ def _saved_times(folder: Path, state_of_folder: FolderState) -> dict[str, dateti
     return {**{one.topic: datetime.fromtimestamp(one.at_ms / 1000, UTC) for one in saved_entries(folder)}, "": newest}
 
 
-def _readable(rows: Iterable[Row]) -> Iterator[SavedTopic]:
-    for row in rows:
-        try:
-            yield SavedTopic.from_json(row["state"])
-        except ValueError:
-            continue  # of a version that said other things
-
-
 def earlier_state(context: JobContext) -> EarlierState | None:
     """What the last audit went by without having been given it; None where there is nothing."""
-    rows = [row for row in _rows(context, "topic", "saved_time", "read_time") if row["topic"]]
+    rows = [row for row in saved_rows(context, "topic", "saved_time", "read_time") if row["topic"]]
     newest = max((row["read_time"] for row in rows), default=None)
     is_given = bool(rows) and "admin" in _last_options(context)
     earlier = [row for row in rows if not is_given or row["read_time"] != newest]
@@ -206,15 +170,3 @@ def _last_options(context: JobContext) -> Mapping[str, str]:
     of_job = [run for run in runs.to_pylist(maps_as_pydicts="strict") if run["job"] == _ANALYSIS]
     last = max(of_job, key=lambda run: run["started"], default=None)
     return {} if last is None else last["options"]
-
-
-def _rows(context: JobContext, *columns: str, but: Collection[str] = ()) -> list[Row]:
-    """Rows of the table, but those of some topics."""
-    rows = context.small_rows(TABLE)
-    if rows is not None:
-        if but:
-            rows = rows.filter(pc.invert(pc.is_in(rows["topic"], value_set=pa.array(but, pa.string()))))
-        return list((rows.select(list(columns)) if columns else rows).to_pylist())
-    frame = context.table(TABLE)
-    all_rows = (frame.select(*columns) if columns else frame).toArrow().to_pylist()
-    return [row for row in all_rows if row["topic"] not in but]

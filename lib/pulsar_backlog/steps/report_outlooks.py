@@ -15,7 +15,7 @@ from pulsar_backlog.report.outlook import Outlook, consumer_words, outlook_of
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.duck_values import portable_literal
 from pulsar_backlog.sql.engines import MAX_BYTES, QueryEngine, query_engine
-from pulsar_backlog.steps.known_state import settings_in
+from pulsar_backlog.steps.saved_rows import settings_in
 from pulsar_backlog.tableio.table_logs import fit_this_process
 
 MAX_OUTLOOKS = 5

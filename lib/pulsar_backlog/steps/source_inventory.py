@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pulsar_backlog.cluster.absent import findings_of_absent
 from pulsar_backlog.cluster.values import ClusterState
-from pulsar_backlog.errors import SourceError
 from pulsar_backlog.findings import Finding
 from pulsar_backlog.ledgers.inventory import ClusterRecords, Inventory, settle
 from pulsar_backlog.ledgers.known_copies import KnownCopies
@@ -15,7 +14,7 @@ from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.stored_objects import Upload
 from pulsar_backlog.ledgers.survey import survey
 from pulsar_backlog.reconciliation.compare import reconciled
-from pulsar_backlog.reconciliation.findings import finding_of_uploads, findings_of_inventory, tallied
+from pulsar_backlog.reconciliation.findings import findings_of_inventory, tallied
 from pulsar_backlog.reconciliation.values import Row
 
 
@@ -50,11 +49,3 @@ def take_inventory(
         *findings_of_inventory(tallied(row.row("") for row in rows), not listing.unreadable),
     ]
     return inventory, [*inventory.findings, *of_state], rows, state
-
-
-def unfinished_uploads(source: Source) -> tuple[list[Upload], list[Finding]]:
-    """Uploads that were never finished, or a finding that nobody listed them."""
-    try:
-        return list(source.unfinished() or ()), []
-    except SourceError as error:
-        return [], [finding_of_uploads(error)]

@@ -20,12 +20,10 @@ from pulsar_backlog.counting import counted
 from pulsar_backlog.options import Options
 from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.runs.runs import fingerprint
-from pulsar_backlog.sql.duck_values import portable_literal
-from pulsar_backlog.sql.engines import query_engine
+from pulsar_backlog.steps.topic_digests import TABLE, stored_digests
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 
-TABLE = "topic_digests"
 MAX_SHARE = 3
 """Where more than one topic in so many changed, all are done: then it costs less."""
 MAX_TOPICS = 10_000
@@ -60,26 +58,9 @@ def digest_of_cluster(options: Options, inputs: Mapping[str, object]) -> str:
     return fingerprint(options.model_copy(update=dict.fromkeys(_SCOPE)), dict(inputs))
 
 
-def stored_digests(context: JobContext, job: str, *, of_all: bool = False) -> dict[str, str | None]:
-    """What a job made its rows of each topic of; None where that is not known. `of_all`: what concerns all topics."""
-    few = context.small_rows(TABLE)
-    if few is not None:
-        columns = (few[name].to_pylist() for name in ("job", "topic", "digest"))
-        return {topic: digest for of, topic, digest in zip(*columns, strict=True) if of == job}
-    query = f"SELECT topic, digest FROM {TABLE} WHERE job = {portable_literal(job)}"  # noqa: S608 - quoted
-    with query_engine(context, (TABLE,)) as engine:
-        rows = engine.rows({"": f"{query} AND topic = ''" if of_all else query})[""]
-    return {row["topic"]: row["digest"] for row in rows}
-
-
 def are_apart(stored: Mapping[str, str | None]) -> bool:
     """Whether a job, whose digests these are, made its rows topic by topic, and came to its end."""
     return stored.get("") not in (None, ALL)
-
-
-def is_finished(context: JobContext) -> bool:
-    """Whether the job's last run that began to write its tables came to its end."""
-    return stored_digests(context, context.job, of_all=True).get("", "") is not None
 
 
 @dataclass(frozen=True)

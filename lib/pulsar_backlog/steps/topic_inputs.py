@@ -23,14 +23,8 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.sql.engines import QueryEngine, query_engine
 from pulsar_backlog.steps.damage import MAX_LISTED
 from pulsar_backlog.steps.stored_ledgers import StoredLedgers
-from pulsar_backlog.steps.topic_changes import (
-    Digest,
-    TopicChanges,
-    are_apart,
-    digest_of,
-    digest_of_cluster,
-    stored_digests,
-)
+from pulsar_backlog.steps.topic_changes import Digest, TopicChanges, are_apart, digest_of, digest_of_cluster
+from pulsar_backlog.steps.topic_digests import stored_digests
 from pulsar_backlog.subscriptions.holdups import whole_topic
 from pulsar_backlog.subscriptions.ledger_lengths import ledger_lengths
 from pulsar_backlog.wire.names import is_segment

@@ -12,14 +12,16 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pulsar_backlog.errors import SourceError, UsageError, raise_error
 from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket, output_bucket
-from pulsar_backlog.ledgers.buckets.bucket import Bucket
 from pulsar_backlog.private_files import private_file, private_folder
 from pulsar_backlog.tableio.places import local_out
 from pulsar_backlog.whole_files import replacing
+
+if TYPE_CHECKING:
+    from pulsar_backlog.ledgers.buckets.bucket import Bucket
 
 _MAX_READ_BYTES = 256 * 1024 * 1024
 _PIECE_BYTES = 8 * 1024 * 1024

@@ -5,11 +5,13 @@ Rows of ledgers that are gone stay in those tables as history; `gone_ledgers` sa
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
+from typing import TYPE_CHECKING
 
 from pulsar_backlog.tableio.store import TableStore
 from pulsar_backlog.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 GONE = TABLES["gone_ledgers"]
 BY_LEDGER = frozenset(name for name, table in TABLES.items() if table.slice_columns == ("cluster", "ledger_id"))
@@ -28,6 +30,8 @@ def living_rows(store: TableStore, table: Table) -> DataFrame:
     rows = store.frame(table)
     if table.name not in BY_LEDGER or not _any_gone(store):
         return rows
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
     gone = store.frame(GONE).select("cluster", "ledger_id")
     return rows.join(f.broadcast(gone), on=["cluster", "ledger_id"], how="left_anti").select(*rows.columns)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import Column
-from pyspark.sql import functions as f
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 Value: TypeAlias = str | int
 _Values: TypeAlias = tuple[tuple[str, frozenset[Value]], ...]
@@ -46,6 +47,8 @@ class Slice:
 
     def column(self) -> Column:
         """The predicate for Spark, which needs a running session; null where `only` meets null."""
+        from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
         condition = f.lit(True)
         for name, values in self.only:
             condition &= f.col(name).isin(sorted(values, key=str))

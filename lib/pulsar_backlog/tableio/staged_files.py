@@ -10,23 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from pulsar_backlog.output.data_files import FILES_DDL, Place, write_data_file
 from pulsar_backlog.tableio.delta_actions import add_action
 from pulsar_backlog.tableio.delta_log import DeltaLog
-from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.slice_files import Part, parts_of_files, rows_outside
 from pulsar_backlog.tableio.slices import Slice
-from pulsar_backlog.tableio.spark_rows import with_columns_of
 from pulsar_backlog.tableio.table_logs import runs_session
 from pulsar_backlog.tables import Table
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass
@@ -121,12 +120,21 @@ def stage_slice(begin: Callable[[], SparkSession], log: DeltaLog, table: Table, 
             for path in (path for path in files if parts[path] is Part.SOME):
                 staged.rewritten += staged.write_batches(rows_outside(log, path, table, part))
         elif files:
-            inside = f.coalesce(part.column(), f.lit(False))
-            stay = snapshot(begin(), log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
-            staged.rewritten = staged.write_by_tasks(with_columns_of(stay, table).select(*table.column_names()))
+            staged.rewritten = staged.write_by_tasks(_frame_outside(begin(), log, table, part, files))
         yield staged
     if runs_session():  # as Spark's writer does: what is cached of the table is old now
         begin().catalog.refreshByPath(log.path)
+
+
+def _frame_outside(spark: SparkSession, log: DeltaLog, table: Table, part: Slice, files: Sequence[str]) -> DataFrame:
+    """The rows of files that lie outside a slice."""
+    from pyspark.sql import functions as f  # noqa: PLC0415 - of no use without a session
+
+    from pulsar_backlog.tableio.spark_rows import with_columns_of  # noqa: PLC0415
+
+    inside = f.coalesce(part.column(), f.lit(False))
+    stay = snapshot(spark, log, table).filter(f.col("_metadata.file_name").isin(files) & ~inside)
+    return with_columns_of(stay, table).select(*table.column_names())
 
 
 def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> list[str]:
@@ -139,6 +147,8 @@ def _files_of(spark: SparkSession, log: DeltaLog, table: Table, part: Slice) -> 
 
 def snapshot(spark: SparkSession, log: DeltaLog, table: Table) -> DataFrame:
     """The table as the log has it, with Spark's `_metadata` of the files."""
+    from pulsar_backlog.tableio.parquet_frames import frame_of_files  # noqa: PLC0415 - of no use without a session
+
     plain = frame_of_files(spark, log, table)
     if plain is not None:
         return plain

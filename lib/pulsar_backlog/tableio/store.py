@@ -11,29 +11,27 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from pulsar_backlog.output.data_files import rows_in_file
 from pulsar_backlog.tableio import table_cache
 from pulsar_backlog.tableio.beside import beside
-from pulsar_backlog.tableio.delta_log import other_contract
-from pulsar_backlog.tableio.parquet_frames import frame_of_files
 from pulsar_backlog.tableio.places import lost_file, table_path
 from pulsar_backlog.tableio.slices import Slice
-from pulsar_backlog.tableio.spark_log import SparkLog, additions
-from pulsar_backlog.tableio.spark_rows import collect_small, conform, frame_of, in_one_chunk, schema_of, with_columns_of
 from pulsar_backlog.tableio.staged_files import StagedFiles, stage, stage_slice
 from pulsar_backlog.tableio.table_logs import has_log_without_spark, log_without_spark
 from pulsar_backlog.tables import TABLES, Table
 from pulsar_backlog.tables.arrow import arrow_schema
-from pulsar_backlog.tables.delta_schema import added_columns
 
-Rows: TypeAlias = DataFrame | pa.Table
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from pulsar_backlog.tableio.spark_log import SparkLog
+
+Rows: TypeAlias = "DataFrame | pa.Table"
 """Rows of a table: those that Spark has, and those that this process has."""
 
 _AT_ONCE = 16
@@ -45,7 +43,7 @@ class TableStore:
 
     Attributes:
         out: folder, or an address that this program or the cluster's Hadoop knows.
-        begin: starts the session, or finds the running one; asked only where Spark is needed.
+        begin: starts the session, or finds the running one; asked only where Spark is needed, which is imported then.
     """
 
     out: str
@@ -54,7 +52,7 @@ class TableStore:
     def version(self, table: Table) -> int:
         """The table's Delta version, -1 when it was never written."""
         log = log_without_spark(self.out, table)
-        return SparkLog(self.begin(), self._path(table)).version if log is None else log.version
+        return self._spark_log(table).version if log is None else log.version
 
     def exists(self, table: Table) -> bool:
         """Whether the table has been made."""
@@ -89,16 +87,9 @@ class TableStore:
 
     def frame(self, table: Table) -> DataFrame:
         """A whole table; an empty frame of its schema when it was never written."""
-        spark, log = self.begin(), log_without_spark(self.out, table)
-        if log is not None:
-            rows = table_cache.rows_of(log, table)
-            frame = frame_of_files(spark, log, table) if rows is None else frame_of(spark, rows, schema_of(table))
-            if frame is not None:
-                return frame
-        version = SparkLog(spark, self._path(table)).version if log is None else log.version
-        if version < 0:
-            return spark.createDataFrame([], schema_of(table))
-        return with_columns_of(spark.read.format("delta").load(self._path(table)), table)
+        from pulsar_backlog.tableio.spark_tables import frame_of_table  # noqa: PLC0415 - Spark, see `begin`
+
+        return frame_of_table(self.begin(), self.out, table)
 
     def create(self, table: Table) -> None:
         """Make the table from its contract when it is not there: comments, nullability, statistics.
@@ -112,17 +103,9 @@ class TableStore:
             if here.version < 0:
                 here.commit(table, [])
             return
-        log = SparkLog(self.begin(), self._path(table))
-        if log.version < 0:
-            log.create(table)
-            return
-        missing = added_columns(log.schema.jsonValue(), table)
-        if missing is None:
-            raise other_contract(self._path(table))
-        if missing:
-            columns = ", ".join(additions(log.schema, schema_of(table)))
-            path = self._path(table).replace("`", "``")
-            self.begin().sql(f"ALTER TABLE delta.`{path}` ADD COLUMNS ({columns})")
+        from pulsar_backlog.tableio.spark_tables import create_by_spark  # noqa: PLC0415 - Spark, see `begin`
+
+        create_by_spark(self.begin(), self._path(table), table)
 
     def replace(self, table: Table, rows: Rows | Sequence[Mapping[str, Any]], part: Slice) -> int:
         """Replace exactly the rows of a slice; rows of this process without a session where the table is small.
@@ -136,16 +119,17 @@ class TableStore:
             ValueError: a row lies outside the slice, or the columns are not the contract's.
             CommitConflictError: another writer changed the table meanwhile.
         """
-        if isinstance(rows, DataFrame):
-            return self._replace_by_frame(table, conform(rows, table), part)
+        if not isinstance(rows, pa.Table | Sequence):
+            return self._replace_by_frame(table, rows, part)
         new = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows, schema=arrow_schema(table))
         if new.num_rows <= table_cache.MAX_ROWS and self._replace_small(table, new, part):
             return int(new.num_rows)
         _check_inside(table, new, part)
         with self.stage(table, part) as staged:
             if staged is None:
-                frame = self.begin().createDataFrame(in_one_chunk(new), schema=schema_of(table))
-                return self._overwrite(table, frame, part)
+                from pulsar_backlog.tableio.spark_tables import frame_of_rows  # noqa: PLC0415 - Spark, see `begin`
+
+                return self._overwrite(table, frame_of_rows(self.begin(), new, table), part)
             staged.commit(staged.write(new))
         return int(new.num_rows)
 
@@ -185,7 +169,11 @@ class TableStore:
         if gone := listed and listed.difference(beside(self.out).names(f"tables/{table.name}")):
             raise lost_file(f"{self._path(table)}/{min(gone)}", "its log names it")
 
-    def _replace_by_frame(self, table: Table, rows: DataFrame, part: Slice) -> int:
+    def _replace_by_frame(self, table: Table, frame: DataFrame, part: Slice) -> int:
+        from pulsar_backlog.tableio.spark_rows import collect_small, conform  # noqa: PLC0415 - Spark, see `begin`
+        from pulsar_backlog.tableio.spark_tables import inside_or_error  # noqa: PLC0415
+
+        rows = conform(frame, table)
         is_cached = table.name not in table_cache.UNCACHED_TABLES and has_log_without_spark(self.out)
         few = collect_small(rows) if is_cached else None
         if few is not None and self._replace_small(table, few, part):
@@ -193,7 +181,7 @@ class TableStore:
         with self.stage(table, part) as staged:
             if staged is None:
                 return self._overwrite(table, rows, part)
-            files = staged.write_by_tasks(rows.filter(_inside_or_error(part)))
+            files = staged.write_by_tasks(rows.filter(inside_or_error(part)))
             staged.commit(files)
             return sum(rows_in_file(file) for file in files)
 
@@ -221,10 +209,16 @@ class TableStore:
 
     def _overwrite(self, table: Table, rows: DataFrame, part: Slice) -> int:
         """Replace a slice by Delta's own writer, which refuses rows outside it."""
+        from pulsar_backlog.tableio.spark_tables import overwrite  # noqa: PLC0415 - Spark, see `begin`
+
         self.create(table)
-        path = self._path(table).replace("`", "``")
-        rows.writeTo(f"delta.`{path}`").overwrite(part.column())
+        overwrite(rows, self._path(table), part)
         return self.frame(table).filter(part.column()).count()
+
+    def _spark_log(self, table: Table) -> SparkLog:
+        from pulsar_backlog.tableio.spark_log import SparkLog  # noqa: PLC0415 - Spark, see `begin`
+
+        return SparkLog(self.begin(), self._path(table))
 
     def _path(self, table: Table) -> str:
         return table_path(self.out, table)
@@ -233,9 +227,3 @@ class TableStore:
 def _check_inside(table: Table, rows: pa.Table, part: Slice) -> None:
     if not pc.all(part.mask(rows), min_count=0).as_py():
         raise ValueError(f"{table.name}: a row lies outside its slice")
-
-
-def _inside_or_error(part: Slice) -> Any:
-    """True for rows of the slice; any other row stops the write."""
-    error = f.raise_error(f.lit("a row lies outside its slice")).cast("boolean")
-    return f.when(part.column(), f.lit(True)).otherwise(error)

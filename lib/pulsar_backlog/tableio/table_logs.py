@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection
-
-from pyspark import SparkContext
+from typing import TYPE_CHECKING
 
 from pulsar_backlog.ledgers.buckets.addresses import is_output_bucket
-from pulsar_backlog.tableio.bucket_log import BucketLog
 from pulsar_backlog.tableio.delta_log import DeltaLog
 from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.places import local_out, table_path
 from pulsar_backlog.tables import TABLES, Table
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 
 def log_without_spark(out: str, table: Table) -> DeltaLog | None:
@@ -30,7 +32,11 @@ def log_without_spark(out: str, table: Table) -> DeltaLog | None:
     if not has_log_without_spark(path):
         return None
     folder = local_out(path)
-    return BucketLog(path) if folder is None else LocalLog(folder)
+    if folder is not None:
+        return LocalLog(folder)
+    from pulsar_backlog.tableio.bucket_log import BucketLog  # noqa: PLC0415 - clients of stores
+
+    return BucketLog(path)
 
 
 def has_log_without_spark(out: str) -> bool:
@@ -52,10 +58,16 @@ def fit_this_process(out: str, names: Collection[str], max_bytes: int) -> bool:
 
 def tasks_share_disk() -> bool:
     """Whether tasks run, or would run, on this machine: what lies on its disk they can read and write."""
-    running = SparkContext._active_spark_context
+    running = _running()
     return "PYSPARK_GATEWAY_PORT" not in os.environ if running is None else str(running.master).startswith("local")
 
 
 def runs_session() -> bool:
     """Whether a session runs in this process."""
-    return SparkContext._active_spark_context is not None
+    return _running() is not None
+
+
+def _running() -> SparkContext | None:
+    """What a session of this process runs in; where nobody has imported Spark there is none, and it is not imported."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return None if context is None else context._active_spark_context

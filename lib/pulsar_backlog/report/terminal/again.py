@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any
 
 from pulsar_backlog.findings import SEVERITIES
-from pulsar_backlog.foreign_text import MAX_SENTENCE, visible
-from pulsar_backlog.report.verdict import MAX_HEADLINE
+from pulsar_backlog.foreign_text import MAX_HEADLINE, MAX_SENTENCE, visible
 from pulsar_backlog.terms import EXIT_FINDINGS, EXIT_INCOMPLETE, EXIT_UNCHANGED
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Saved = dict[str, Any]
 """A result.json, see docs/result.md."""
@@ -40,6 +39,8 @@ def verdict_again(result: Mapping[str, Any], fail_on: str | None, asked_for: int
 
 def print_again(saved: Mapping[str, Any], console: Console) -> None:
     """Verdict, how sure it is, and the next command."""
+    from rich.text import Text  # noqa: PLC0415 - who reads JSON lines does without
+
     verdict = saved["verdict"]
     for line in (verdict["headline"], verdict["sureness"], "Nothing new to do: this is what the last audit found."):
         console.print(Text(visible(line, MAX_HEADLINE)), highlight=False)

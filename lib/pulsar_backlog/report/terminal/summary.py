@@ -8,14 +8,14 @@ from rich.text import Text
 
 from pulsar_backlog.counting import counted
 from pulsar_backlog.findings import CATALOGUE
-from pulsar_backlog.foreign_text import visible
+from pulsar_backlog.foreign_text import MAX_HEADLINE, visible
 from pulsar_backlog.report.codes import CodeGroup, by_code
 from pulsar_backlog.report.commands import run_of
 from pulsar_backlog.report.consumers import blocked_words, sureness_words
 from pulsar_backlog.report.growth import totals_words
 from pulsar_backlog.report.model import ReportModel
 from pulsar_backlog.report.since import about
-from pulsar_backlog.report.verdict import MAX_HEADLINE, Grade, Step, Verdict, exit_words, judge
+from pulsar_backlog.report.verdict import Grade, Step, Verdict, exit_words, judge
 from pulsar_backlog.report.words import SEVERITIES, byte_size, duration, severity_rank, spaced, utc_time
 
 MAX_CHANGES = 6
