@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from functools import cache
 from importlib import import_module
 from threading import Thread
 from typing import Any
+
+from pulsar_backlog.quality.lean_import import lean_imports
 
 
 def gx(module: str) -> Any:
@@ -15,7 +18,10 @@ def gx(module: str) -> Any:
     os.environ["GX_ANALYTICS_ENABLED"] = "False"  # read once, at its import
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # its own use of deprecated modules; nothing that a user could mend
-        return import_module(module)
+        if "great_expectations" in sys.modules:  # another thread may be at it
+            return import_module(module)
+        with lean_imports():
+            return import_module(module)
 
 
 @cache

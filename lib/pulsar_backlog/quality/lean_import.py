@@ -1,0 +1,53 @@
+"""Great Expectations imported without what this program does not ask of it.
+
+Its import takes three core seconds, more than a third of them for packages that only happen to be installed beside it:
+
+- `EXTRAS` it does without where they are not installed (modules of `great_expectations/compatibility/`, release 1.24):
+  it is told that they are not. Spark ML brings SciPy's sparse matrices.
+- `HARDLY_USED` it imports in any case, for distributions and charts of a few expectations: these are loaded when
+  something asks of them.
+
+Both hold for imports of one thread while they are under way: other threads find what they ask for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from threading import get_ident
+from types import ModuleType
+
+EXTRAS = frozenset({"pyspark.ml", "pyspark.sql.connect", "boto3", "botocore", "azure"})
+HARDLY_USED = frozenset({"scipy.stats", "altair"})
+
+
+@contextmanager
+def lean_imports() -> Iterator[None]:
+    """While the block runs, let imports of this thread do without `EXTRAS`, and put off those of `HARDLY_USED`."""
+    finder = _Lean(get_ident())
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Lean(MetaPathFinder):
+    def __init__(self, thread: int) -> None:
+        self._thread = thread
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None, /
+    ) -> ModuleSpec | None:
+        if get_ident() != self._thread:
+            return None
+        if fullname in EXTRAS:
+            raise ModuleNotFoundError(f"{fullname} is not looked for", name=fullname)
+        spec = PathFinder.find_spec(fullname, path, target) if fullname in HARDLY_USED else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
