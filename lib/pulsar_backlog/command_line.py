@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+from copy import copy
 from typing import Annotated, Any
 
 import typer
-from typer.main import get_command
+from typer.main import get_command, get_command_name
 
 from pulsar_backlog.commands.audit import audit
 from pulsar_backlog.commands.audit import run as run_pipeline
@@ -92,18 +94,32 @@ def run() -> int:
     return ending("pulsar-backlog", _run)
 
 
-def program() -> Any:
-    """The whole command line, with the environment variables and the file that give its options."""
+def program(first: str | None = None) -> Any:
+    """The whole command line, with the environment variables and the file that give its options.
+
+    Args:
+        first: its first word. Where that is a command, there is no other: to make them all takes a while.
+    """
     if COMPLETE_VARIABLE in os.environ:
         from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
 
         completion_init()
-    return name_variables(add_configuration(get_command(app)))
+    return name_variables(add_configuration(get_command(_with_one(first) or app)))
+
+
+def _with_one(name: str | None) -> typer.Typer | None:
+    """The app with one command alone; None where it has no such command."""
+    asked = [one for one in app.registered_commands if one.callback and get_command_name(one.callback.__name__) == name]
+    if not asked:
+        return None
+    small = copy(app)
+    small.registered_commands, small.registered_groups = asked, []
+    return small
 
 
 def _run() -> int:
     try:
-        program()(prog_name="pulsar-backlog")
+        program(next(iter(sys.argv[1:]), None))(prog_name="pulsar-backlog")
     except SystemExit as ended:
         if is_interrupt(ended):  # typer has made an exit of it, without a word
             raise KeyboardInterrupt from ended
