@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from pulsar_backlog.jobfiles import load_job
+from pulsar_backlog.terminal import surely_no_terminal, terminal
 from tests.report.sample_models import lab
 
 
@@ -22,6 +23,7 @@ def test_the_result_of_an_audit(
     job: Any = load_job("write_report")
     screen = io.StringIO()
     monkeypatch.setattr(job, "terminal", lambda: Console(file=screen, force_terminal=is_terminal, width=100))
+    monkeypatch.setattr(job, "surely_no_terminal", lambda: not is_terminal)
     saved = {"schema_version": 2, "verdict": {"headline": "Stalled.", "sureness": "certain"}, "next": []}
     for show in (lambda: job.show(lab(), as_json), lambda: job.show_again(saved, as_json)):
         show()
@@ -29,3 +31,15 @@ def test_the_result_of_an_audit(
         assert bool(lines) is in_json
         assert all(isinstance(json.loads(line), dict) for line in lines)
         assert bool(screen.getvalue()) is not in_json
+
+
+@pytest.mark.parametrize(("variable", "text"), [("FORCE_COLOR", "1"), ("TTY_COMPATIBLE", "1"), ("TERM", "xterm")])
+def test_who_is_surely_no_terminal_is_none_for_rich(
+    variable: str, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Told without Rich, which takes a stream that is no device for a terminal where these variables say so."""
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, text)
+    assert surely_no_terminal() is (variable == "TERM")
+    assert surely_no_terminal() is not terminal().is_terminal
