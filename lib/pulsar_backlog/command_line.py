@@ -109,11 +109,11 @@ def program(first: str | None = None) -> Any:
 
 def _with_one(name: str | None) -> typer.Typer | None:
     """The app with one command alone; None where it has no such command."""
-    asked = [one for one in app.registered_commands if one.callback and get_command_name(one.callback.__name__) == name]
-    if not asked:
+    infos = [one for one in app.registered_commands if one.callback and get_command_name(one.callback.__name__) == name]
+    if not infos:
         return None
     small = copy(app)
-    small.registered_commands, small.registered_groups = asked, []
+    small.registered_commands, small.registered_groups = infos, []
     return small
 
 
