@@ -37,20 +37,20 @@ class _ReadOn(Source):
     """
 
     ends: Mapping[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    _kept: dict[tuple[str, int], tuple[Any, Stretch]] = field(default_factory=dict, compare=False)
+    _open_stretches: dict[tuple[str, int], tuple[Any, Stretch]] = field(default_factory=dict, compare=False)
 
     @contextmanager
     def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> Iterator[Stretch]:
         """A stretch that goes on with what the next units need."""
         last = self.ends.get((path, start), end)
-        kept = self._kept.pop((path, start), None)
+        pair = self._open_stretches.pop((path, start), None)
         self._drop()
-        if kept is None:
+        if pair is None:
             context = super().ahead(path, start, last, sparing_bytes)
-            kept = context, context.__enter__()
-        self._kept[path, end] = kept
+            pair = context, context.__enter__()
+        self._open_stretches[path, end] = pair
         try:
-            yield kept[1]
+            yield pair[1]
         except BaseException:
             self._drop()
             raise
@@ -59,5 +59,5 @@ class _ReadOn(Source):
 
     def _drop(self) -> None:
         """End stretches with which nobody goes on."""
-        while self._kept:
-            self._kept.popitem()[1][0].__exit__(None, None, None)
+        while self._open_stretches:
+            self._open_stretches.popitem()[1][0].__exit__(None, None, None)
