@@ -14,10 +14,19 @@ import pytest
 from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.types import StringType, StructField, StructType
 
 import pulsar_backlog
 from bench.generate import Spec, write_backlog
-from pulsar_backlog.api.spark_source import SMALL_TOPIC_BYTES, BacklogReader, PulsarBacklogSource, TopicPartition
+from pulsar_backlog.api.spark_source import (
+    SMALL_TOPIC_BYTES,
+    BacklogReader,
+    PulsarBacklogSource,
+    TopicPartition,
+    UnitPartition,
+)
+from pulsar_backlog.ledgers.values import ScanUnit
+from pulsar_backlog.scanning.packs import TASKS_PER_CORE
 from tests.auditing import DATA, OBJECTS
 
 NEEDS_SPARK = True
@@ -57,13 +66,28 @@ def test_messages_are_those_of_the_api(session: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("kind", ["messages", "entries"])
-def test_columns_promise_no_more_than_the_schema(kind: str) -> None:
-    """Spark 4.2 refuses a column that is not nullable where its schema's is."""
+@pytest.mark.parametrize("as_given", [False, True])
+def test_columns_promise_what_the_schema_does(kind: str, as_given: bool) -> None:
+    """Spark 4.2 refuses a column that is not nullable where its schema's is; one that is costs a look in each row."""
     source = PulsarBacklogSource({"path": str(OBJECTS), "rows": kind})
-    reader = source.reader(source.schema())
+    schema = source.schema()
+    if as_given:  # by `.schema("topic STRING, ...")`, which promises nothing
+        schema = StructType([StructField(field.name, field.dataType) for field in schema.fields])
+    reader = source.reader(schema)
     batches = [batch for part in reader.partitions() for batch in reader.read(part)]
     assert batches
-    assert all(isinstance(batch, pa.RecordBatch) and all(field.nullable for field in batch.schema) for batch in batches)
+    promised = {field.name for field in schema.fields if not field.nullable}
+    assert ("entry_id" in promised) == (kind == "entries" and not as_given)
+    for batch in batches:
+        assert isinstance(batch, pa.RecordBatch)
+        assert {field.name for field in batch.schema if not field.nullable} == promised
+
+
+def test_a_reader_promises_no_more_than_it_keeps() -> None:
+    source = PulsarBacklogSource({"path": str(OBJECTS)})
+    reader = source.reader(StructType([StructField("state", StringType(), nullable=False)]))
+    assert isinstance(reader, BacklogReader)
+    assert reader.columns == {"state": True}
 
 
 def test_decoded_messages_are_those_of_the_api(session: SparkSession) -> None:
@@ -169,6 +193,26 @@ def test_a_large_topic_is_read_in_parts_and_each_message_once(session: SparkSess
     assert counts["whole"] > 0
     ids = frame.select("ledger_id", "entry_id", "batch_index")
     assert ids.distinct().count() == sum(counts.values())
+
+
+def test_partitions_grow_where_all_cores_stay_busy(session: SparkSession, tmp_path: Path) -> None:
+    write_backlog(Spec(entries=500_000, ledgers=2), tmp_path)
+
+    def units(cores: int | None, kind: str) -> list[tuple[ScanUnit, ...]]:
+        source = PulsarBacklogSource({"path": str(tmp_path), "rows": kind})
+        source.cores = cores
+        reader = source.reader(source.schema())
+        return [part.units for part in reader.partitions() if isinstance(part, UnitPartition)]
+
+    for kind in ("entries", "messages"):
+        by_unit, few, many = (units(cores, kind) for cores in (None, 1, 64))
+        assert TASKS_PER_CORE <= len(few) <= TASKS_PER_CORE + 2 < len(by_unit)  # the last of a ledger is smaller
+        assert many == by_unit  # a cluster may have more cores than it has yet
+        assert [unit for part in few for unit in part] == [unit for part in by_unit for unit in part]
+    frame = read(session, tmp_path, rows="entries")
+    cores = session.sparkContext.defaultParallelism
+    assert frame.rdd.getNumPartitions() == len(units(cores, "entries"))
+    assert frame.select("ledger_id", "entry_id").distinct().count() == 500_000
 
 
 def test_other_ledgers_are_not_read(session: SparkSession, tmp_path: Path) -> None:

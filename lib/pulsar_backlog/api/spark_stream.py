@@ -7,7 +7,7 @@ the same entries. A chunked message belongs to the batch of its last chunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -40,11 +40,11 @@ class LedgerSpan(InputPartition):
 class BacklogStreamReader(DataSourceStreamReader):
     """Lists the source for each batch; what is listed once is never delivered again."""
 
-    def __init__(self, options: SparkOptions, names: list[str]) -> None:
+    def __init__(self, options: SparkOptions, columns: Mapping[str, bool]) -> None:
         if options.reading.visible == "compacted":
             raise UsageError("a stream delivers each message once: visible=compacted is for spark.read")
         self._options = options
-        self._names = names
+        self._columns = columns
         self._copies: dict[int, LedgerCopy] = {}
         self._reached: dict[str, int] = {}  # by the offset before, which only Spark from 4.2 on tells
         self._last: dict[str, int] | None = None  # where a stream ends that takes what is there now
@@ -96,7 +96,7 @@ class BacklogStreamReader(DataSourceStreamReader):
         backlog = Backlog(options.source)
         for batch in _rows(backlog, options, wanted, partition):
             if batch.num_rows:
-                yield spark_batch(batch, self._names)
+                yield spark_batch(batch, self._columns)
 
     def _log(self, copy: LedgerCopy, end: Offset) -> tuple[LedgerCopy, ...]:
         ours = (one for one in self._copies.values() if one.topic == copy.topic)

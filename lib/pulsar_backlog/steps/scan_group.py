@@ -16,7 +16,7 @@ from pulsar_backlog.facts.steps import PublishTimes
 from pulsar_backlog.frames.packed import unpacked
 from pulsar_backlog.frames.scanning.facts import packed_facts
 from pulsar_backlog.frames.scanning.scan import entries_frame, rejects_frame, scan_files
-from pulsar_backlog.frames.scanning.task import SCAN_TABLES, ScanResult, ScanTask, pack_units, unit_bytes
+from pulsar_backlog.frames.scanning.task import SCAN_TABLES, ScanResult, ScanTask
 from pulsar_backlog.grouping import groups_of
 from pulsar_backlog.ledgers.live.run_folder import reading_of
 from pulsar_backlog.ledgers.store import Source
@@ -28,6 +28,7 @@ from pulsar_backlog.runs.context import JobContext
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.books import copy_accounts, damaged_units, less_what_was_lost, scan_rows
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, joined_runs
+from pulsar_backlog.scanning.packs import pack_units, unit_bytes
 from pulsar_backlog.spark.java import check_java
 from pulsar_backlog.tableio.maintenance import join_while_small
 from pulsar_backlog.tableio.slices import Slice

@@ -9,13 +9,14 @@ import pyarrow as pa
 from pyspark.accumulators import Accumulator, AccumulatorParam
 from pyspark.sql import DataFrame, SparkSession
 
-from pulsar_backlog.frames.scanning.task import ScanTask, pack_units, scanned
+from pulsar_backlog.frames.scanning.task import ScanTask, scanned
 from pulsar_backlog.frames.schemas import spark_schema
 from pulsar_backlog.ledgers.store import Source
 from pulsar_backlog.ledgers.values import ScanUnit
 from pulsar_backlog.output.data_files import FILES_DDL
 from pulsar_backlog.scanning.accounts import Accounts
 from pulsar_backlog.scanning.fact_runs import Runs
+from pulsar_backlog.scanning.packs import pack_units
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.workers import quiet

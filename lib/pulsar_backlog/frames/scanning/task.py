@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from pulsar_backlog.ledgers.read_on import read_on
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.ledgers.values import UNIT_BYTES, ScanUnit
+from pulsar_backlog.ledgers.values import ScanUnit
 from pulsar_backlog.output.data_files import Place, write_data_files
 from pulsar_backlog.scanning.accounts import Accounts, UnitAccount, unit_key
 from pulsar_backlog.scanning.fact_runs import ROW_TABLES, Runs, with_facts
@@ -18,36 +18,8 @@ from pulsar_backlog.scanning.unit import scan_unit
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, task_schema
 
-MAX_PACK_UNITS = 256
-"""Units of one task at most: thousands of tiny ledgers still spread over the executors."""
-MAX_PACK_BYTES = 512 * 1024 * 1024
-"""Bytes of one task at most: progress comes task by task."""
-TASKS_PER_CORE = 4
-"""Tasks aimed at for each core: a Spark worker spends about 0.1 s on a task before its first byte."""
-
 SCAN_TABLES = ("entries", *ROW_TABLES, "rejects")
 """Tables that tasks of a scan write. `entries` comes first, as its rows do."""
-
-
-def unit_bytes(unit: ScanUnit) -> int:
-    """Bytes of the data object that the unit covers."""
-    return sum(block.length for block in unit.blocks)
-
-
-def pack_units(units: Sequence[ScanUnit], cores: int) -> list[tuple[ScanUnit, ...]]:
-    """Units bundled for one task each: enough tasks for all cores, none smaller than a unit needs to be."""
-    fair_share = sum(map(unit_bytes, units)) // (cores * TASKS_PER_CORE)
-    limit = min(max(fair_share, UNIT_BYTES), MAX_PACK_BYTES)
-    packs: list[tuple[ScanUnit, ...]] = []
-    pack: list[ScanUnit] = []
-    size = 0
-    for unit in units:
-        if pack and (size + unit_bytes(unit) > limit or len(pack) == MAX_PACK_UNITS):
-            packs.append(tuple(pack))
-            pack, size = [], 0
-        pack.append(unit)
-        size += unit_bytes(unit)
-    return [*packs, tuple(pack)] if pack else packs
 
 
 @dataclass(frozen=True)
