@@ -1,7 +1,9 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and to stay."""
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,3 +18,19 @@ def replacing(path: Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
+
+    Raises:
+        OSError: the disk did not take it.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such promise to give
+            raise
+    finally:
+        os.close(descriptor)

@@ -17,10 +17,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pulsar_backlog.output import data_files
-from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter, FolderPlace
+from pulsar_backlog.output.data_files import MAX_BOUND_CHARACTERS, DataFileWriter, FolderPlace, write_data_file
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema, task_schema
 from pulsar_backlog.tables.contract import Column, Table, required
+from tests.blank_rows import complete_row
 from tests.frames.rows import table_rows
 from tests.processes import fresh_python
 
@@ -74,6 +75,21 @@ def test_bounds_hold_over_all_row_groups(tmp_path: Path, monkeypatch: pytest.Mon
     }
     assert pq.read_metadata(the_file(tmp_path)).num_row_groups == 3
     assert pq.read_table(the_file(tmp_path)).to_pylist() == [*first, *second, row(8, "m", None)]
+
+
+def test_a_large_batch_is_many_row_groups(tmp_path: Path) -> None:
+    """Who wants one span, or one message, decodes no more than a row group."""
+    spans = TABLES["entry_spans"]
+    lists = {name: list(range(10_000)) for name in ("lengths", "message_counts", "publish_times_ms")}
+    rows = [complete_row(spans, {"first_entry_id": number, **lists}) for number in range(100)]
+    batch = pa.RecordBatch.from_pylist(rows, schema=arrow_schema(spans))
+    (written,) = write_data_file([batch], FolderPlace(tmp_path, ""), arrow_schema(spans), spans)
+    file = pq.ParquetFile(tmp_path / written.column("name")[0].as_py())
+    groups = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    assert sum(groups) == 100
+    assert max(groups) * 160_000 <= spans.row_group_bytes
+    assert min(groups[:-1]) * 2 * 160_000 > spans.row_group_bytes
+    assert file.read() == pa.Table.from_batches([batch])
 
 
 def test_a_finished_file_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

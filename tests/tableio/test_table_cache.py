@@ -8,17 +8,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from pulsar_backlog.errors import CommitConflictError, UsageError
+from pulsar_backlog.scanning.unit import BATCH_ENTRIES
 from pulsar_backlog.tableio import spark_rows, table_cache, table_logs
-from pulsar_backlog.tableio.delta_log import CHECKPOINT_COMMITS
+from pulsar_backlog.tableio.delta_log import CHECKPOINT_COMMITS, DeltaLog
 from pulsar_backlog.tableio.local_log import LocalLog
 from pulsar_backlog.tableio.slices import Slice
 from pulsar_backlog.tableio.spark_rows import frame_of, schema_of
+from pulsar_backlog.tableio.staged_files import stage
 from pulsar_backlog.tableio.table_cache import small_rows
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
@@ -28,7 +31,7 @@ from tests.small_tables import store_of, write_tables
 
 NEEDS_SPARK = True
 
-FINDINGS = TABLES["findings"]
+FINDINGS, SPANS = TABLES["findings"], TABLES["entry_spans"]
 MINE, OTHERS = Slice.of(cluster="demo"), Slice.of(cluster="other")
 
 
@@ -264,3 +267,48 @@ def test_rows_behind_a_piece_without_rows(spark: SparkSession, tmp_path: Path) -
     schema = arrow_schema(FINDINGS)
     pieces = pa.concat_tables([schema.empty_table(), pa.Table.from_pylist([finding("C03")], schema=schema)])
     assert frame_of(spark, pieces, schema_of(FINDINGS)).count() == 1
+
+
+def spans(entries: int, count: int) -> pa.Table:
+    """Spans of so many entries each that are as regular as can be, so that they take the least in a file."""
+    schema = arrow_schema(SPANS)
+    starts = np.arange(count, dtype=np.int64) * entries
+    numbers = {"first_entry_id": starts, "last_entry_id": starts + entries - 1, "entries": np.full(count, entries)}
+    lists = {"lengths": 0, "message_counts": 0, "publish_times_ms": 1, "broker_times_ms": 1}
+    offsets = pa.array(np.arange(count + 1) * entries, pa.int32())
+
+    def column(field: pa.Field) -> pa.Array:
+        if field.name in lists:
+            values = 1000 + np.arange(count * entries) * lists[field.name]
+            return pa.ListArray.from_arrays(offsets, pa.array(values, field.type.value_type))
+        if field.name in numbers:
+            return pa.array(numbers[field.name])
+        if field.nullable:
+            return pa.nulls(count, field.type)
+        return pa.repeat(pa.scalar("demo" if pa.types.is_string(field.type) else 7, field.type), count)
+
+    return pa.Table.from_arrays([column(field) for field in schema], schema=schema)
+
+
+def test_long_lists_are_not_held_however_small_their_files(spark: SparkSession, tmp_path: Path) -> None:
+    store = store_of(spark, str(tmp_path))
+    store.replace(SPANS, spans(10, 40), MINE)
+    table_cache.clear()
+    assert len(store.small_rows(SPANS) or ()) == 40
+    log = written_by_a_task(tmp_path, spans(BATCH_ENTRIES, 40))  # 60 MB in memory
+    assert log.size_bytes < 150_000
+    assert store.small_rows(SPANS) is None
+    assert store.is_small(SPANS) is False
+    assert len(table_cache.many_rows(log, SPANS) or ()) == 40
+    assert table_cache.many_rows(written_by_a_task(tmp_path, spans(BATCH_ENTRIES, 160)), SPANS) is None
+
+
+def written_by_a_task(out: Path, rows: pa.Table) -> DeltaLog:
+    """The log of a table that has these rows in place of others."""
+    log = table_logs.log_without_spark(str(out), SPANS)
+    assert log is not None
+    with stage(log, SPANS, [file.path for file in log.files()]) as staged:
+        staged.commit(staged.write(rows))
+    now = table_logs.log_without_spark(str(out), SPANS)
+    assert now is not None
+    return now

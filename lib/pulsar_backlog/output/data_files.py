@@ -7,7 +7,6 @@ Statistics"): what a query filters by decides which files it opens.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import tempfile
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from pulsar_backlog.ledgers.buckets.addresses import output_bucket
 from pulsar_backlog.tables.contract import Table
+from pulsar_backlog.whole_files import sync
 
 FILES_DDL = "table string not null, name string not null, size_bytes bigint not null, stats string not null"
 """What a task returns of the file it wrote, see `DataFile`."""
@@ -70,12 +70,16 @@ class DataFileWriter:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take rows; they are written once a row group is full."""
-        self._waiting.append(batch)
-        self._waiting_rows += batch.num_rows
         # Not `nbytes`: it reads offsets that Java's Arrow leaves out of empty lists, and crashes.
-        self._waiting_bytes += batch.get_total_buffer_size()
-        if self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= self._table.row_group_bytes:
-            self._flush()
+        size, most = batch.get_total_buffer_size(), self._table.row_group_bytes
+        step = max(1, batch.num_rows * most // max(size, 1))
+        for first in range(0, batch.num_rows, step):
+            part = batch.slice(first, step)
+            self._waiting.append(part)
+            self._waiting_rows += part.num_rows
+            self._waiting_bytes += size * part.num_rows // batch.num_rows
+            if step < batch.num_rows or self._waiting_rows >= ROW_GROUP_ROWS or self._waiting_bytes >= most:
+                self._flush()
 
     def close(self) -> DataFile | None:
         """Write what waits and end the file, which lies there to stay then; None when there was no row."""
@@ -137,22 +141,6 @@ def _numbers_of(field: pa.Field) -> str:
 def rows_in_file(file: Any) -> int:
     """How many rows a finished file has, of a row of `FILES_DDL`."""
     return int(json.loads(file["stats"])["numRecords"])
-
-
-def sync(path: Path) -> None:
-    """Wait until what was written to a file, or named in a folder, is on the disk, so that no loss of power takes it.
-
-    Raises:
-        OSError: the disk did not take it.
-    """
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that has no such promise to give
-            raise
-    finally:
-        os.close(descriptor)
 
 
 class NewFile(Protocol):

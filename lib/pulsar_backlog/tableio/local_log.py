@@ -12,10 +12,11 @@ from uuid import uuid4
 import pyarrow.parquet as pq
 
 from pulsar_backlog.errors import CommitConflictError
-from pulsar_backlog.output.data_files import FolderPlace, sync
+from pulsar_backlog.output.data_files import FolderPlace
 from pulsar_backlog.tableio.delta_log import DeltaLog, ListedFile
 from pulsar_backlog.tableio.delta_rs import open_folder
 from pulsar_backlog.tableio.places import HINT, LOG_FOLDER
+from pulsar_backlog.whole_files import sync
 
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK)
 

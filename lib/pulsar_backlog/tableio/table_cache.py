@@ -26,6 +26,13 @@ MAX_BYTES = 4 * 1024 * 1024
 """Bytes of its files, at most."""
 MANY_BYTES = 16 * 1024 * 1024
 """Bytes of the files of a table that is read as a whole without being cached, at most."""
+MAX_MEMORY_BYTES = 64 * 1024 * 1024
+"""Of rows with long lists in memory, at most, of a table that is cached: lists of regular numbers take a thousandth
+of it in their files."""
+MANY_MEMORY_BYTES = 256 * 1024 * 1024
+"""The same of a table that is read as a whole without being cached."""
+LARGE_ROW_FILE_BYTES = 1024
+"""A file with more bytes than that for each row has rows of long lists: the most regular full span takes 1.5 kB."""
 UNCACHED_TABLES = ("entries", "messages")
 """Tables that are not cached: one is only counted, the other has payloads, so that its rows may be large."""
 MAX_TABLES = 64
@@ -59,7 +66,7 @@ def small_rows(out: str, table: Table) -> pa.Table | None:
 def is_small(out: str, table: Table) -> bool:
     """Whether `small_rows` has the rows of a table, by its log; no file of it is read."""
     log = None if table.name in UNCACHED_TABLES else log_without_spark(out, table)
-    return log is not None and log.is_plain and _is_small(log.files())
+    return log is not None and log.is_plain and _is_small(table, log.files())
 
 
 def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
@@ -69,7 +76,7 @@ def rows_of(log: DeltaLog, table: Table) -> pa.Table | None:
     if cached is not None and cached.identity == identity:
         return cached.rows
     files = log.files()
-    if table.name in UNCACHED_TABLES or not log.is_plain or not log.fits(table) or not _is_small(files):
+    if table.name in UNCACHED_TABLES or not log.is_plain or not log.fits(table) or not _is_small(table, files):
         return None
     schema = arrow_schema(table)
     read = [_rows_in_file(log, file.path) for file in files]
@@ -82,8 +89,11 @@ def many_rows(log: DeltaLog, table: Table) -> pa.Table | None:
     """All rows of a table that is larger, up to `MANY_BYTES` of files; None where it has more, or is left to Spark."""
     if not log.is_plain or not log.fits(table) or log.size_bytes > MANY_BYTES:
         return None
+    files = log.files()
+    if _memory_bytes(table, files) > MANY_MEMORY_BYTES:
+        return None
     schema = arrow_schema(table)
-    read = [fitted(_rows_in_file(log, file.path), schema) for file in log.files()]
+    read = [fitted(_rows_in_file(log, file.path), schema) for file in files]
     return pa.concat_tables(read or [schema.empty_table()])
 
 
@@ -140,9 +150,15 @@ def _readable(log: DeltaLog, file: str) -> Iterator[None]:
         raise lost_file(f"{log.path}/{file}", str(error).partition("\n")[0]) from error
 
 
-def _is_small(files: list[TableFile]) -> bool:
+def _memory_bytes(table: Table, files: list[TableFile]) -> int:
+    """What rows with long lists take in memory, at most; their files do not tell."""
+    large_rows = [file.rows for file in files if file.rows and file.size_bytes > LARGE_ROW_FILE_BYTES * file.rows]
+    return sum(large_rows) * table.largest_row_bytes
+
+
+def _is_small(table: Table, files: list[TableFile]) -> bool:
     """Whether the rows of files are few; false where the log does not say how many one has."""
     rows = [file.rows for file in files if file.rows is not None]
-    if len(rows) < len(files):
+    if len(rows) < len(files) or _memory_bytes(table, files) > MAX_MEMORY_BYTES:
         return False
     return sum(rows) <= MAX_ROWS and sum(file.size_bytes for file in files) <= MAX_BYTES

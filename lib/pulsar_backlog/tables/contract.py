@@ -42,6 +42,7 @@ class Table:
         unique: columns of other values that hardly repeat: a dictionary of them is built only to be thrown away.
         repeated: columns of texts or bytes that many rows share: tasks hold each of them once, in a dictionary.
         row_group_bytes: of rows in memory that make a row group at most, which readers skip or read as a whole.
+        largest_row_bytes: of a row in memory at most, where it has long lists; 0 of rows that are small.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Table:
     unique: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     row_group_bytes: int = 64 * 1024 * 1024
+    largest_row_bytes: int = 0
 
     def __hash__(self) -> int:
         """By name alone: what is made of a table is kept by it, and looked up for each batch of rows."""
