@@ -98,13 +98,15 @@ def program(first: str | None = None) -> Any:
     """The whole command line, with the environment variables and the file that give its options.
 
     Args:
-        first: its first word. Where that is a command, there is no other: to make them all takes a while.
+        first: its first word. Where that is a command, there is no other, but for one that looks at all of them: to
+            make them takes a while.
     """
     if COMPLETE_VARIABLE in os.environ:
         from typer._completion_classes import completion_init  # noqa: PLC0415 - slow, and only for a shell that asks
 
         completion_init()
-    return name_variables(add_configuration(get_command(_with_one(first) or app)))
+    one = None if first == doctor.__name__ else _with_one(first)
+    return name_variables(add_configuration(get_command(one or app)))
 
 
 def _with_one(name: str | None) -> typer.Typer | None:

@@ -24,9 +24,12 @@ def test_each_command_is_summed_up_in_a_whole_sentence(words: list[str]) -> None
 
 @pytest.mark.parametrize("name", list(program().commands))
 def test_a_command_by_itself_is_the_same_command(name: str) -> None:
-    """A process makes the one that its first word names; of `repair`, a group, and of no command it makes all."""
+    """A process makes the one that its first word names.
+
+    For `repair`, a group, for `doctor`, which knows the variables of all, and for no command it makes all.
+    """
     whole, alone = program(), program(name)
-    assert list(alone.commands) == ([name] if name != "repair" else list(whole.commands))
+    assert list(alone.commands) == (list(whole.commands) if name in ("repair", "doctor") else [name])
     helps = [_help_of(one.commands[name], name) for one in (whole, alone)]
     assert helps[0] == helps[1] != ""
     variables = [{p.name: getattr(p, "envvar", None) for p in one.commands[name].params} for one in (whole, alone)]
