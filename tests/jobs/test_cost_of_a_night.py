@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from pulsar_backlog.cluster import admin_json, required_state, saved_files
+from pulsar_backlog.cluster import admin_json, saved_files
 from pulsar_backlog.runs import result_file
-from pulsar_backlog.steps import known_state
+from pulsar_backlog.steps import state_folder
 from pulsar_backlog.tableio import open_tables
 from tests.auditing import run_audit
 from tests.simulated_cluster import PUBLISHED_MS, Cluster, Cursor, chunk, plain
@@ -53,10 +53,10 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
         monkeypatch.setattr(module, name, counted)
 
-    count(required_state, "read_cluster_state")
+    count(admin_json, "read_cluster_state")
     count(admin_json, "saved_files")
     count(saved_files, "_read")
-    count(known_state, "folder_state")
+    count(state_folder, "folder_state")
     count(result_file, "_parsed")
     count(open_tables, "DeltaTable")
     return seen
