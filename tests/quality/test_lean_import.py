@@ -37,10 +37,15 @@ def plain() -> tuple[object, list[str]]:
     return _checked(PLAIN + CHECK)
 
 
-def _checked(program: str) -> tuple[object, list[str]]:
+def _output(program: str) -> str:
+    """What a program says that ends well."""
     done = fresh_python("-W", "ignore", "-c", program)
     assert done.returncode == 0, done.stderr
-    rows, executed = json.loads(done.stdout.splitlines()[-1])
+    return done.stdout
+
+
+def _checked(program: str) -> tuple[object, list[str]]:
+    rows, executed = json.loads(_output(program).splitlines()[-1])
     return rows, executed
 
 
@@ -54,7 +59,7 @@ def test_a_whole_check_says_the_same_and_loads_none_of_it(plain: tuple[object, l
 
 
 def test_what_was_put_off_is_there_for_who_asks() -> None:
-    program = (
+    _output(
         "import sys; from pulsar_backlog.quality.engine import gx; gx('great_expectations.expectations');"
         "assert 'scipy.stats._continuous_distns' not in sys.modules;"
         "from scipy import stats; assert stats.norm.cdf(0) == 0.5;"
@@ -62,17 +67,13 @@ def test_what_was_put_off_is_there_for_who_asks() -> None:
         "import boto3, azure.identity, pyspark.ml.feature;"
         "assert not any('lean_import' in type(one).__module__ for one in sys.meta_path)"
     )
-    done = fresh_python("-W", "ignore", "-c", program)
-    assert done.returncode == 0, done.stderr
 
 
 def test_other_threads_find_what_they_ask_for() -> None:
-    program = (
+    _output(
         "import sys; from threading import Thread; from pulsar_backlog.quality.lean_import import lean_imports;"
         "took = [];"
         "other = Thread(target=lambda: took.append([__import__('boto3'), __import__('scipy.stats')]));"
         "lean = lean_imports(); lean.__enter__(); other.start(); other.join(); lean.__exit__(None, None, None);"
         "assert took and 'scipy.stats._continuous_distns' in sys.modules"
     )
-    done = fresh_python("-W", "ignore", "-c", program)
-    assert done.returncode == 0, done.stderr

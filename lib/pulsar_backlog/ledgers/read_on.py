@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from pulsar_backlog.ledgers.store import Source, Stretch
 from pulsar_backlog.ledgers.values import ScanUnit
@@ -37,27 +36,18 @@ class _ReadOn(Source):
     """
 
     ends: Mapping[tuple[str, int], int] = field(default_factory=dict, compare=False)
-    _open_stretches: dict[tuple[str, int], tuple[Any, Stretch]] = field(default_factory=dict, compare=False)
+    _waiting: dict[tuple[str, int], tuple[ExitStack, Stretch]] = field(default_factory=dict, compare=False)
 
     @contextmanager
     def ahead(self, path: str, start: int, end: int, sparing_bytes: int = 0) -> Iterator[Stretch]:
         """A stretch that goes on with what the next units need."""
         last = self.ends.get((path, start), end)
-        pair = self._open_stretches.pop((path, start), None)
-        self._drop()
-        if pair is None:
-            context = super().ahead(path, start, last, sparing_bytes)
-            pair = context, context.__enter__()
-        self._open_stretches[path, end] = pair
-        try:
-            yield pair[1]
-        except BaseException:
-            self._drop()
-            raise
-        if end >= last:
-            self._drop()
-
-    def _drop(self) -> None:
-        """End stretches with which nobody goes on."""
-        while self._open_stretches:
-            self._open_stretches.popitem()[1][0].__exit__(None, None, None)
+        stack, stretch = self._waiting.pop((path, start), (ExitStack(), None))
+        while self._waiting:  # nobody goes on with it
+            self._waiting.popitem()[1][0].close()
+        with stack:
+            if stretch is None:
+                stretch = stack.enter_context(super().ahead(path, start, last, sparing_bytes))
+            yield stretch
+            if end < last:
+                self._waiting[path, end] = stack.pop_all(), stretch
