@@ -293,3 +293,14 @@ def test_a_stretch_is_read_into_memory_that_nobody_looks_at(tmp_path: Path) -> N
             assert stretch.read(60, 90).tobytes() == bytes(range(60, 90))
             assert bytes(first) == before, "what somebody looks at stays"
         assert stretch.read(80, 200).tobytes() == bytes(range(80, 90)), "nothing of what lay there before"
+
+
+def test_several_parts_of_a_stretch_are_looked_at_together(tmp_path: Path) -> None:
+    (tmp_path / "object").write_bytes(bytes(range(90)))
+    with open_source(str(tmp_path)).ahead("object", 0, 90) as stretch:
+        parts = [stretch.read(at, at + 9) for at in range(0, 90, 9)]
+        assert [part.tobytes() for part in parts] == [bytes(range(at, at + 9)) for at in range(0, 90, 9)]
+        addresses = {part.ctypes.data for part in parts}
+        assert len(addresses) == 10
+        parts.clear()
+        assert stretch.read(0, 9).ctypes.data in addresses, "what was dropped gives its memory"

@@ -147,26 +147,33 @@ class _File:
     """A stretch of one file, read from front to back.
 
     All of it goes through the same memory: new memory is as slow to get from the system as the bytes are to read. Where
-    somebody still looks at what was read before, that memory is theirs.
+    somebody still looks at what was read before, that memory is theirs; so there are as many as are looked at together.
     """
 
     def __init__(self, folder: Folder, path: str, end: int) -> None:
         self._folder, self._path, self._end = folder, path, end
-        self._memory = _new_memory(0)
+        self._memories: list[Bytes] = []
 
     def read(self, start: int, end: int) -> Bytes:
         """Bytes of the file, fewer where it ends before."""
         return self._folder.read_ahead(self._path, start, end, self._end, self._memory_of)
 
     def _memory_of(self, size: int) -> Bytes:
-        # Every array and buffer that looks into the memory holds a reference to it, however it was made.
-        if len(self._memory) < size or sys.getrefcount(self._memory) > _UNSHARED:
-            self._memory = _new_memory(size)
-        return self._memory
+        # Every array and buffer that looks into a memory holds a reference to it, however it was made.
+        for number in range(len(self._memories)):
+            if sys.getrefcount(self._memories[number]) <= _UNSHARED:
+                if len(self._memories[number]) < size:
+                    self._memories[number] = _new_memory(size)
+                return self._memories[number]
+        del self._memories[: max(0, len(self._memories) + 1 - _MOST_MEMORIES)]
+        self._memories.append(_new_memory(size))
+        return self._memories[-1]
 
 
 _UNSHARED = 2
 """References to memory that nobody else looks at: its owner's, and the one that counts them."""
+_MOST_MEMORIES = 8
+"""Memories of a stretch that are kept to be used again; more than threads look at together."""
 
 
 def _new_memory(size: int) -> Bytes:
