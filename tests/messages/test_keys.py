@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,14 @@ def test_a_damaged_key_is_named_and_not_shown(tmp_path: Path) -> None:
 
 def test_no_key_at_all_is_no_mistake() -> None:
     assert len(KeySource().ring()) == 0
+
+
+def test_threads_run_a_command_once(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    text = (KEYS / "wide.pem").read_text()
+    code = f"import time; open({str(runs)!r}, 'a').write('.'); time.sleep(0.2); print({text!r})"
+    source = KeySource(command=f"{sys.executable} -c {shlex.quote(code)}")
+    with ThreadPoolExecutor(3) as pool:
+        rings = [*pool.map(lambda _: source.ring(), range(3))]
+    assert len({id(one) for one in rings}) == 1
+    assert runs.read_text() == "."

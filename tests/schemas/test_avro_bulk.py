@@ -18,6 +18,7 @@ from pulsar_backlog.schemas import avro_bulk
 from pulsar_backlog.schemas.avro import avro_codec
 from pulsar_backlog.schemas.avro_bulk import BulkCodec
 from pulsar_backlog.schemas.results import Values
+from pulsar_backlog.wire.byte_views import VIEW
 from tests.examples import examples
 
 NUMBERS = count()
@@ -81,6 +82,9 @@ def both(schema: Any, payloads: list[bytes | None]) -> Values:
     codec = avro_codec(schema, schema)
     assert isinstance(codec, BulkCodec), schema
     made, alone = codec.values(pa.array(payloads, pa.binary())), codec._rows.values(pa.array(payloads, pa.binary()))
+    of_views = codec.values(pa.array(payloads, VIEW))
+    assert _comparable(of_views.values.to_pylist()) == _comparable(made.values.to_pylist())
+    assert list(of_views.errors) == list(made.errors)
     made.values.validate(full=True)
     assert made.values.type == alone.values.type
     assert _comparable(made.values.to_pylist()) == _comparable(alone.values.to_pylist())
@@ -152,6 +156,7 @@ def test_rows_of_a_part_of_a_column_are_read_in_bulk(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(type(codec._rows), "values", lambda _, some: pytest.fail(f"{len(some)} were read one by one"))
     payloads = pa.array([b"\xff", *(encoded("long", number) for number in range(600)), b"\xff"], pa.binary())
     assert codec.values(payloads[1:-1]).values.to_pylist() == [*range(600)]
+    assert codec.values(payloads.cast(VIEW)[1:-1]).values.to_pylist() == [*range(600)]
 
 
 ORDER = {

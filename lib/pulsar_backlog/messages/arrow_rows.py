@@ -91,13 +91,21 @@ def entry_columns(
     count = decoded.num_rows
     columns = dict(places)
     columns["batch_index"] = pa.array(np.full(count, -1, dtype=np.int32))
-    columns["state"] = pa.array(SINGLE_STATES).take(pa.array(batched))
-    columns["transaction"] = pa.array(TRANSACTIONS, pa.string()).take(pa.array(txn_state))
-    columns["encryption_key_names"] = _key_names(decoded)
+    if "state" in schema.names:
+        columns["state"] = pa.array(SINGLE_STATES).take(pa.array(batched))
+    if "transaction" in schema.names:
+        columns["transaction"] = pa.array(TRANSACTIONS, pa.string()).take(pa.array(txn_state))
+    if "encryption_key_names" in schema.names:
+        columns["encryption_key_names"] = _key_names(decoded)
     for column in schema:
         if column.name not in columns and column.name in decoded.schema.names:
-            columns[column.name] = decoded.column(column.name).cast(column.type)
+            columns[column.name] = as_type(decoded.column(column.name), column.type)
     return pa.RecordBatch.from_pydict(columns)
+
+
+def as_type(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """The values as another type; Arrow takes its time for the same one too."""
+    return values if values.type == kind else values.cast(kind)
 
 
 def _key_names(decoded: pa.RecordBatch) -> pa.Array:

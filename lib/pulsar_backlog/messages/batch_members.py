@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS
+from pulsar_backlog.messages.arrow_rows import BATCH_BYTES, BATCH_ROWS, as_type
 from pulsar_backlog.messages.payloads import BytesLike, PayloadStore
 from pulsar_backlog.wire import batch_kernel as kernel
 from pulsar_backlog.wire.arrays import Bytes, Int64s
-from pulsar_backlog.wire.columns import Mask, property_maps, runs_of_bytes, time_column
+from pulsar_backlog.wire.byte_views import MAX_ARENA_BYTES, VIEW, runs_as_views
+from pulsar_backlog.wire.columns import Mask, bitmap, property_maps, runs_of_bytes, time_column
 from pulsar_backlog.wire.kernel import MAX_PROPERTIES
 
 
@@ -26,7 +27,7 @@ class BatchMembers:
 
     Attributes:
         entries: the entries' columns of `messages`, one row each.
-        schema: the columns of `messages` that are wanted.
+        schema: the columns of `messages` that are wanted; payloads may be views.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class BatchMembers:
         self.schema = schema
         self._columns = columns
         self._largest = min(store.inline_limit_bytes, store.max_message_bytes)
+        self._in_buffer = buffer is not None and len(buffer) <= MAX_ARENA_BYTES
         self._arena = np.empty(0, dtype=np.uint8) if buffer is None else buffer
         self._table = np.empty((len(kernel.TABLE_ROWS), 0), dtype=np.int64)
         self._pairs = np.empty((4, 0), dtype=np.int64)
@@ -101,13 +103,24 @@ class BatchMembers:
         places = pa.array(made.at)
         arrays = []
         for column in self.schema:
-            if column.name in _OWN:
-                arrays.append(_OWN[column.name](made).cast(column.type))
+            if column.type == VIEW and self._in_buffer:
+                arrays.append(made.payload_views())
+            elif column.name in _OWN:
+                arrays.append(as_type(_OWN[column.name](made), column.type))
             elif column.name in self.entries.schema.names:
-                arrays.append(self.entries.column(column.name).take(places))
+                arrays.append(_spread(self.entries.column(column.name), places))
             else:
                 arrays.append(pa.nulls(self._rows, column.type))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _spread(column: pa.Array, places: pa.Array) -> pa.Array:
+    """What batches have, for each of their members."""
+    return pa.nulls(len(places), column.type) if _is_empty(column) else column.take(places)
+
+
+def _is_empty(column: pa.Array) -> bool:
+    return bool(column.null_count == len(column))
 
 
 class _Made:
@@ -131,7 +144,10 @@ class _Made:
 
     def of_batch(self, place: int) -> pa.Array:
         """Texts that were told of each batch."""
-        return pa.array([one[place] for one in self._members._batches], pa.string()).take(pa.array(self._batch))
+        texts = [one[place] for one in self._members._batches]
+        if len(set(texts)) == 1:
+            return pa.repeat(pa.scalar(texts[0], pa.string()), len(self.at))
+        return pa.array(texts, pa.string()).take(pa.array(self._batch))
 
     def verified(self) -> pa.Array:
         sound = [outcome == "exported" and not reason for *_, outcome, reason in self._members._batches]
@@ -140,6 +156,12 @@ class _Made:
     def payload(self) -> pa.Array:
         nulls = self._nulls
         return self._runs(kernel.PAYLOAD, pa.binary(), nulls if nulls.any() else None)
+
+    def payload_views(self) -> pa.Array:
+        nulls = self._nulls
+        validity = bitmap(nulls) if nulls.any() else None
+        starts, sizes = self._table[kernel.PAYLOAD], self._table[kernel.PAYLOAD_SIZE]
+        return runs_as_views(self._members._arena, starts, sizes, validity)
 
     def sha256(self) -> pa.Array:
         view = self._members._arena.data
@@ -236,15 +258,17 @@ def stored_batches(columns: pa.RecordBatch, lengths: Int64s) -> Iterator[Int64s]
 
 def _states(column: pa.Array, lengths: Int64s) -> Mask:
     """Which sizes are these lengths, or none; as `stated_bytes`."""
+    if _is_empty(column):
+        return np.ones(len(column), dtype=np.bool_)
     stated = pc.fill_null(column, 0).to_numpy()
     same: Mask = (stated == 0) | (stated == lengths)
     return same
 
 
-_AS_SENT: dict[str, Callable[[pa.Array, Int64s], Mask]] = {
+_AS_SENT: dict[str, Callable[[pa.Array, Int64s], Mask | bool]] = {
     "checksum_state": lambda column, _: _mask(pc.equal(column, "valid")),
-    "encryption_keys": lambda column, _: _mask(pc.is_null(column)),
-    "compression": lambda column, _: _mask(pc.equal(pc.fill_null(column, "NONE"), "NONE")),
+    "encryption_keys": lambda column, _: _is_empty(column) or _mask(pc.is_null(column)),
+    "compression": lambda column, _: _is_empty(column) or _mask(pc.equal(pc.fill_null(column, "NONE"), "NONE")),
     "uncompressed_size": _states,
 }
 """What must be true of an entry's columns where its payload is what was sent."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pulsar_backlog.errors import SourceError
 from pulsar_backlog.ledgers.places import BlockOpener, Entries, inflated_entries
 from pulsar_backlog.ledgers.store import Source
-from pulsar_backlog.messages.arrow_rows import Rows, as_list, entry_columns, positions_of
+from pulsar_backlog.messages.arrow_rows import Rows, entry_columns, positions_of
 from pulsar_backlog.messages.batch_members import BatchMembers, stored_batches
 from pulsar_backlog.messages.entry_payloads import PayloadOpener
 from pulsar_backlog.messages.keys import KeySource
@@ -188,13 +188,15 @@ def messages_of(
     payload_offset = columns.column("payload_offset").to_numpy().astype(np.int64)
     start, end = at + payload_offset, at + stretch.length
     places = _places(stretch, payload_offset, context, schema)
-    batched = np.array([count is not None for count in as_list(columns, "num_messages_in_batch")], dtype=np.int64)
+    batched = _batched(columns)
     entries = entry_columns(columns, places, stretch.txn_state, batched, schema)
     members = BatchMembers(columns, entries, context.store, schema, buffer)
     others = np.ones(len(start), dtype=np.bool_)
     for run in stored_batches(columns, end - start):
         others[run] = ~members.add_stored(run, start[run], end[run])
         yield from members.take()
+    if not others.any():
+        return
     opener = PayloadOpener(columns, entries, context.store, context.keys.ring(), schema)
     view = buffer.data.toreadonly()
     for number in np.flatnonzero(others).tolist():
@@ -206,21 +208,27 @@ def messages_of(
     yield from opener.plain.take()
 
 
+def _batched(columns: pa.RecordBatch) -> Int64s:
+    """1 where an entry is a batch, else 0."""
+    if "num_messages_in_batch" not in columns.schema.names:
+        return np.zeros(columns.num_rows, dtype=np.int64)
+    batched: Int64s = columns.column("num_messages_in_batch").is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+    return batched
+
+
 def _places(stretch: Stretch, skip: Int64s, context: ExportContext, schema: pa.Schema) -> dict[str, pa.Array]:
     """Identity columns, and the location of each entry without its first `skip` bytes."""
     topic = context.topics[stretch.ledger_id]
     count = len(stretch.entry_id)
     ledger_id = pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), count)
     entry_id = pa.array(stretch.entry_id)
-    uri = pa.repeat(pa.scalar(stretch.path, pa.string()), count)
-    identity = {
-        "cluster": pa.repeat(pa.scalar(context.cluster, pa.string()), count),
-        "topic": pa.repeat(pa.scalar(topic, pa.string()), count),
-        "ledger_id": ledger_id,
-        "entry_id": entry_id,
-    }
+    identity = {"ledger_id": ledger_id, "entry_id": entry_id}
+    for name, text in (("cluster", context.cluster), ("topic", topic)):
+        if name in schema.names:
+            identity[name] = pa.repeat(pa.scalar(text, pa.string()), count)
     if "positions" not in schema.names:
         return identity
+    uri = pa.repeat(pa.scalar(stretch.path, pa.string()), count)
     stored = stretch.block_length < 0
     places = (
         pa.array(stretch.offset + np.where(stored, skip, 0)),

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.known_secrets import remember_secret
@@ -40,7 +41,12 @@ class KeySource:
         Raises:
             UsageError: no private key is there, or one cannot be read; the message holds no key.
         """
-        return _ring(self)
+        with _TURN:
+            return _ring(self)
+
+
+_TURN = Lock()
+"""Several threads open messages, and a command is run once."""
 
 
 @lru_cache(maxsize=4)

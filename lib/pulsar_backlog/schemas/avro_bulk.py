@@ -41,11 +41,11 @@ from pulsar_backlog.schemas.avro_sizes import (
     nullable_sizes,
     number_sizes,
     record_sizes,
-    runs_of,
     text_sizes,
 )
 from pulsar_backlog.schemas.results import RowCodec, Values
 from pulsar_backlog.schemas.shapes import AvroSchema
+from pulsar_backlog.wire.byte_views import as_binary, joined_runs, run_lengths
 
 LEAST_ROWS = 512
 """Payloads among which one is unusual are halved until there are so few, which are then read one by one."""
@@ -100,9 +100,10 @@ class BulkCodec:
         return self._rows.type
 
     def values(self, payloads: pa.Array) -> Values:
-        """The values of binary payloads, in their order; null of null."""
+        """The values of binary payloads, or of views of them, in their order; null of null."""
         if not payloads.null_count:
             return self._values(payloads)
+        payloads = as_binary(payloads)
         made = self._values(payloads.drop_null())
         there = payloads.is_valid().to_numpy(zero_copy_only=False)
         places = np.cumsum(there) - 1
@@ -114,7 +115,7 @@ class BulkCodec:
             return Values(self._read(payloads), [None] * len(payloads))
         except (_Refused, pa.ArrowInvalid, ValueError, RuntimeError):
             if len(payloads) <= LEAST_ROWS:
-                return self._rows.values(payloads)
+                return self._rows.values(as_binary(payloads))
         half = len(payloads) // 2
         first, second = self._values(payloads[:half]), self._values(payloads[half:])
         return Values(pa.concat_arrays([first.values, second.values]), [*first.errors, *second.errors])
@@ -123,12 +124,12 @@ class BulkCodec:
         if not len(payloads):
             return pa.nulls(0, self.type)
         if self._sizes is None:
-            items = self._items(pc.binary_join_element_wise(payloads, self._end_bytes, b""))
+            items = self._items(pc.binary_join_element_wise(as_binary(payloads), self._end_bytes, b""))
             if pc.min_max(items.field("end")).as_py() != {"min": self._end, "max": self._end}:
                 raise _Refused
             return self._column(items.field("value"))
         items = self._items(payloads)
-        if (self._sizes(items) != np.diff(runs_of(payloads))).any():
+        if (self._sizes(items) != run_lengths(payloads)).any():
             raise _Refused
         return self._column(items)
 
@@ -136,9 +137,7 @@ class BulkCodec:
         """As many values as there are payloads, of all their bytes and no more."""
         import pyruhvro  # noqa: PLC0415 - only where typed messages are read
 
-        places = runs_of(payloads)
-        stored = memoryview(payloads.buffers()[2] or b"")[places[0] : places[-1]]
-        given = b"".join((long_bytes(len(payloads)), stored, b"\0", self._end_bytes))
+        given = joined_runs(payloads, long_bytes(len(payloads)), b"\0" + self._end_bytes)
         try:
             read = pyruhvro.deserialize_array([given], self._schema)
         except BaseException as error:

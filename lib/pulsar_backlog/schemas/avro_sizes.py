@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pulsar_backlog.wire.arrays import Int64s
+from pulsar_backlog.wire.byte_views import run_lengths
 
 Sizes = Callable[[pa.Array], Int64s]
 """Fewest bytes of each value of a column that pyruhvro made."""
@@ -23,7 +24,7 @@ def number_sizes(numbers: pa.Array) -> Int64s:
 
 def text_sizes(texts: pa.Array) -> Int64s:
     """Of texts: the number of their bytes, and these."""
-    lengths = np.diff(runs_of(texts))
+    lengths = run_lengths(texts)
     return lengths + _coded_sizes(lengths)
 
 
@@ -54,12 +55,6 @@ def record_sizes(fields: Sequence[Sizes | None]) -> Sizes | None:
         return together
 
     return sizes
-
-
-def runs_of(values: pa.Array) -> Int64s:
-    """Where texts or binaries begin in their buffer, and where the last one ends."""
-    places: Int64s = np.frombuffer(values.buffers()[1], np.int32, len(values) + 1, 4 * values.offset).astype(np.int64)
-    return places
 
 
 def long_bytes(number: int) -> bytes:

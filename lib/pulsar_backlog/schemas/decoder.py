@@ -5,22 +5,30 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pulsar_backlog.schemas.avro_bulk import BulkCodec
 from pulsar_backlog.schemas.codecs import codec_of, column_codec
 from pulsar_backlog.schemas.key_value import is_separated, key_and_value, split
 from pulsar_backlog.schemas.results import Codec, NoCodec, Undecodable, Values
 from pulsar_backlog.schemas.values import SchemaInfo, TopicSchemas, version_number
+from pulsar_backlog.wire.byte_views import as_binary
 
 KEY_VALUE = "KEY_VALUE"
-NEEDED = (
-    "payload", "null_value", "schema_version", "schema_id", "partition_key", "partition_key_b64_encoded",
-    "null_partition_key",
-)  # fmt: skip
-"""Columns of `messages` that values are made of."""
+_OF_KEYS = ("partition_key", "partition_key_b64_encoded", "null_partition_key")
+NEEDED = ("payload", "null_value", "schema_version", "schema_id", *_OF_KEYS)
+"""Columns of `messages` that values and keys are made of."""
+
+
+def needed_for(schemas: TopicSchemas) -> tuple[str, ...]:
+    """Those of `NEEDED` for schemas: only some have keys."""
+    has_keys = schemas.columns_by is not None and schemas.columns_by.type == KEY_VALUE
+    return tuple(name for name in NEEDED if has_keys or name not in _OF_KEYS)
+
 
 _NO_VERSION = "it names no schema version, so nobody knows how it was encoded"
 _OTHER_REGISTRY = "its schema is in a registry outside Pulsar"
@@ -44,7 +52,7 @@ class MessageDecoder:
                 self._reader, self._fault = _BYTES, str(error)
         self._codecs: dict[bytes | str | None, tuple[Codec | None, Codec]] = {}
 
-    @property
+    @cached_property
     def fields(self) -> list[pa.Field]:
         """The columns it makes."""
         if self._parts is None:
@@ -53,7 +61,10 @@ class MessageDecoder:
         return [pa.field("key", key), pa.field("value", value), _ERROR]
 
     def columns(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """The columns of rows that have those of `NEEDED`; a row without payload has no value and no error."""
+        """The columns of rows that have those of `needed_for`; a row without payload has no value and no error.
+
+        Payloads may be views.
+        """
         groups, versions = _versions(batch)
         made: list[list[pa.Array]] = []
         rows = []
@@ -61,7 +72,7 @@ class MessageDecoder:
             chosen = np.flatnonzero(groups == number)
             if len(chosen):
                 rows.append(chosen)
-                made.append(self._group(batch.take(pa.array(chosen)) if len(versions) > 1 else batch, version))
+                made.append(self._group(_taken(batch, chosen) if len(versions) > 1 else batch, version))
         if not made:
             return [pa.nulls(0, field.type) for field in self.fields]
         if len(made) == 1:
@@ -79,9 +90,9 @@ class MessageDecoder:
             self._codecs[version] = self._codec_pair(writer)
         key_codec, codec = self._codecs[version]
         if key_codec is None:
-            values = codec.values(payloads)
+            values = codec.values(payloads if isinstance(codec, BulkCodec) else as_binary(payloads))
             return [values.values, pa.array(values.errors, pa.string())]
-        keys, payloads, faults = _split(batch, payloads, separated=is_separated(writer))
+        keys, payloads, faults = _split(batch, as_binary(payloads), separated=is_separated(writer))
         key_values, values = key_codec.values(keys), codec.values(payloads)
         errors = pa.array(_joined(faults, key_values, values), pa.string())
         return [key_values.values, values.values, errors]
@@ -126,20 +137,28 @@ _ERROR = pa.field("decode_error", pa.string())
 
 def _versions(batch: pa.RecordBatch) -> tuple[np.ndarray, Sequence[bytes | str | None]]:
     """The group of each row, and the version of each group; a text is why there is none."""
-    outside = pc.is_valid(batch.column("schema_id"))
+    outside = batch.column("schema_id")
     coded = batch.column("schema_version").dictionary_encode(null_encoding="encode")
     versions: list[bytes | str | None] = coded.dictionary.to_pylist()
     groups = coded.indices.to_numpy(zero_copy_only=False)
-    if outside.true_count:
-        groups = np.where(outside.to_numpy(zero_copy_only=False), len(versions), groups)
+    if outside.null_count < len(outside):
+        groups = np.where(outside.is_valid().to_numpy(zero_copy_only=False), len(versions), groups)
         versions.append(_OTHER_REGISTRY)
     return groups, versions
 
 
+def _taken(batch: pa.RecordBatch, chosen: np.ndarray) -> pa.RecordBatch:
+    """Some rows, with their payloads as binaries: Arrow takes no views."""
+    at = batch.schema.get_field_index("payload")
+    return batch.set_column(at, "payload", as_binary(batch.column(at))).take(pa.array(chosen))
+
+
 def _without_null_values(batch: pa.RecordBatch) -> pa.Array:
     payloads = batch.column("payload")
+    if batch.column("null_value").null_count == batch.num_rows:
+        return payloads
     nulls = pc.fill_null(batch.column("null_value"), False)
-    return pc.if_else(nulls, pa.scalar(None, payloads.type), payloads) if nulls.true_count else payloads
+    return pc.if_else(nulls, pa.scalar(None, pa.binary()), as_binary(payloads)) if nulls.true_count else payloads
 
 
 def _split(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ _MIN_PROPERTY_BYTES = 6
 _KERNEL_FIELDS = (*kernel.NUMBER_FIELDS, *kernel.BYTES_FIELDS)
 _EVENT_TIME = NUMBER_OF["event_time"]
 _NAME_OF = {field.number: field.name for field in METADATA_FIELDS}
+_HAS_BROKER_METADATA = 1 << kernel.HAS_BROKER_METADATA
 _FEW = 8
 """Different texts of a column in a batch that are numbered as they are met; where there are more they are hashed."""
 
@@ -49,15 +51,17 @@ class Decoded:
     errors: list[tuple[int, DecodeError]] = field(default_factory=list)
 
 
-def decode_entries(buffer: Bytes, offset: Int64s, length: Int64s) -> Decoded:
-    """Decode the entries at `buffer[offset[i]:offset[i] + length[i]]`, all of them.
+def decode_entries(
+    buffer: Bytes, offset: Int64s, length: Int64s, names: Collection[str] | None = None
+) -> Decoded:  # fmt: skip
+    """Decode the entries at `buffer[offset[i]:offset[i] + length[i]]`; `names` are the columns wanted, None is all.
 
     Raises:
         ValueError: an entry lies outside the buffer (a fault of the caller).
     """
     decoder = EntryDecoder(len(offset), int(length.sum()), len(offset) * kernel.MAX_PROPERTIES)
     decoder.add(buffer, offset, length)
-    return decoder.decoded()
+    return decoder.decoded(names)
 
 
 class EntryDecoder:
@@ -113,10 +117,13 @@ class EntryDecoder:
         else:
             self._rows.append((place, wire_row(entry)))
 
-    def decoded(self) -> Decoded:
-        """All that was gathered; places count from the first entry on. Nothing may be added any more."""
+    def decoded(self, names: Collection[str] | None = None) -> Decoded:
+        """All that was gathered, with columns of these names; places count from the first entry on.
+
+        Nothing may be added any more.
+        """
         plain = np.flatnonzero(self._arrays.status[: self._arrays.count] == kernel.PLAIN)
-        return Decoded(plain, self._arrays.columns(plain), self._rows, self._errors)
+        return Decoded(plain, self._arrays.columns(plain, names), self._rows, self._errors)
 
 
 class _Arrays:
@@ -157,17 +164,16 @@ class _Arrays:
         self.length[first : self.count] = length[:taken]
         return taken
 
-    def columns(self, plain: Int64s) -> dict[str, pa.Array]:
+    def columns(self, plain: Int64s, names: Collection[str] | None) -> dict[str, pa.Array]:
         """Columns of the plain entries, without those of metadata fields that none of them has."""
         self._select(plain if len(plain) < self.count else slice(self.count))
         self._in_some = int(np.bitwise_or.reduce(self.present))
         self._in_all = int(np.bitwise_and.reduce(self.present))
-        columns = self._layout_columns()
         in_some = (one for one in METADATA_FIELDS if one.number in _KERNEL_FIELDS and self._in_some >> one.number & 1)
-        columns |= {one.name: self._column(one) for one in in_some}
-        columns["publish_time_ms"] = pa.array(self._number(NUMBER_OF["publish_time"]))
-        columns["properties"] = self._properties()
-        return columns
+        make = self._layout_columns() | {one.name: partial(self._column, one) for one in in_some}
+        make["publish_time_ms"] = lambda: pa.array(self._number(NUMBER_OF["publish_time"]))
+        make["properties"] = self._properties
+        return {name: column() for name, column in make.items() if names is None or name in names}
 
     def _select(self, plain: Int64s | slice) -> None:
         for name in ("present", "states", "counts", "length"):
@@ -182,19 +188,20 @@ class _Arrays:
         row, firsts = self._numbered_rows[k], self.firsts[k][self.firsts[k] >= 0]
         return runs_of_bytes(self.arena, self.starts[row, firsts], self.lengths[row, firsts], pa.binary(), None)
 
-    def _layout_columns(self) -> dict[str, pa.Array]:
-        payload_offset = self.layout[kernel.PAYLOAD_OFFSET]
-        times, indexes = self.layout[kernel.BROKER_TIMESTAMP], self.layout[kernel.INDEX]
+    def _layout_columns(self) -> dict[str, Callable[[], pa.Array]]:
+        layout, offsets = self.layout, self.layout[kernel.PAYLOAD_OFFSET]
+        has_broker_metadata, is_chunk = (self.present & bits != 0 for bits in (_HAS_BROKER_METADATA, kernel.CHUNK_BITS))
+        has_no_time, has_no_index = map(self._absent, (kernel.HAS_BROKER_TIMESTAMP, kernel.HAS_INDEX))
         return {
-            "length": pa.array(self.length.astype(np.int32)),
-            "payload_offset": pa.array(payload_offset.astype(np.int32)),
-            "payload_length": pa.array((self.length - payload_offset).astype(np.int32)),
-            "checksum_state": self._names("checksum_state", CHECKSUM_STATES, self.states, None),
-            "checksum": pa.array(self.layout[kernel.CHECKSUM], mask=self.states == 0),
-            "payload_crc32c": pa.array(self.layout[kernel.PAYLOAD_CRC], mask=self.present & kernel.CHUNK_BITS == 0),
-            "has_broker_metadata": pa.array(self.present & (1 << kernel.HAS_BROKER_METADATA) != 0),
-            "broker_timestamp": time_column(times, self._absent(kernel.HAS_BROKER_TIMESTAMP)),
-            "index": pa.array(indexes, mask=self._absent(kernel.HAS_INDEX)),
+            "length": lambda: pa.array(self.length.astype(np.int32)),
+            "payload_offset": lambda: pa.array(offsets.astype(np.int32)),
+            "payload_length": lambda: pa.array((self.length - offsets).astype(np.int32)),
+            "checksum_state": lambda: self._names("checksum_state", CHECKSUM_STATES, self.states, None),
+            "checksum": lambda: pa.array(layout[kernel.CHECKSUM], mask=self.states == 0),
+            "payload_crc32c": lambda: pa.array(layout[kernel.PAYLOAD_CRC], mask=~is_chunk),
+            "has_broker_metadata": lambda: pa.array(has_broker_metadata),
+            "broker_timestamp": lambda: time_column(layout[kernel.BROKER_TIMESTAMP], has_no_time),
+            "index": lambda: pa.array(layout[kernel.INDEX], mask=has_no_index),
         }
 
     def _absent(self, bit: int) -> Mask | None:
@@ -253,7 +260,7 @@ def property_maps(arena: Bytes, pair_starts: Int64s, pair_lengths: Int64s, count
     ends = np.zeros(len(counts) + 1, dtype=np.int32)
     np.cumsum(counts, out=ends[1:])
     pairs = pa.StructArray.from_arrays([keys, values], fields=[PROPERTIES.key_field, PROPERTIES.item_field])
-    validity = None if (counts > 0).all() else _bitmap(counts == 0)
+    validity = None if (counts > 0).all() else bitmap(counts == 0)
     return pa.Array.from_buffers(PROPERTIES, len(counts), [validity, pa.py_buffer(ends)], children=[pairs])
 
 
@@ -266,7 +273,7 @@ def runs_of_bytes(arena: Bytes, starts: Int64s, lengths: Int64s, kind: pa.DataTy
     np.cumsum(lengths, out=ends[1:])
     data = _pooled_bytes(int(ends[-1]))
     kernel.copy_runs(arena, starts, ends[1:], data)
-    validity = None if absent is None or not absent.any() else _bitmap(absent)
+    validity = None if absent is None or not absent.any() else bitmap(absent)
     return pa.Array.from_buffers(kind, n, [validity, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
@@ -282,7 +289,8 @@ def _or(absent: Mask | None, also_absent: Mask) -> Mask:
     return also_absent if absent is None else absent | also_absent
 
 
-def _bitmap(absent: Mask) -> pa.Buffer:
+def bitmap(absent: Mask) -> pa.Buffer:
+    """Which are there, as Arrow marks it."""
     return pa.py_buffer(np.packbits(~absent, bitorder="little"))
 
 
