@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from threading import current_thread
 from typing import Any
 
 import polars
@@ -12,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import pulsar_backlog
-from pulsar_backlog.api import decoded, decoding_threads
+from pulsar_backlog.api import decoded, decoding_threads, message_reader
 from pulsar_backlog.errors import DecodeError, UsageError
+from pulsar_backlog.messages import entry_rows
 
 DATA = Path(__file__).parents[1] / "data" / "typed"
 OBJECTS = DATA / "objects"
@@ -51,6 +54,41 @@ def test_many_threads_give_what_one_gives(
         monkeypatch.setattr(decoding_threads, "cores", lambda: threads)  # noqa: B023 - asked at once
         made.append(backlog.messages(f"*/{topic}", decode=True).read_all().to_pylist())
     assert made[0] == made[1] != []
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("topic", ["avro", "kvseparated", "string"])
+def test_values_do_not_depend_on_the_other_columns(
+    backlog: pulsar_backlog.Backlog, topic: str, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Payloads that nobody asks for are decoded where they were read."""
+    monkeypatch.setattr(decoding_threads, "cores", lambda: threads)
+    every = backlog.messages(f"*/{topic}", decode=True).read_all()
+    names = ["value", "decode_error"]
+    for mode in ("permissive", "dropmalformed"):
+        alone = backlog.messages(f"*/{topic}", decode=True, columns=names, mode=mode).read_all()
+        assert alone.equals(every.select(names))
+    key = next((one for one in every["partition_key"].to_pylist() if one is not None), "none")
+    some = backlog.messages(f"*/{topic}", decode=True, key=key).read_all()
+    assert backlog.messages(f"*/{topic}", decode=True, key=key, columns=names).read_all().equals(some.select(names))
+
+
+@pytest.mark.parametrize("most", [0, 1 << 40])
+def test_entries_that_hold_much_are_opened_in_their_turn(
+    backlog: pulsar_backlog.Backlog, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = backlog.messages("*/avro", decode=True).read_all()
+    threads: set[str] = set()
+
+    def messages_of(*arguments: Any) -> Iterator[pa.RecordBatch]:
+        threads.add(current_thread().name.split("_")[0])
+        return entry_rows.messages_of(*arguments)
+
+    monkeypatch.setattr(decoding_threads, "cores", lambda: 2)
+    monkeypatch.setattr(message_reader, "MOST_BYTES", most)
+    monkeypatch.setattr(message_reader, "messages_of", messages_of)
+    assert backlog.messages("*/avro", decode=True).read_all().equals(expected)
+    assert threads == ({"decoding"} if most else {current_thread().name.split("_")[0]})
 
 
 def test_by_another_version_and_nested_columns(backlog: pulsar_backlog.Backlog) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from pulsar_backlog.api.decoding_threads import in_threads
+from pulsar_backlog.api.decoding_threads import in_threads, one_at_a_time
 
 THREADS = (1, 2, 4)
 
@@ -131,3 +132,32 @@ def test_nothing_is_taken_after_an_error_of_the_stream() -> None:
             time.sleep(0.02)  # all that is taken ahead is taken meanwhile
             made.append(one)
     assert (made, given.asked) == ([*"123456"], 7)
+
+
+def test_one_at_a_time_is_made() -> None:
+    turn, inside, most = threading.Lock(), 0, 0
+
+    def given() -> Iterator[int]:
+        nonlocal inside, most
+        for number in range(20):
+            inside += 1
+            most = max(most, inside)
+            time.sleep(0.0005)
+            inside -= 1
+            yield number
+
+    def take() -> list[int]:
+        return [*one_at_a_time(given(), turn)]
+
+    with ThreadPoolExecutor(4) as pool:
+        taken = [*pool.map(lambda _: take(), range(4))]
+    assert taken == [[*range(20)]] * 4
+    assert most == 1
+    assert not turn.locked()
+
+
+def test_an_error_gives_the_turn_back() -> None:
+    turn = threading.Lock()
+    with pytest.raises(ZeroDivisionError):
+        next(one_at_a_time((1 // number for number in (0,)), turn))
+    assert not turn.locked()

@@ -159,20 +159,7 @@ def test_columns_that_are_not_asked_for_are_not_made(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(batch_members, "hashlib", None)
     pulsar_backlog.open(str(OBJECTS)).messages(columns=["publish_time"]).read_all()
     assert made
-    assert all(
-        schema.names
-        == [
-            "ledger_id",
-            "entry_id",
-            "batch_index",
-            "outcome",
-            "reason",
-            "publish_time",
-            "partition_key",
-            "partition_key_b64_encoded",
-        ]
-        for schema in made
-    )
+    assert {tuple(schema.names) for schema in made} == {("ledger_id", "entry_id", "batch_index", "publish_time")}
 
 
 def test_other_libraries_take_the_reader(backlog: pulsar_backlog.Backlog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, Unpack
@@ -31,7 +32,7 @@ from pulsar_backlog.api.malformed import by_mode
 from pulsar_backlog.api.message_reader import FIRST_BYTES, MessageReader, columns_for
 from pulsar_backlog.api.record_readers import projected, record_reader
 from pulsar_backlog.api.source_options import SourceKeywords, checked_options
-from pulsar_backlog.api.typed import message_schema
+from pulsar_backlog.api.typed import message_schema, row_decoder
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.arguments import live_of, source_of
 from pulsar_backlog.errors import UsageError
@@ -192,7 +193,7 @@ class Backlog:
         names = None if columns is None else tuple(columns)
         reading = Reading(
             checked_mode(mode), shown, max_message_bytes, schemas=schemas, masks=masks, columns=names,
-            threads=threads_here(),
+            threads=threads_here() if decode else 1,
         )  # fmt: skip
         return record_reader(projection, self._messages(copies, wanted, reading))
 
@@ -252,8 +253,7 @@ class Backlog:
 
     def unit_messages(self, unit: ScanUnit, wanted: Wanted, reading: Reading) -> Iterator[pa.RecordBatch]:
         """Rows of `messages` of one scan unit that are not chunked."""
-        context = self._context(reading, {unit.ledger_id: unit.topic})
-        reader = MessageReader(context, wanted, reading.visible, chunked=False, schema=columns_for(reading.made))
+        reader = replace(self._reader(reading, wanted, {unit.ledger_id: unit.topic}), chunked=False)
         return self._read(by_mode(reader.of_topic(unit.topic, (unit,), lambda: self._log(unit.topic)), reading))
 
     def topic_messages(
@@ -261,12 +261,9 @@ class Backlog:
         log: Sequence[LedgerCopy] | None = None, refuse_open: bool = False, first_bytes: int | None = None,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         """Rows of `messages` of one topic's ledgers; `log` has those that a chunked message may have begun in."""
-        context = self._context(reading, {copy.ledger_id: copy.topic for copy in copies})
+        reader = self._reader(reading, wanted, {copy.ledger_id: copy.topic for copy in copies})
         horizon = self._horizon(topic) if reading.visible == "compacted" else None
-        reader = MessageReader(
-            context, wanted, reading.visible, plain, reading.chunked, horizon, refuse_open, columns_for(reading.made),
-            first_bytes,
-        )  # fmt: skip
+        reader = replace(reader, plain=plain, horizon=horizon, refuse_open=refuse_open, first_bytes=first_bytes)
         units = (unit for copy in copies for unit in wanted.units(copy))
         return self._read(by_mode(reader.of_topic(topic, units, lambda: self._log(topic), log), reading))
 
@@ -289,10 +286,14 @@ class Backlog:
         listing = self._listings.of_topic(topic)
         return saved_horizon(listing.admin, listing.inventory.copies, topic)
 
-    def _context(self, reading: Reading, topics: dict[int, str | None]) -> ExportContext:
+    def _reader(self, reading: Reading, wanted: Wanted, topics: dict[int, str | None]) -> MessageReader:
         hashed = reading.made is None or "payload_sha256" in reading.made
         store = PayloadStore("", reading.max_message_bytes, reading.max_message_bytes, hashed=hashed)
-        return ExportContext(self._cluster, topics, self._source, self._keys, store)
+        return MessageReader(
+            ExportContext(self._cluster, topics, self._source, self._keys, store), wanted, reading.visible,
+            chunked=reading.chunked, schema=columns_for(reading.made, wanted), decode=row_decoder(reading.schemas),
+            threads=reading.threads, gives_payload=reading.gives_payload,
+        )  # fmt: skip
 
     @property
     def _cluster(self) -> str:

@@ -12,7 +12,7 @@ from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import UsageError
 from pulsar_backlog.messages.masking import Mask
 from pulsar_backlog.options import parse_instant
-from pulsar_backlog.schemas.decoder import NEEDED
+from pulsar_backlog.schemas.decoder import needed_for
 from pulsar_backlog.schemas.values import TopicSchemas
 from pulsar_backlog.terms import position_of
 
@@ -54,7 +54,13 @@ class Reading:
         """Names of the columns of `messages` that are made for those that are asked for; None is all."""
         if self.columns is None or self.masks or self.visible == "compacted":
             return None
-        return frozenset((*self.columns, *(NEEDED if self.schemas is not None else ())))
+        faults = () if self.mode == "permissive" else ("outcome", "reason")
+        return frozenset((*self.columns, *faults, *(needed_for(self.schemas) if self.schemas else ())))
+
+    @property
+    def gives_payload(self) -> bool:
+        """Whether payloads are asked for, besides what they are decoded to."""
+        return self.made is None or "payload" in (self.columns or ())
 
 
 def checked_mode(mode: Mode) -> Mode:

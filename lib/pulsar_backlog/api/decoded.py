@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,12 +33,30 @@ _SCHEMA = pa.schema(
 )
 
 
+_OPENED_BY = frozenset(
+    {
+        "ledger_id", "entry_id", "payload_offset", "checksum_state", "compression", "uncompressed_size",
+        "num_messages_in_batch", "null_value", "encryption_keys", "encryption_param", "index", "sequence_id",
+        "publish_time", "publish_time_ms", "broker_timestamp", "producer_name", "partition_key",
+        "partition_key_b64_encoded", "marker_type", "txnid_most_bits", "txnid_least_bits", "uuid", "chunk_id",
+        "num_chunks_from_msg",
+    }
+)  # fmt: skip
+"""Columns by which entries are chosen, and their messages opened."""
+
+
+def entry_schema(names: Iterable[str]) -> pa.Schema:
+    """The columns of entries that are needed for rows of `messages` with columns of these names."""
+    wanted = _OPENED_BY.union(names)
+    return pa.schema([one for one in _SCHEMA if one.name in wanted])
+
+
 @dataclass(frozen=True)
 class Run:
     """Entries of one file that follow one another.
 
     Attributes:
-        columns: wire columns of `entries`, with `ledger_id` and `entry_id`.
+        columns: wire columns of `entries` that are needed, with `ledger_id` and `entry_id`.
         stretch: where they lie.
         buffer: their bytes.
         at: first byte of each in the buffer.
@@ -69,11 +87,27 @@ class Broken:
     errors: tuple[DecodeError, ...]
 
 
-def decoded(unit: ScanUnit, batch: EntryBatch) -> Iterator[Run | Broken]:
+@dataclass(frozen=True)
+class Walked:
+    """Entries of one file that follow one another, as they were read.
+
+    Attributes:
+        stretch: where they lie.
+        buffer: their bytes.
+        at: first byte of each in the buffer.
+    """
+
+    stretch: Stretch
+    buffer: Bytes
+    at: Int64s
+
+
+def walked(unit: ScanUnit, batch: EntryBatch) -> Iterator[Walked]:
     """All entries of a batch, `ENTRIES_AT_ONCE` of one file at a time, in their order."""
     for path, chosen in _by_file(unit, batch):
         for first in range(0, len(chosen), ENTRIES_AT_ONCE):
-            yield from _decoded(_stretch(unit, batch, path, chosen[first : first + ENTRIES_AT_ONCE]), batch)
+            stretch, at = _stretch(unit, batch, path, chosen[first : first + ENTRIES_AT_ONCE])
+            yield Walked(stretch, batch.buffer, at)
 
 
 def _by_file(unit: ScanUnit, batch: EntryBatch) -> Iterator[tuple[str, Int64s]]:
@@ -103,25 +137,26 @@ def _stretch(unit: ScanUnit, batch: EntryBatch, path: str, chosen: Int64s) -> tu
     return stretch, batch.offset[chosen]
 
 
-def _decoded(placed: tuple[Stretch, Int64s], batch: EntryBatch) -> Iterator[Run | Broken]:
-    stretch, at = placed
-    decoded = decode_entries(batch.buffer, at, stretch.length)
-    parts = [_plain(decoded.columns, len(decoded.plain))] if len(decoded.plain) else []
+def decoded_entries(entries: Walked, schema: pa.Schema) -> Iterator[Run | Broken]:
+    """Those that can be decoded in their order, with the columns of a schema, and then those that cannot."""
+    stretch, at = entries.stretch, entries.at
+    decoded = decode_entries(entries.buffer, at, stretch.length, schema.names)
+    parts = [_plain(decoded.columns, len(decoded.plain), schema)] if len(decoded.plain) else []
     order = decoded.plain
     if decoded.rows:
-        parts.append(pa.RecordBatch.from_pylist([wire_values(row) for _, row in decoded.rows], schema=_SCHEMA))
+        parts.append(pa.RecordBatch.from_pylist([wire_values(row) for _, row in decoded.rows], schema=schema))
         order = np.concatenate((order, np.array([place for place, _ in decoded.rows], dtype=np.int64)))
     if parts:
         chosen = np.sort(order)
         columns = parts[0] if len(parts) == 1 else pa.concat_batches(parts).take(pa.array(np.argsort(order)))
-        yield Run(_with_places(columns, stretch.part(chosen)), stretch.part(chosen), batch.buffer, at[chosen])
+        yield Run(_with_places(columns, stretch.part(chosen)), stretch.part(chosen), entries.buffer, at[chosen])
     if decoded.errors:
         yield Broken(stretch.part([place for place, _ in decoded.errors]), tuple(error for _, error in decoded.errors))
 
 
-def _plain(columns: dict[str, pa.Array], rows: int) -> pa.RecordBatch:
-    arrays = [columns[one.name] if one.name in columns else pa.nulls(rows, one.type) for one in _SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+def _plain(columns: dict[str, pa.Array], rows: int, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [columns[one.name] if one.name in columns else pa.nulls(rows, one.type) for one in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _with_places(columns: pa.RecordBatch, stretch: Stretch) -> pa.RecordBatch:
@@ -129,5 +164,5 @@ def _with_places(columns: pa.RecordBatch, stretch: Stretch) -> pa.RecordBatch:
         "ledger_id": pa.repeat(pa.scalar(stretch.ledger_id, pa.int64()), columns.num_rows),
         "entry_id": pa.array(stretch.entry_id),
     }
-    arrays = [places.get(one.name, columns.column(one.name)) for one in _SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA)
+    arrays = [places.get(name, column) for name, column in zip(columns.schema.names, columns.columns, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=columns.schema)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Condition
+from threading import Condition, Lock
 from typing import Generic, TypeVar
 
 from pulsar_backlog.tasks.cores import cores
@@ -54,6 +54,17 @@ def in_threads(make: Callable[[_Given], _Made], given: Iterator[_Given], threads
             turns.end()
             for future in waiting:
                 future.cancel()
+
+
+def one_at_a_time(given: Iterator[_Given], turn: Lock) -> Iterator[_Given]:
+    """The same; each is made while nobody else has the turn."""
+    while True:
+        with turn:
+            try:
+                one = next(given)
+            except StopIteration:
+                return
+        yield one
 
 
 class _Turns(Generic[_Given]):

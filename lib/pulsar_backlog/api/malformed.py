@@ -8,17 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pulsar_backlog.api.choices import Reading
-from pulsar_backlog.api.typed import typed
 from pulsar_backlog.errors import DecodeError
 from pulsar_backlog.messages.masking import masked
 from pulsar_backlog.messages.outcomes import OPENED
-from pulsar_backlog.schemas.decoder import MessageDecoder
 
 
 def by_mode(batches: Iterator[pa.RecordBatch], reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Rows of `messages`, decoded and masked where that is asked for; those that are broken as the mode says."""
-    if reading.schemas is not None:
-        batches = typed(batches, MessageDecoder(reading.schemas), reading.threads)
+    """Rows of `messages`, masked where that is asked for; those that are broken as the mode says."""
     if reading.mode == "dropmalformed":
         batches = _dropped(batches)
     elif reading.mode == "failfast":

@@ -6,7 +6,9 @@ The rows are those of an export (`messages`), and the same code opens them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,9 @@ import pyarrow.compute as pc
 from pulsar_backlog.api.choices import Visible
 from pulsar_backlog.api.chunk_sets import ChunkSets
 from pulsar_backlog.api.compaction import Compaction
-from pulsar_backlog.api.decoded import Broken, Run, decoded
+from pulsar_backlog.api.decoded import Broken, Run, Walked, decoded_entries, entry_schema, walked
+from pulsar_backlog.api.decoding_threads import in_threads, one_at_a_time
+from pulsar_backlog.api.row_order import in_order
 from pulsar_backlog.api.transactions import Transactions
 from pulsar_backlog.api.wanted import Wanted
 from pulsar_backlog.errors import SourceError
@@ -28,15 +32,26 @@ from pulsar_backlog.messages.outcomes import OPENED, unexportable
 from pulsar_backlog.tables import TABLES
 from pulsar_backlog.tables.arrow import arrow_schema
 from pulsar_backlog.terms import Position
+from pulsar_backlog.wire.byte_views import VIEW
 
 SCHEMA = arrow_schema(TABLES["messages"])
 FIRST_BYTES = 256 * 1024
 """What is fetched first for rows of messages: whoever reads some rows and stops waits for no more than that."""
-_NEEDED = (
-    "ledger_id", "entry_id", "batch_index", "outcome", "reason", "partition_key", "partition_key_b64_encoded",
-)  # fmt: skip
-"""Columns by which rows are chosen and put in order."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Entries of one stretch that say to hold more are opened when what is before them was given out, not by many threads:
+compressed ones may hold a hundred times what is stored."""
+_PLACE = ("ledger_id", "entry_id", "batch_index")
+"""Columns by which rows are put in order."""
+_KEYS = ("outcome", "partition_key", "partition_key_b64_encoded")
+"""Columns by which messages of some keys are chosen."""
 _CHUNK_FIELDS = ("uuid", "chunk_id", "num_chunks_from_msg")
+
+
+@dataclass(frozen=True)
+class _Chunks:
+    """Entries that are chunks."""
+
+    run: Run
 
 
 @dataclass(frozen=True)
@@ -53,6 +68,9 @@ class MessageReader:
         refuse_open: whether a wanted message of a transaction that has not ended is an error.
         schema: columns of `messages` that are made.
         first_bytes: how much is fetched first, where the first rows may be all that is wanted.
+        decode: makes the rows that are given out of rows of `messages`, as many and in their order; None is the same.
+        threads: how many open and decode messages; one of them at a time reads.
+        gives_payload: whether rows that are decoded need their payload.
     """
 
     context: ExportContext
@@ -64,6 +82,10 @@ class MessageReader:
     refuse_open: bool = False
     schema: pa.Schema = SCHEMA
     first_bytes: int | None = None
+    decode: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+    threads: int = 1
+    gives_payload: bool = True
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def of_topic(
         self, topic: str | None, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
@@ -80,26 +102,54 @@ class MessageReader:
         Raises:
             SourceError: a ledger cannot be read to its end; what was read before has been given out.
         """
-        transactions = Transactions(topic, lambda: _runs(self, log()))
-        rows = self._rows(units, log if begun is None else lambda: begun, transactions)
-        if self.visible == "compacted":
-            compaction = Compaction(self.horizon, lambda: _compacted_runs(self, log(), transactions))
-            rows = (batch.filter(compaction.mask(batch)) for batch in rows)
-        yield from rows
+        transactions = Transactions(topic, lambda: self._runs(log()))
+        begun_in = log if begun is None else lambda: begun
+        if self.visible != "compacted":
+            yield from self._rows(units, begun_in, transactions)
+            return
+        compaction = Compaction(self.horizon, lambda: self._compacted_runs(log(), transactions))
+        rows = replace(self, decode=None)._rows(units, begun_in, transactions)
+        yield from in_threads(self._decoded, (batch.filter(compaction.mask(batch)) for batch in rows), self.threads)
 
     def _rows(
         self, units: Iterable[ScanUnit], log: Callable[[], Sequence[LedgerCopy | PlannedCopy]],
         transactions: Transactions,
     ) -> Iterator[pa.RecordBatch]:  # fmt: skip
         sets = ChunkSets()
-        for number, unit in enumerate(units):
-            for batch in walk_unit(self.context.source, unit, first_bytes=None if number else self.first_bytes):
-                for part in decoded(unit, batch):
-                    yield from self._part(part, transactions, sets)
+        entries = self._walked(units, self.first_bytes)
+        for opened in in_threads(partial(self._opened, transactions), entries, self.threads):
+            for rows in opened:
+                if isinstance(rows, _Chunks):
+                    yield from self._chunks(rows.run, transactions, sets)
+                elif isinstance(rows, Run):
+                    yield from self._plain(rows, transactions)
+                else:
+                    yield rows
         if sets.is_open and self.wanted.anywhere != self.wanted:
             yield from self._beyond(log(), transactions, sets)
         else:
             yield from self._joined(sets.rest())
+
+    def _walked(self, units: Iterable[ScanUnit], first_bytes: int | None = None) -> Iterator[Walked]:
+        for number, unit in enumerate(units):
+            batches = walk_unit(self.context.source, unit, first_bytes=None if number else first_bytes)
+            for batch in one_at_a_time(batches, self._turn):
+                yield from walked(unit, batch)
+
+    def _opened(self, transactions: Transactions, entries: Walked) -> list[pa.RecordBatch | Run | _Chunks]:
+        """Rows of messages that are not chunked, entries of such as hold much, and chunks, which need those before."""
+        parts = decoded_entries(entries, self._entry_schema)
+        return [rows for part in parts for rows in self._part(part, transactions)]
+
+    def _runs(self, log: Sequence[LedgerCopy | PlannedCopy]) -> Iterator[Run]:
+        every = Wanted()
+        for entries in self._walked(unit for copy in log for unit in every.units(copy)):
+            yield from (part for part in decoded_entries(entries, self._entry_schema) if isinstance(part, Run))
+
+    def _compacted_runs(
+        self, log: Sequence[LedgerCopy | PlannedCopy], transactions: Transactions
+    ) -> Iterator[Run]:  # fmt: skip
+        return (self.visible_part(run, transactions) for run in self._runs(log))
 
     def _beyond(
         self, log: Sequence[LedgerCopy | PlannedCopy], transactions: Transactions, sets: ChunkSets
@@ -108,22 +158,26 @@ class MessageReader:
         context = replace(self.context, topics={copy.ledger_id: copy.topic for copy in log})
         whole = replace(self, context=context, wanted=self.wanted.anywhere, plain=False)
         others = sets.without_open()
-        for copy in log:
-            for unit in whole.wanted.units(copy):
-                for batch in walk_unit(context.source, unit):
-                    for part in decoded(unit, batch):
-                        yield from map(self._in_places, whole._part(part, transactions, others))
+        for entries in self._walked(unit for copy in log for unit in whole.wanted.units(copy)):
+            for chunks in whole._opened(transactions, entries):
+                if isinstance(chunks, _Chunks):
+                    yield from map(self._in_places, whole._chunks(chunks.run, transactions, others))
         yield from map(self._in_places, whole._joined(others.rest()))
 
     def _in_places(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return batch.filter(self.wanted.of_places(batch))
 
-    def _part(self, part: Run | Broken, transactions: Transactions, sets: ChunkSets) -> Iterator[pa.RecordBatch]:
+    def _part(self, part: Run | Broken, transactions: Transactions) -> Iterator[pa.RecordBatch | Run | _Chunks]:
         if isinstance(part, Broken):
             if self.plain:
-                yield from self._broken(part)
+                yield from map(self._decoded, self._broken(part))
             return
         columns = part.columns
+        unusual = any(not _is_empty(columns, name) for name in (*_CHUNK_FIELDS, "marker_type"))
+        if not unusual and not self.wanted.chooses_entries:
+            if self.plain:
+                yield from self._bounded(part, transactions)
+            return
         chunks = pc.or_kleene(*(pc.is_valid(columns.column(name)) for name in _CHUNK_FIELDS[:2]))
         chunks = pc.or_(chunks, pc.is_valid(columns.column(_CHUNK_FIELDS[2])))
         messages = pc.is_null(columns.column("marker_type"))
@@ -131,20 +185,39 @@ class MessageReader:
         mismatch = pc.and_(messages, pc.equal(columns.column("checksum_state"), "mismatch"))
         if self.plain:
             plain = pc.and_(pc.or_(wanted, mismatch), pc.invert(chunks))
-            yield from self._plain(part.part(plain), transactions)
+            yield from self._bounded(part.part(plain), transactions)
         if self.chunked and self.context.topics[part.stretch.ledger_id] is not None:
-            yield from self._chunks(part.part(pc.and_(chunks, messages)), transactions, sets)
+            yield _Chunks(part.part(pc.and_(chunks, messages)))
+
+    def _bounded(self, run: Run, transactions: Transactions) -> Iterator[pa.RecordBatch | Run]:
+        """The same entries where they hold much, else the rows of their messages."""
+        yield from (run,) if _stated_bytes(run) > MOST_BYTES else self._plain(run, transactions)
 
     def _plain(self, run: Run, transactions: Transactions) -> Iterator[pa.RecordBatch]:
         columns = run.columns
-        batched = pc.is_valid(columns.column("num_messages_in_batch"))
-        mismatch = pc.equal(columns.column("checksum_state"), "mismatch")
-        run = run.part(pc.or_(pc.or_(self.wanted.with_key(columns), batched), mismatch))
+        if self.wanted.chooses_keys:
+            batched = pc.is_valid(columns.column("num_messages_in_batch"))
+            mismatch = pc.equal(columns.column("checksum_state"), "mismatch")
+            run = run.part(pc.or_(pc.or_(self.wanted.with_key(columns), batched), mismatch))
         run = self.visible_part(run, transactions)
         if not len(run.at):
             return
-        messages = list(messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, self.schema))
-        yield from map(self._of_keys, _in_order(messages))
+        messages = messages_of(run.columns, run.stretch, run.buffer, run.at, self.context, self._opened_schema)
+        yield from in_order([self._of_keys(one) for one in messages], self._decoded)
+
+    @cached_property
+    def _entry_schema(self) -> pa.Schema:
+        return entry_schema(self.schema.names)
+
+    @cached_property
+    def _opened_schema(self) -> pa.Schema:
+        """Where payloads are decoded and then gone, they stay in the buffer that they were read into."""
+        if self.decode is None or self.gives_payload or self.wanted.chooses_keys:  # Arrow filters no views
+            return self.schema
+        return pa.schema([one.with_type(VIEW) if one.name == "payload" else one for one in self.schema])
+
+    def _decoded(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch if self.decode is None else self.decode(batch)
 
     def visible_part(self, run: Run, transactions: Transactions) -> Run:
         """The entries that a reader gets, with the states of their transactions."""
@@ -154,7 +227,8 @@ class MessageReader:
         states = run.stretch.txn_state
         if self.refuse_open and (states == OPEN).any():
             raise _undecided(run)
-        return run.part(pa.array((states != ABORTED) & (states != OPEN)))
+        decided = (states != ABORTED) & (states != OPEN)
+        return run if decided.all() else run.part(pa.array(decided))
 
     def _of_keys(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Without batch members of other keys; what was not opened stays: nobody knows its keys."""
@@ -176,7 +250,8 @@ class MessageReader:
 
     def _joined(self, planned: Iterator[Planned]) -> Iterator[pa.RecordBatch]:
         shown = (one for one in planned if self.visible == "stored" or one.txn_state not in (ABORTED, OPEN))
-        yield from map(self._in_places, export_planned(shown, self.context, self.schema))
+        rebuilt = one_at_a_time(export_planned(shown, self.context, self.schema), self._turn)
+        yield from map(self._decoded, map(self._in_places, rebuilt))
 
     def _broken(self, broken: Broken) -> Iterator[pa.RecordBatch]:
         for at, error in enumerate(broken.errors):
@@ -184,11 +259,14 @@ class MessageReader:
             yield from unread_rows(broken.stretch.part([at]), self.context, self.schema, fault.outcome, fault.reason)
 
 
-def _runs(reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy]) -> Iterator[Run]:
-    every = Wanted()
-    for unit in (unit for copy in log for unit in every.units(copy)):
-        for batch in walk_unit(reader.context.source, unit):
-            yield from (part for part in decoded(unit, batch) if isinstance(part, Run))
+def _stated_bytes(run: Run) -> int:
+    """About how many bytes the payloads of entries have, as far as their metadata says."""
+    stored, sizes = int(run.stretch.length.sum()), run.columns.column("uncompressed_size")
+    return stored if sizes.null_count == len(sizes) else stored + int(pc.sum(sizes).as_py())
+
+
+def _is_empty(columns: pa.RecordBatch, name: str) -> bool:
+    return bool(columns.column(name).null_count == columns.num_rows)
 
 
 def _undecided(run: Run) -> SourceError:
@@ -197,33 +275,9 @@ def _undecided(run: Run) -> SourceError:
     return SourceError(run.stretch.path, "undecided", f"the transaction of {place} has not ended in what is stored")
 
 
-def _compacted_runs(
-    reader: MessageReader, log: Sequence[LedgerCopy | PlannedCopy], transactions: Transactions
-) -> Iterator[Run]:
-    return (reader.visible_part(run, transactions) for run in _runs(reader, log))
-
-
-def _in_order(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Bare messages and batch members, which are opened apart, by position."""
-    if _are_in_order(batches):
-        yield from batches
-        return
-    rows = pa.concat_batches(batches)
-    order = pc.sort_indices(rows, sort_keys=[("entry_id", "ascending"), ("batch_index", "ascending")])
-    yield rows.take(order)
-
-
-def _are_in_order(batches: list[pa.RecordBatch]) -> bool:
-    if len(batches) < 2:
-        return True
-    names = ("entry_id", "batch_index")
-    entry, member = (np.concatenate([one.column(name).to_numpy() for one in batches]) for name in names)
-    return bool(((np.diff(entry) > 0) | ((np.diff(entry) == 0) & (np.diff(member) > 0))).all())
-
-
-def columns_for(names: Iterable[str] | None) -> pa.Schema:
+def columns_for(names: Iterable[str] | None, wanted: Wanted) -> pa.Schema:
     """The columns of `messages` of these names, with those that a reader needs itself; all where None are named."""
     if names is None:
         return SCHEMA
-    wanted = {*names, *_NEEDED}
-    return pa.schema([field for field in SCHEMA if field.name in wanted])
+    chosen = {*names, *_PLACE, *(_KEYS if wanted.chooses_keys else ())}
+    return pa.schema([field for field in SCHEMA if field.name in chosen])

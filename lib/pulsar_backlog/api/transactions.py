@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +21,14 @@ _ID = ("txnid_most_bits", "txnid_least_bits")
 
 
 class Transactions:
-    """States of the transactions of one topic; holds the last marker of each."""
+    """States of the transactions of one topic, for any number of threads; holds the last marker of each."""
 
     def __init__(self, topic: str | None, runs: Callable[[], Iterator[Run]]) -> None:
         """Look for markers in `runs`, all of the topic's, once and only when they are needed."""
         self._in_segment = topic is not None and topic.startswith(SEGMENT_SCHEME)
         self._runs = runs
         self._markers: dict[tuple[int, int], Marker] | None = None
+        self._turn = Lock()
 
     def states(self, run: Run) -> Int64s:
         """The state of each entry's transaction: numbers of `TRANSACTIONS`.
@@ -44,22 +46,29 @@ class Transactions:
         return states
 
     def _by_marker(self, most: int, least: int, position: Position) -> int:
-        if self._markers is None:
-            self._markers = {}
-            for run in self._runs():
-                self._note(run.columns)
-        marked, kind = self._markers.get((most, least), ((-1, -1), 0))
+        marked, kind = self._all_markers().get((most, least), ((-1, -1), 0))
         if marked <= position:
             return OPEN
         return COMMITTED if kind == TXN_COMMIT else ABORTED
 
-    def _note(self, columns: pa.RecordBatch) -> None:
-        kinds = columns.column("marker_type")
-        if kinds.null_count == len(kinds) or self._markers is None:
-            return
-        ends = columns.filter(pc.fill_null(pc.is_in(kinds, pa.array([TXN_COMMIT, TXN_ABORT], kinds.type)), False))
-        names = ("ledger_id", "entry_id", "marker_type", *_ID)
-        for ledger_id, entry_id, kind, most, least in zip(*(ends.column(n).to_pylist() for n in names), strict=True):
-            marker = self._markers.get((most, least))
-            if marker is None or marker[0] < (ledger_id, entry_id):
-                self._markers[most, least] = ((ledger_id, entry_id), kind)
+    def _all_markers(self) -> dict[tuple[int, int], Marker]:
+        """The last marker of each; who asks while they are read waits for all of them."""
+        with self._turn:
+            if self._markers is None:
+                markers: dict[tuple[int, int], Marker] = {}
+                for run in self._runs():
+                    _note(run.columns, markers)
+                self._markers = markers
+            return self._markers
+
+
+def _note(columns: pa.RecordBatch, markers: dict[tuple[int, int], Marker]) -> None:
+    kinds = columns.column("marker_type")
+    if kinds.null_count == len(kinds):
+        return
+    ends = columns.filter(pc.fill_null(pc.is_in(kinds, pa.array([TXN_COMMIT, TXN_ABORT], kinds.type)), False))
+    names = ("ledger_id", "entry_id", "marker_type", *_ID)
+    for ledger_id, entry_id, kind, most, least in zip(*(ends.column(n).to_pylist() for n in names), strict=True):
+        marker = markers.get((most, least))
+        if marker is None or marker[0] < (ledger_id, entry_id):
+            markers[most, least] = ((ledger_id, entry_id), kind)

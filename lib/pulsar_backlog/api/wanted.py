@@ -103,6 +103,12 @@ class Wanted:
         following = [block.first_entry_id for block in copy.blocks if block.first_entry_id > first]
         return not following or min(following) > least
 
+    @property
+    def chooses_entries(self) -> bool:
+        """Whether some rows are not wanted by place, time or producer."""
+        chosen = (self.start, self.end, self.since, self.until, self.broker_since, self.broker_until)
+        return any(one is not None for one in chosen) or bool(self.producers) or self.entry_ids != Wanted.entry_ids
+
     def entries(self, batch: pa.RecordBatch) -> pa.Array:
         """Mask: which rows with columns of `entries` are wanted by place, time and producer."""
         masks = list(self._of_places(batch))
